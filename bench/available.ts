@@ -6,7 +6,7 @@ export interface Available {
   readonly scenario: Scenario
   /** Which cannot, and why. */
   readonly leftOut: readonly string[]
-  /** Of what contenders take beside packages and servers. */
+  /** Versions of what contenders need besides packages and servers. */
   readonly versions: Versions
 }
 

@@ -6,7 +6,7 @@ import { reportedVersion } from '../test/kit/servers/reported-version.ts'
 
 export type Servers = Readonly<Partial<Record<ServerName, Endpoint>>>
 
-/** Of what takes part, by name. */
+/** Versions by the name of the package or server. */
 export type Versions = Readonly<Record<string, string>>
 
 export interface Machine {
@@ -15,7 +15,7 @@ export interface Machine {
   readonly processor: string
   readonly cores: number
   readonly memoryGb: number
-  /** Of the packages, servers and whatever else takes part. */
+  /** Versions of the packages, the servers and everything else that takes part. */
   readonly versions: Versions
 }
 

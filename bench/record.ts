@@ -29,7 +29,7 @@ export function record(report: Report, order: readonly string[], folder: string 
   return file
 }
 
-/** Of the working tree; with `-changed` where a file that belongs to it differs. Recorded results are none of its sources. */
+/** Commit of the working tree, with `-changed` if a source file differs. Recorded results are not sources. */
 export function currentCommit(): string {
   const changed = git('status', '--porcelain', '--untracked-files=no', '--', '.', ':!bench/results', ':!docs')
   return `${git('rev-parse', '--short=12', 'HEAD')}${changed === '' ? '' : '-changed'}`

@@ -36,7 +36,7 @@ interface BoundReport extends Bound {
 
 interface RatioReport extends Ratio {
   readonly rate: Spread
-  /** Of what each message costs: on a machine that others use too it tells more than the rate. */
+  /** Ratio of the CPU time per message. On a shared machine it says more than the rate. */
   readonly cpu: Spread
 }
 
@@ -45,7 +45,7 @@ interface ContenderReport {
   readonly messages: number
   /** Messages in a second. */
   readonly rate: Spread
-  /** Of the process, for each message. */
+  /** CPU time of the process for each message. */
   readonly cpuMicroseconds: Spread
   readonly figures: Readonly<Record<string, Spread>>
 }

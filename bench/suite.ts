@@ -5,7 +5,7 @@ import type { Plan } from './places/plans.ts'
 /** What `npm run bench -- <name>` runs. */
 export interface Suite {
   readonly name: string
-  /** Of `node_modules`, whose versions the report tells. */
+  /** Packages of `node_modules` whose versions the report shows. */
   readonly packages: readonly string[]
   /** How many messages of each scenario show that it works, where no figure matters (`--smoke`). */
   readonly smoke: number
@@ -61,7 +61,7 @@ export interface Measurement {
   readonly messages: number
   /** From the first message that arrived to the end of the last. */
   readonly tookMs: number
-  /** Of the whole process in that time. */
+  /** CPU time of the whole process in that time. */
   readonly cpuMs: number
   /** What else it measured, by name and unit. */
   readonly figures?: Readonly<Record<string, number>>
@@ -111,7 +111,7 @@ export function keeping(scenario: Scenario, isKept: (contender: Contender) => bo
   }
 }
 
-/** Of a run whose figures mean nothing there is nothing to judge. */
+/** For a run whose figures mean nothing: there is nothing to judge. */
 export function withoutGoals(scenario: Scenario): Scenario {
   return { ...scenario, ratios: scenario.ratios.map(({ of, to }) => ({ of, to })), bounds: [] }
 }

@@ -28,7 +28,7 @@ export const metrics: Suite = {
       needs: [],
       contenders: [
         { name: 'off', run: inMemory(({ handleEach }) => handleEach(HUNDREDS)) },
-        { name: 'no-op observer', run: inMemory(({ handleEach, heard }) => handleEach(HUNDREDS, heard())) },
+        { name: 'no-op observer', run: inMemory(({ handleEach, observed }) => handleEach(HUNDREDS, observed())) },
         { name: 'prometheus', run: inMemory(({ handleEach, byPrometheus }) => handleEach(HUNDREDS, byPrometheus())) },
         {
           name: 'OpenTelemetry producer',
@@ -55,7 +55,7 @@ export const metrics: Suite = {
       place: EIGHT_PARTITIONS,
       contenders: [
         { name: 'off', run: onBroker(({ onKafkaAndRedis, unobserved }) => onKafkaAndRedis(unobserved)) },
-        { name: 'no-op observer', run: onBroker(({ onKafkaAndRedis, heard }) => onKafkaAndRedis(heard)) },
+        { name: 'no-op observer', run: onBroker(({ onKafkaAndRedis, observed }) => onKafkaAndRedis(observed)) },
         { name: 'prometheus', run: onBroker(({ onKafkaAndRedis, byPrometheus }) => onKafkaAndRedis(byPrometheus)) },
         {
           name: 'OpenTelemetry producer',

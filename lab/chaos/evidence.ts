@@ -1,6 +1,6 @@
 import type { StoreName } from './plan.ts'
 
-// What Postgres says at the end of a run, and when which process was harmed. Times are milliseconds since 1970: brokers,
+// What Postgres says at the end of a run, and when which fault hit which process. Times are milliseconds since 1970: brokers,
 // Postgres and the run share the clock of one machine.
 
 /** One row of the table of effects. */
@@ -13,7 +13,7 @@ export interface Effect {
   readonly at: number
 }
 
-export interface ProcessHarm {
+export interface ProcessFault {
   readonly process: string
   readonly kind: 'killed' | 'frozen'
   readonly from: number
@@ -25,6 +25,6 @@ export interface ProcessHarm {
 export interface EvidenceOfEffects {
   readonly store: StoreName
   readonly effects: readonly Effect[]
-  readonly harms: readonly ProcessHarm[]
+  readonly faults: readonly ProcessFault[]
   readonly leaseMs: number
 }

@@ -1,11 +1,11 @@
-import type { ProcessHarm } from './evidence.ts'
+import type { ProcessFault } from './evidence.ts'
 
 /** What was done and heard during a run, with its time, and counts of it: to look into a run that failed. */
 export class Journal {
   readonly begunAt: number = Date.now()
   readonly lines: string[] = []
   readonly counts: Map<string, number> = new Map()
-  readonly harms: ProcessHarm[] = []
+  readonly faults: ProcessFault[] = []
   /** What must never happen, noticed on the way. */
   readonly breaches: string[] = []
 
@@ -21,10 +21,10 @@ export class Journal {
     this.counts.set(what, (this.counts.get(what) ?? 0) + by)
   }
 
-  harm(harm: ProcessHarm): void {
-    this.harms.push(harm)
-    this.note(harm.process, `${harm.kind} at ${harm.from}, to ${harm.to}`)
-    this.count(harm.kind)
+  fault(fault: ProcessFault): void {
+    this.faults.push(fault)
+    this.note(fault.process, `${fault.kind} at ${fault.from}, to ${fault.to}`)
+    this.count(fault.kind)
   }
 
   broken(what: string): void {

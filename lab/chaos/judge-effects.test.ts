@@ -1,22 +1,22 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Effect, EvidenceOfEffects, ProcessHarm } from './evidence.ts'
+import type { Effect, EvidenceOfEffects, ProcessFault } from './evidence.ts'
 import { countDoubles, effectsById, judgeDoubles } from './judge-effects.ts'
 
 const LEASE_MS = 6_000
 const ONCE: readonly Effect[] = [done('a', 0), done('b', 10), done('c', 20)]
 const AGAIN: readonly Effect[] = [...ONCE, done('b', 12_000, 'w2.1')]
-const KILLED: ProcessHarm = { process: 'w1.1', kind: 'killed', from: 11, to: Number.POSITIVE_INFINITY }
+const KILLED: ProcessFault = { process: 'w1.1', kind: 'killed', from: 11, to: Number.POSITIVE_INFINITY }
 
 function done(id: string, at: number, process = 'w1.1', begunAt = at - 5): Effect {
   return { id, process, begunAt, at }
 }
 
-function inbox(harms: readonly ProcessHarm[], effects: readonly Effect[]): EvidenceOfEffects {
-  return { store: 'postgres', effects, harms, leaseMs: LEASE_MS }
+function inbox(faults: readonly ProcessFault[], effects: readonly Effect[]): EvidenceOfEffects {
+  return { store: 'postgres', effects, faults, leaseMs: LEASE_MS }
 }
 
-function lease(harms: readonly ProcessHarm[], effects: readonly Effect[] = AGAIN): EvidenceOfEffects {
-  return { store: 'redis', effects, harms, leaseMs: LEASE_MS }
+function lease(faults: readonly ProcessFault[], effects: readonly Effect[] = AGAIN): EvidenceOfEffects {
+  return { store: 'redis', effects, faults, leaseMs: LEASE_MS }
 }
 
 function laws(evidence: EvidenceOfEffects): readonly string[] {
@@ -51,14 +51,14 @@ describe('the judge of a second effect', () => {
     expect(laws(lease([{ process: 'w2.1', kind: 'frozen', from: 4, to: 8_990 }], effects))).toEqual([])
   })
 
-  it.each<[string, readonly ProcessHarm[]]>([
-    ['nobody was harmed', []],
+  it.each<[string, readonly ProcessFault[]]>([
+    ['no process was hit by a fault', []],
     ['another process was killed', [{ ...KILLED, process: 'w3.1' }]],
     ['its process was killed long after the mark', [{ ...KILLED, from: 11_000 }]],
     ['its process was frozen for less than the lease', [{ process: 'w1.1', kind: 'frozen', from: 8, to: 5_000 }]],
     ['its process was frozen before', [{ process: 'w1.1', kind: 'frozen', from: -9_000, to: -1 }]],
-  ])('allows none to a lease where %s', (_, harms) => {
-    expect(laws(lease(harms))).toEqual(['no-unexplained-double-effect'])
+  ])('allows none to a lease where %s', (_, faults) => {
+    expect(laws(lease(faults))).toEqual(['no-unexplained-double-effect'])
   })
 
   it('wants each further effect explained', () => {

@@ -1,4 +1,4 @@
-import type { Effect, EvidenceOfEffects, ProcessHarm } from './evidence.ts'
+import type { Effect, EvidenceOfEffects, ProcessFault } from './evidence.ts'
 import type { Violation } from './verdict.ts'
 
 // The laws of effects, whatever broker brought the messages. Pure.
@@ -8,7 +8,7 @@ export type EffectsLaw = 'no-double-effect' | 'no-unexplained-double-effect'
 /** Those of an ID in the order of time. */
 export type EffectsById = ReadonlyMap<string, readonly Effect[]>
 
-type Harms = Pick<EvidenceOfEffects, 'harms' | 'leaseMs'>
+type Faults = Pick<EvidenceOfEffects, 'faults' | 'leaseMs'>
 
 /** From an effect to its mark: half of the longest handler, and a store that answers late. */
 const MARKED_WITHIN_MS = 2_000
@@ -42,7 +42,7 @@ function double(effects: readonly Effect[]): Violation<EffectsLaw> {
  * A lease allows a second effect only where the process of either was killed or frozen, for longer than a lease, while it
  * handled the message: between the begin of the handler and the mark.
  */
-function unexplained(effects: readonly Effect[], evidence: Harms): Violation<EffectsLaw>[] {
+function unexplained(effects: readonly Effect[], evidence: Faults): Violation<EffectsLaw>[] {
   const isExplained = !causesOf(effects, evidence).includes(undefined)
   return isExplained ? [] : [{ law: 'no-unexplained-double-effect', detail: told(effects) }]
 }
@@ -50,17 +50,17 @@ function unexplained(effects: readonly Effect[], evidence: Harms): Violation<Eff
 /** What made each further effect of an ID possible; `undefined`: nothing that is known. */
 export function causesOf(
   effects: readonly Effect[],
-  { harms, leaseMs }: Harms,
-): readonly (ProcessHarm['kind'] | undefined)[] {
+  { faults, leaseMs }: Faults,
+): readonly (ProcessFault['kind'] | undefined)[] {
   return effects.slice(1).map((effect, index) => {
     const runs = [effects[index], effect].filter((run) => run !== undefined)
-    return harms.find((harm) => runs.some((run) => hits(harm, run, leaseMs)))?.kind
+    return faults.find((fault) => runs.some((run) => hits(fault, run, leaseMs)))?.kind
   })
 }
 
-function hits(harm: ProcessHarm, run: Effect, leaseMs: number): boolean {
-  if (harm.process !== run.process || harm.to - harm.from < leaseMs) return false
-  return harm.from <= run.at + MARKED_WITHIN_MS && harm.to >= run.begunAt
+function hits(fault: ProcessFault, run: Effect, leaseMs: number): boolean {
+  if (fault.process !== run.process || fault.to - fault.from < leaseMs) return false
+  return fault.from <= run.at + MARKED_WITHIN_MS && fault.to >= run.begunAt
 }
 
 function told(effects: readonly Effect[]): string {

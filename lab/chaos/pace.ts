@@ -4,7 +4,7 @@ import type { RunOptions } from './plan.ts'
 import { EFFECTS } from './worker-settings.ts'
 
 const LOOK_EVERY_MS = 100
-/** Of a soak, at its pace. */
+/** A soak may fall behind by this much of its pace. */
 const BACKLOG_MS = 10_000
 
 /**

@@ -9,7 +9,7 @@ export interface RunOptions {
   /** Distinct IDs. About 5% of them are sent twice. */
   readonly messages: number
   readonly store: StoreName
-  /** Of all that is decided by chance. Not of the time it takes: no two runs are alike. */
+  /** Seed of every random choice. Timing is not seeded: no two runs are alike. */
   readonly seed: number
   /** When a run that has not come to an end has failed. */
   readonly minutes: number
@@ -23,7 +23,7 @@ export interface RunOptions {
 export interface Soak {
   /** The messages, and with them the faults, are spread over these. */
   readonly minutes: number
-  /** Of records: far less than the run, so that their number must level off. */
+  /** Retention of records: far shorter than the run, so their number must level off. */
   readonly retentionMs: number
 }
 
@@ -43,7 +43,7 @@ export const WORKERS = 3
 /** The last worker of a soak is frozen like the others, but neither killed nor stopped: its heap is seen all the way. */
 export const LASTING_WORKER: number = WORKERS - 1
 
-/** After this share of the messages nothing is harmed any more. */
+/** After this share of the messages every fault has healed. */
 const LAST_FAULT_AT = 0.95
 
 interface Slot<Kind> extends Planned {

@@ -2,7 +2,7 @@
 
 const ONE_OUT_OF = 500
 
-/** Whether a message is one of those that are harmed. */
+/** Whether a planted bug affects a message. */
 export function isPlantedIn(what: string, planted: string | undefined, id: string): boolean {
   return planted === what && Number(id.slice('m-'.length)) % ONE_OUT_OF === 7
 }

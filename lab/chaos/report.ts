@@ -44,7 +44,7 @@ function words(flags: object): string {
   return given.map(([name, value]) => `--${name} ${value}`).join(' ')
 }
 
-/** Of one kind: the first tell what is wrong. */
+/** Violations shown for each law: the first ones show what is wrong. */
 const SHOWN = 5
 
 /** All of the above, with everything that was seen in a folder. */

@@ -66,7 +66,7 @@ export class Stage {
   }
 
   /**
-   * Starts the workers, and stops them once `act` has sent and harmed everything, and the broker has nothing left for them.
+   * Starts the workers, and stops them once `act` has sent everything and injected every fault, and the broker has nothing left for them.
    * `deadline` aborts when the time is over.
    */
   async play({ act, beside, backlog }: Play): Promise<void> {
@@ -111,7 +111,7 @@ export class Stage {
 
   async gather(leaseMs: number): Promise<EvidenceOfEffects> {
     const { store } = this.#options
-    return { store, effects: await gatherEffects(this.#pool), harms: this.journal.harms, leaseMs }
+    return { store, effects: await gatherEffects(this.#pool), faults: this.journal.faults, leaseMs }
   }
 }
 

@@ -10,7 +10,7 @@ export interface ChaosSettings {
 
 /** What a worker tells, beside what its consumer does. For figures: nothing is judged by it. */
 export type ChaosTold =
-  /** Of outcomes, since the last of these. */
+  /** Count of each outcome since the last report. */
   | { readonly counts: Readonly<Record<string, number>> }
   /** In a soak, after a collection of all garbage. */
   | { readonly usage: Usage }

@@ -9,7 +9,7 @@ import { STOP_DEADLINE_MS, type ChaosSettings, type ChaosTold, type Usage } from
 const STOPS_WITHIN_MS = STOP_DEADLINE_MS + 22_000
 const START_AGAIN_MS = 500
 
-/** Of a consumer, by its broker. */
+/** Consumer options that differ by broker. */
 export type Tuning = Omit<ConsumerSpec, 'name'>
 
 /** What a worker runs, and all it is told but its name. */
@@ -42,7 +42,7 @@ export class WorkerSlot {
   async kill(): Promise<void> {
     this.#isKept = false
     const { current } = this
-    this.#journal.harm({ process: current.name, kind: 'killed', from: Date.now(), to: Number.POSITIVE_INFINITY })
+    this.#journal.fault({ process: current.name, kind: 'killed', from: Date.now(), to: Number.POSITIVE_INFINITY })
     await current.kill()
   }
 
@@ -51,7 +51,7 @@ export class WorkerSlot {
     const from = Date.now()
     current.freeze()
     await sleep(forMs)
-    this.#journal.harm({ process: current.name, kind: 'frozen', from, to: Date.now() })
+    this.#journal.fault({ process: current.name, kind: 'frozen', from, to: Date.now() })
     current.thaw()
   }
 

@@ -6,7 +6,7 @@ import type { Step } from './moment.ts'
 import type { WorkerTuning } from './settings.ts'
 import type { Strategy } from './strategy.ts'
 
-/** One fault at one step of one message, under one strategy, on one broker: what is done, and what must come of it. */
+/** One cell of the fault matrix: one fault at one step of one message, under one strategy, on one broker, and the outcome it must have. */
 export interface Cell extends Demands {
   readonly name: string
   readonly faultId: FaultId
@@ -14,22 +14,22 @@ export interface Cell extends Demands {
   readonly strategy: Strategy
   readonly broker: BrokerName
   readonly fault: Fault
-  /** Any of these. What else it shows is a failure. */
+  /** Allowed outcomes. Any other outcome is a failure. */
   readonly expects: readonly Outcome[]
-  /** What the harm explains beside what the strategy's promise admits. */
+  /** Anomalies that the fault explains, in addition to those that the promise of the strategy admits. */
   readonly admitted?: readonly Anomaly[]
-  /** What it shows that the promise has as its limit: it must be found. */
+  /** The anomaly that marks the limit of the promise: the checker must find it. */
   readonly mustShow?: Anomaly
   readonly message?: MessageDoes
-  /** So many more are sent with it. @defaultValue 0 */
+  /** Number of messages sent with the target. @defaultValue 0 */
   readonly crowd?: number
-  /** What the handler does with each of the crowd. @defaultValue its effect */
+  /** What the handler does with each of them. @defaultValue its effect */
   readonly crowdDoes?: MessageDoes
-  /** So many are sent when the harm is over. @defaultValue 1 */
+  /** Number of messages sent after the fault has healed. @defaultValue 1 */
   readonly neighbours?: number
-  /** Kafka: a topic that the worker consumes beside that of the messages, and that nothing is sent to. */
+  /** Kafka: a second topic that the worker consumes and that stays empty. */
   readonly beside?: Beside
-  /** The producer sends the same message once more, when it is over. */
+  /** The producer sends the target once more after the fault has healed. */
   readonly isSentAgain?: boolean
   readonly tuning?: WorkerTuning
 }
@@ -43,8 +43,8 @@ export type Beside = 'second topic' | 'retry topic'
 export const BROKERS: readonly BrokerName[] = ['kafka', 'rabbitmq']
 
 /**
- * `1`: one effect. `1s`: one, and what came after the mark was settled as duplicate. `B`: one, after a wait for the lease of
- * an owner that was gone. `D`: more than one was accepted. `k`: called again, accepted once. `in doubt`: parked for a person,
- * at most one effect. `dead-lettered`: given up, no effect. `lost`: no effect, and nothing in the dead-letter place.
+ * `1`: one effect. `1s`: one effect, and a delivery after the mark was settled as a duplicate. `B`: one effect, after waiting
+ * for the lease of an owner that was gone. `D`: more than one effect. `k`: called again, accepted once. `in doubt`: parked for
+ * a person, at most one effect. `dead-lettered`: given up, no effect. `lost`: no effect and no dead letter.
  */
 export type Outcome = '1' | '1s' | 'B' | 'D' | 'k' | 'in doubt' | 'dead-lettered' | 'lost'

@@ -35,17 +35,17 @@ describe('the demands of a cell', () => {
     ['before the renewed lease ends', [claimed, renewed, abortedAt(2 * LEASE_MS - MARGIN_MS)], []],
     ['too late', [claimed, abortedAt(LEASE_MS + 35)], ['the signal aborted 35 ms after the lease had ended']],
     ['never', [claimed], ['expected the signal to abort']],
-  ])('judge by the lease in the store a signal that aborts %s', (_, events, failures) => {
+  ])('are met only by a signal that aborts before the lease in the store ends: it aborts %s', (_, events, failures) => {
     expect(unmet({ mustAbortInTime: true }, events, ABOUT)).toEqual(failures)
   })
 
-  it('find a handler that begins too often', () => {
+  it('fail if a handler starts too often', () => {
     const events = [begunBy('w1', SUBJECT), begunBy('w2', SUBJECT), begunBy('w2', 'group:other')]
     expect(unmet({ mostRuns: 1 }, events, ABOUT)).toEqual(['expected 1 runs at most, found 2'])
     expect(unmet({ mostRuns: 2 }, events, ABOUT)).toEqual([])
   })
 
-  it('count beside each other after a crash only what ran before it', () => {
+  it('count only messages that ran before a crash as running together after it', () => {
     const demands = { mustRunTogether: 2 }
     const before = [begunBy('w1', SUBJECT), begunBy('w1', 'group:other'), CRASH]
     const alone = [...before, begunBy('w2', SUBJECT), begunBy('w2', 'group:new')]
@@ -53,7 +53,7 @@ describe('the demands of a cell', () => {
     expect(unmet(demands, [...before, begunBy('w2', SUBJECT), begunBy('w2', 'group:other')], ABOUT)).toEqual([])
   })
 
-  it('find a dead letter that says something else', () => {
+  it('fail if a dead letter carries another reason', () => {
     const deadLetter = { at: 0, proc: 'w1', f: 'copy', type: 'ok', place: 'queue#0', to: 'dead-letter' } as const
     const events: readonly HistoryEvent[] = [{ ...deadLetter, parked: true, reason: 'conflict' }]
     const failures = unmet({ reason: 'record-unreadable' }, events, ABOUT)

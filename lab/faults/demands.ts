@@ -1,17 +1,17 @@
 import type { HistoryEvent } from '../../testing/history.ts'
 import { ABORTED } from './settings.ts'
 
-/** What a cell asks for beside its outcome. */
+/** What a cell demands in addition to its outcome. */
 export interface Demands {
-  /** A worker must tell it. */
+  /** A worker must report this event. */
   readonly mustTell?: string
-  /** What the dead letter must say. */
+  /** Reason that the dead letter must carry. */
   readonly reason?: string
-  /** The signal of the handler must abort, and always before the lease ends that the store has granted. */
+  /** The signal of the handler must abort, and always before the lease ends that the store granted. */
   readonly mustAbortInTime?: boolean
-  /** The handler must not begin more often. */
+  /** Upper limit of handler starts for the target. */
   readonly mostRuns?: number
-  /** So many of the messages that ran when a worker died must run at once after that. */
+  /** After a crash, at least this many of the messages that ran at the crash must run at the same time again. */
   readonly mustRunTogether?: number
 }
 
@@ -20,7 +20,7 @@ interface About {
   readonly places: readonly string[]
 }
 
-/** Which of its demands a cell did not meet. `events` are in the order of true time. */
+/** The demands that a cell did not meet. `events` are in the order of true time. */
 export function unmet(
   demands: Demands,
   events: readonly HistoryEvent[],
@@ -29,7 +29,7 @@ export function unmet(
   const { mustTell, reason, mustAbortInTime = false, mostRuns, mustRunTogether } = demands
   const failures: string[] = []
   if (mustTell !== undefined && !events.some((event) => event.f === 'tell' && event.what === mustTell)) {
-    failures.push(`expected a worker to tell ${mustTell}`)
+    failures.push(`expected a worker to report ${mustTell}`)
   }
   const reasons = events.flatMap((event) => (event.f === 'copy' && places.includes(event.place) ? [event.reason] : []))
   if (reason !== undefined && (reasons.length === 0 || reasons.some((one) => one !== reason))) {
@@ -45,7 +45,7 @@ export function unmet(
   return failures
 }
 
-/** By the clock of the store: a lease ends when another worker may be granted it. */
+/** By the clock of the store: a lease ends when the store may grant it to another worker. */
 function lateAborts(events: readonly HistoryEvent[], subject: string): readonly string[] {
   let leaseUntil: number | undefined
   let aborts = 0
@@ -61,7 +61,7 @@ function lateAborts(events: readonly HistoryEvent[], subject: string): readonly 
   return aborts === 0 ? ['expected the signal to abort'] : failures
 }
 
-/** Only messages that ran when the worker died: the others have no earlier attempt. */
+/** Counts only messages that ran at the crash: the others have no earlier attempt. */
 function mostAtOnceAfterCrash(events: readonly HistoryEvent[]): number {
   const running = new Set<string>()
   let tried: ReadonlySet<string> = new Set()

@@ -1,68 +1,68 @@
 import type { Moment } from './moment.ts'
 
-/** What is done when the moment of the first message is seen. */
+/** The fault that is injected when the target reaches the moment `at`. */
 export type Fault =
-  /** SIGKILL. What was on its way to a server arrives, or does not. */
+  /** SIGKILL of the worker. The request in flight arrives at its server, or is lost. */
   | {
       readonly kind: 'kill'
       readonly at: Moment
       readonly request: 'arrives' | 'is lost'
-      /** Until the next one is started. @defaultValue 0 */
+      /** Time until the next worker starts. @defaultValue 0 */
       readonly awayMs?: number
     }
-  /** SIGSTOP for longer than the lease. What was on its way arrives before the pause, or after it. */
+  /** SIGSTOP for longer than the lease. The request in flight arrives before the pause, or after it. */
   | { readonly kind: 'freeze'; readonly at: Moment; readonly request: 'arrives' | 'is held' }
-  /** The connection is lost, and these bytes with it. */
+  /** The connection breaks before the bytes of the moment arrive. */
   | { readonly kind: 'lose'; readonly at: Moment }
-  /** Nothing comes through that connection for a while, and nothing says so; then it is lost. */
+  /** The connection carries nothing for a while without an error, and then breaks. */
   | { readonly kind: 'swallow'; readonly at: Moment }
-  /** All connections of the worker to the broker are lost; with `again`, so many times more. */
+  /** All connections of the worker to the broker break; with `again`, this many times more. */
   | { readonly kind: 'close-channel'; readonly at: Moment; readonly again?: { times: number; everyMs: number } }
-  /** Nothing comes through between the worker and its store, and nothing says so, for longer than the lease. The broker stays reachable. */
+  /** The worker cannot reach its store, without an error, for longer than the lease. The broker stays reachable. */
   | { readonly kind: 'cut-off-store'; readonly at: Moment }
-  /** The broker refuses the commit: on its way it was made one of a partition that does not exist. */
+  /** The broker refuses the commit: the proxy changes its partition to one that does not exist. */
   | { readonly kind: 'refuse-commit'; readonly at: 'settle sent' }
-  /** Another member joins the group, or takes from the queue. `storm`: three do, and leave again. */
+  /** Another consumer joins the group, or consumes from the queue. `storm`: three join and leave again. */
   | { readonly kind: 'rebalance'; readonly at: Moment; readonly guests: 'stays' | 'storm' }
   | ServerFault
-  /** Nothing from outside: the message itself, or the worker's clock, is the fault. */
+  /** Nothing is injected: the message itself, or the clock of the worker, is the fault. */
   | { readonly kind: 'none' }
 
-/** What is done to a server; the cell has it for itself. */
+/** A fault of a server that the cell does not share. */
 export type ServerFault =
-  /** Redis answers nothing for twice the lease. */
+  /** Redis does not answer for twice the lease. */
   | { readonly kind: 'freeze-redis'; readonly at: Moment }
-  /** Redis loses all it holds: it is killed and starts with nothing, or somebody flushes it. */
+  /** Redis loses all its data: by a kill and an empty restart, or by FLUSHALL. */
   | (WorkerAfterwards & { readonly kind: 'lose-records'; readonly at: Moment; readonly how: 'emptied' | 'flushed' })
-  /** Before the bytes of the moment go on, the record becomes one that the store cannot read. */
+  /** The record becomes unreadable for the store before the bytes of the moment go on. */
   | { readonly kind: 'spoil-record'; readonly at: 'delivered' | 'claim sent'; readonly how: Spoilt }
   /**
-   * Redis is killed, and a replica promoted that has nothing of what was written from `lagsFrom` on; without it, the replica has all
-   * that was waited for.
+   * Redis is killed, and a replica is promoted that lacks all writes from `lagsFrom` on. Without `lagsFrom` the replica has every
+   * write that the worker waited for.
    */
   | (WorkerAfterwards & { readonly kind: 'promote-redis'; readonly lagsFrom?: Moment; readonly at: Moment })
-  /** The broker is gone, and starts again on its data. */
+  /** The broker stops, and starts again on its data. */
   | { readonly kind: 'restart-broker'; readonly at: Moment }
-  /** The topic that the worker consumes beside is deleted. */
+  /** The second topic of the worker is deleted. */
   | { readonly kind: 'delete-topic'; readonly at: Moment }
   /**
-   * The topic is deleted and created anew. When the worker has seen that, and more was sent than the old topic held, the worker is killed
-   * and replaced; when the next one has seen it too, a person lets the partition begin anew.
+   * The topic is deleted and created again. When the worker has reported that, and more was sent than the old topic held, the worker
+   * is killed and replaced. When its successor has reported it too, a person releases the partition.
    */
   | { readonly kind: 'recreate-topic'; readonly at: Moment }
   /** The first worker cannot reach its store from its start until some time after the moment. */
   | { readonly kind: 'store-away'; readonly at: 'delivered' }
-  /** All connections of the worker to Postgres are ended by an administrator, before what was on its way goes on. */
+  /** An administrator ends all connections of the worker to Postgres before the bytes of the moment go on. */
   | { readonly kind: 'terminate-backends'; readonly at: Moment }
-  /** An immediate shutdown of Postgres, which then starts again on its data. */
+  /** Postgres shuts down at once, and starts again on its data. */
   | { readonly kind: 'restart-postgres'; readonly at: Moment }
-  /** As `promote-redis`. */
+  /** As `promote-redis`, with Postgres. */
   | (WorkerAfterwards & { readonly kind: 'promote-postgres'; readonly lagsFrom: Moment; readonly at: Moment })
 
-/** `other-type`: a key of another type. `cut-off`: a part of a record. `newer`: a state that no version knows yet. */
+/** `other-type`: a key of another type. `cut-off`: part of a record. `newer`: a state that no version knows. */
 export type Spoilt = 'other-type' | 'cut-off' | 'newer'
 
-/** What becomes of the worker. `is killed`: in the same moment, so that what it has not settled comes again. */
+/** What happens to the worker. `is killed`: in the same moment, so that the broker redelivers what it has not settled. */
 export interface WorkerAfterwards {
   readonly worker: 'stays' | 'is killed'
 }

@@ -7,7 +7,7 @@ import type { CellRun } from './run-cell.ts'
 import { explain } from './report.ts'
 import { runCells } from './run-cells.ts'
 
-/** The pull request's share of `npm run faults`: the steps at which strategies differ, and each kind of harm once. */
+/** The part of `npm run faults` that a pull request runs: the steps at which strategies differ, and each kind of fault once. */
 const SHARE = [
   'F1.S1.lease-rerun.kafka',
   'F1.S3.inbox.rabbitmq',
@@ -32,7 +32,7 @@ const AT_ONCE = 6
 const NEEDED: readonly Backend[] = ['kafka', 'rabbitmq', 'postgres', 'redis']
 const describeOnServers = NEEDED.every((name) => backends.has(name)) ? describe : describe.skip
 
-describeOnServers('a fault at a step of a message', () => {
+describeOnServers('a fault at one step of a message', () => {
   const runs = new Map<string, CellRun>()
 
   beforeAll(async () => {
@@ -41,13 +41,13 @@ describeOnServers('a fault at a step of a message', () => {
   }, SERVER_WITHIN_MS)
   afterAll(() => runs.clear())
 
-  it.each(SHARE)('%s shows what it must', (name) => {
+  it.each(SHARE)('%s has an expected outcome', (name) => {
     const run = runs.get(name)
     expect(run).toBeDefined()
     if (run !== undefined && run.failures.length > 0) throw new Error(explain(run))
   })
 
-  it.each(PLANTED)('$cell.name is found', ({ cell, finds }) => {
+  it.each(PLANTED)('the checker finds the bug planted in $cell.name', ({ cell, finds }) => {
     const { anomalies = new Map(), admitted = new Set() } = runs.get(cell.name)?.verdict ?? {}
     const found = [...anomalies.keys()].filter((anomaly) => !admitted.has(anomaly))
     expect(found).toEqual(expect.arrayContaining([...finds]))

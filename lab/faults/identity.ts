@@ -4,7 +4,7 @@ import { keyScope } from '../../src/consumer/scope.ts'
 /** The consumer that all workers run. */
 export const CONSUMER = 'faults'
 
-/** The key of a message's record. `origin` is the topic, or the queue again. */
+/** Key of the record of a message. `origin` is the topic, or the queue again. */
 export function keyOf(group: string, origin: string, id: string): string {
   return identityOf(keyScope({ name: CONSUMER, scope: undefined }, group, origin), Buffer.from(id)).key
 }

@@ -7,7 +7,7 @@ import { MAX_ATTEMPTS } from './settings.ts'
 
 const MOST_DELIVERIES = 20
 
-/** By the anomalies of testing/checker. */
+/** Checks a history for the anomalies of testing/checker. */
 export function verdictOf({ strategy, tuning, admitted = [], mustShow }: Cell, history: History): Verdict {
   return check(history, {
     promised: TERMS[strategy].promised,
@@ -21,12 +21,12 @@ export function verdictOf({ strategy, tuning, admitted = [], mustShow }: Cell, h
 interface Seen {
   readonly observed: Outcome | 'no effect'
   readonly verdict: Verdict
-  /** The message that the cell is about, and where it was sent. */
+  /** The target and the places it was sent to. */
   readonly subject: string
   readonly places: readonly string[]
 }
 
-/** What is not as the cell expects it. */
+/** Every difference from what the cell expects. */
 export function failuresOf(
   cell: Cell,
   { events, end }: History,
@@ -40,11 +40,12 @@ export function failuresOf(
   if (mustShow !== undefined && !verdict.anomalies.has(mustShow)) failures.push(`expected ${mustShow} to be found`)
   failures.push(...unmet(cell, events, { subject, places }))
   if (events.some((event) => event.f === 'tell' && event.what === 'invariant-broken')) {
-    failures.push('a worker told that an invariant was broken')
+    failures.push('a worker reported a broken invariant')
   }
-  // Who parks what is in doubt parks also what ran beside it.
-  const harmed = events.filter((event) => event.f === 'copy' && !places.includes(event.place))
-  if (harmed.length > 0 && cell.strategy !== 'lease-park') failures.push('others than it were dead-lettered')
+  // Strategy `lease-park` also parks what ran at the same time.
+  const others = events.filter((event) => event.f === 'copy' && !places.includes(event.place))
+  if (others.length > 0 && cell.strategy !== 'lease-park')
+    failures.push('messages other than the target were dead-lettered')
   if (!end.isDrained) failures.push('not drained in time')
   for (const [anomaly, witnesses] of verdict.anomalies) {
     if (!verdict.admitted.has(anomaly)) failures.push(...witnesses.map(({ says }) => `${anomaly}: ${says}`))

@@ -1,6 +1,6 @@
 // npm run faults -- [--only NAME] [--planted] [--list] [--at-once N] [--record]
 //
-// Ends with 0 if every cell showed what it must, with 1 if one did not, with 2 for a wrong command.
+// Exits with 0 if every cell had an expected outcome, with 1 if one did not, with 2 for a wrong command.
 
 import { parseArgs } from 'node:util'
 import { recordPart } from '../proof/part.ts'
@@ -13,10 +13,10 @@ import { explain, legend, lineOf, proofPart } from './report.ts'
 import { runCells } from './run-cells.ts'
 
 const USAGE = `usage: npm run faults -- [options]
-  --only NAME     cells of this name; * stands for anything, and the option may be given again
-  --planted       cells whose workers are wrong on purpose instead: each must fail
-  --list          tells their names, and runs none
-  --at-once N     cells beside each other (6)
+  --only NAME     cells of this name; * matches anything; may be repeated
+  --planted       cells whose workers are wrong on purpose: each must fail
+  --list          lists their names, and runs none
+  --at-once N     cells at the same time (6)
   --record        writes docs/proof/faults.json`
 
 interface Command {

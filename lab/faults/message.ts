@@ -1,7 +1,7 @@
 /**
- * What its handler does. `kill`: SIGKILL to its own process. `hang`: in its first attempt, `hang always`: in each. `block`: the event
- * loop, for longer than a lease. `linger`: takes a lease's time before its effect. `outlast`: has its effect, and then runs until it is
- * aborted, in its first attempt.
+ * What the handler does. `kill`: SIGKILL of its own process. `hang`: never ends in the first attempt; `hang always`: in each.
+ * `block`: blocks the event loop for longer than a lease. `linger`: waits as long as a lease before its effect. `outlast`: has its
+ * effect and then runs until it is aborted, in its first attempt.
  */
 export type MessageDoes =
   | 'effect'
@@ -15,9 +15,9 @@ export type MessageDoes =
   | 'outlast'
 
 export interface FaultMessage {
-  /** The business identity. */
+  /** The message ID. */
   readonly id: string
-  /** Names this sending of the message. The proxies between worker and broker look for it. */
+  /** Names this send of the message. The proxies between worker and broker look for it. */
   readonly send: string
   readonly does: MessageDoes
 }

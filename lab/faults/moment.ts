@@ -1,4 +1,4 @@
-/** Places in the way of a message, as they are seen between a worker and its servers. */
+/** Steps of a message, as a proxy sees them between a worker and its servers. */
 export type Moment =
   | 'delivered'
   | 'claim sent'

@@ -1,7 +1,7 @@
 import type { History, HistoryEvent, Subject } from '../../testing/history.ts'
 import type { Outcome } from './cell.ts'
 
-/** What became of one message, by what the servers hold and have said. */
+/** Outcome of one message, from what the servers hold and reported. */
 export function outcomeOf({ events }: History, subject: Subject, places: readonly string[]): Outcome {
   const ofSubject = events.filter((event) => 'subject' in event && event.subject === subject)
   const deadLetters = events.filter((event) => event.f === 'copy' && places.includes(event.place))
@@ -15,13 +15,13 @@ export function outcomeOf({ events }: History, subject: Subject, places: readonl
   return wasTakenOver(ofSubject) ? 'B' : '1'
 }
 
-/** Claimed again, though nobody had released it. */
+/** Claimed again without a release in between. */
 function wasTakenOver(ofSubject: readonly HistoryEvent[]): boolean {
   const turns = ofSubject.filter(({ f }) => f === 'claim' || f === 'release')
   return turns.some(({ f }, at) => f === 'claim' && turns[at - 1]?.f === 'claim')
 }
 
-/** By its worker's words: a fetch may bring again what nobody takes, as after a pause, when Kafka's log is compared. */
+/** Goes by what the worker reports: after a pause a fetch may bring a message again that no worker takes. */
 function wasSettledAsDuplicate(ofSubject: readonly HistoryEvent[]): boolean {
   const marked = ofSubject.findLast((event) => event.f === 'mark' && event.type === 'ok')
   if (marked === undefined) return false

@@ -4,7 +4,7 @@ import { trueMs } from '../kit/true-time.ts'
 
 type Untimed<Event> = Event extends unknown ? Omit<Event, 'at' | 'proc'> : never
 
-/** All that is seen of one cell while it runs. What the servers hold in the end is added to it then. */
+/** Records what the proxies and workers of one cell report while it runs. `gather` adds what the servers hold at the end. */
 export class Recorder extends Signal {
   readonly #events: HistoryEvent[] = []
 

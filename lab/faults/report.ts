@@ -10,7 +10,7 @@ export function lineOf({ cell, observed, failures, seconds }: CellRun): string {
   return `${mark} ${cell.name.padEnd(46)} ${observed.padEnd(14)}${seconds.toFixed(1)} s`
 }
 
-/** What is wrong, all that was seen, and how to see it again. */
+/** The failures, the whole history, and the command that repeats the cell. */
 export function explain(run: CellRun): string {
   const { cell, failures, history } = run
   const [first] = history.events
@@ -22,7 +22,7 @@ export function explain(run: CellRun): string {
   return [cell.name, ...failures.map((failure) => `  ${failure}`), ...events, `  again: ${again}`].join('\n')
 }
 
-/** What the parts of a cell's name and its outcomes mean. */
+/** Explains the parts of a cell name, and the outcomes. */
 export function legend(): string {
   const faults = Object.entries(FAULTS).map(([faultId, what]) => `  ${faultId.padEnd(4)} ${what}`)
   return [
@@ -48,7 +48,7 @@ const STEP_NAMES: readonly string[] = [
   'S7 settled',
 ]
 
-/** What each fault is, in a few words. */
+/** A short name for each family of faults. */
 const FAULTS: Readonly<Record<FaultId, string>> = {
   F1: 'kill -9',
   F2: 'SIGSTOP for longer than the lease',
@@ -73,7 +73,7 @@ const FAULTS: Readonly<Record<FaultId, string>> = {
   F21: 'store away when a drop-in starts',
 }
 
-/** The part of docs/proof.md. */
+/** Section of docs/proof.md. */
 export function proofPart(
   runs: readonly CellRun[],
   seconds: number,
@@ -101,7 +101,7 @@ export function proofPart(
   }
 }
 
-/** As in `inbox / lease-rerun / lease-keyed / lease-park`, by step. */
+/** One column for each step, with entries such as `inbox / lease-rerun / lease-keyed / lease-park`. */
 function tableOf(broker: BrokerName, runs: readonly CellRun[]): ProofTable {
   const ofBroker = runs.filter(({ cell }) => cell.broker === broker)
   const kinds = [...new Set(ofBroker.map(({ cell }) => kindOf(cell)))]
@@ -124,17 +124,17 @@ function tableOf(broker: BrokerName, runs: readonly CellRun[]): ProofTable {
   }
 }
 
-/** The fault, and how it was done where there are several ways: `F9 flushed`. */
+/** The family, and the variant if there are several: `F9 flushed`. */
 function kindOf(cell: Cell): string {
   const { faultId, step } = cell
   const how = step === undefined ? '' : variantOf(cell).slice(`${step}-`.length)
   return how === '' ? faultId : `${faultId} ${how}`
 }
 
-/** Those that every fault is tried with. */
+/** Strategies that every fault is tried with. */
 const USUAL: readonly Strategy[] = ['inbox', 'lease-rerun', 'lease-keyed', 'lease-park']
 
-/** What each strategy showed: the usual ones in their order, others by name. */
+/** Outcome of each strategy: the usual strategies in their order, others by name. */
 function entry(cells: readonly CellRun[]): string {
   if (cells.length === 0) return '-'
   const shown = (strategy: Strategy): string => cells.find(({ cell }) => cell.strategy === strategy)?.observed ?? '-'

@@ -26,10 +26,10 @@ import { Sends } from './wire/sends.ts'
 export interface CellRun {
   readonly cell: Cell
   readonly observed: Outcome | 'no effect'
-  /** Why it failed, with witnesses; none: it is as it must be. */
+  /** Why it failed, with witnesses; empty: it passed. */
   readonly failures: readonly string[]
   readonly history: History
-  /** `undefined` where it came to no end. */
+  /** `undefined` if the run did not end. */
   readonly verdict?: Verdict
   readonly seconds: number
 }
@@ -39,7 +39,7 @@ const DRAINS_WITHIN_MS = 45_000
 const STOPS_WITHIN_MS = 15_000
 const LOOK_EVERY_MS = 50
 
-/** One message meets its fault; then another must still be handled, and nothing may be left. */
+/** Injects one fault into one message. After that another message must still be handled, and nothing may be left. */
 export async function runCell(cell: Cell, stage: Stage): Promise<CellRun> {
   const begunAt = trueMs()
   const run = await withOwnServers(cell, stage, (own) => play(cell, own)).catch((error: unknown): Played => {
@@ -52,7 +52,7 @@ export async function runCell(cell: Cell, stage: Stage): Promise<CellRun> {
 type Played = Pick<CellRun, 'observed' | 'failures' | 'history' | 'verdict'>
 
 async function play(cell: Cell, stage: Stage): Promise<Played> {
-  // Another where its server was restarted.
+  // A restarted server has a new one.
   const broker = (): BrokerSide => stage.broker(cell.broker)
   const place = await broker().newPlace(cell.beside)
   const prefix = uniqueName('cell')
@@ -97,13 +97,13 @@ async function play(cell: Cell, stage: Stage): Promise<Played> {
   return { observed, failures, history, verdict }
 }
 
-/** What is sent first is what the cell is about; the crowd follows it. */
+/** The target is sent first; the crowd follows it. */
 function doesOf({ message, crowd = 0, crowdDoes }: Cell, send: number): MessageDoes {
   const does = send === 0 ? message : send <= crowd ? crowdDoes : undefined
   return does ?? 'effect'
 }
 
-/** Does harm once, to the first worker, at the first moment of the message that the cell is about. */
+/** Injects the fault once: into the worker that first reaches the moment with the target. */
 class Injector {
   readonly breaches: string[] = []
   readonly #cell: Cell
@@ -143,7 +143,7 @@ class Injector {
     await this.#afterwards?.()
   }
 
-  /** Resolves when it has happened and nothing is harmed any more. */
+  /** Resolves when the fault was injected and has healed. */
   async over(withinMs: number): Promise<void> {
     if (this.#cell.fault.kind === 'none') return
     const late = new AbortController()

@@ -8,7 +8,7 @@ export interface MatrixRun {
   readonly versions: Readonly<Record<string, string>>
 }
 
-/** All of them on one stage, so many at once. */
+/** Runs all cells on one stage, `atOnce` at the same time. */
 export async function runCells(
   cells: readonly Cell[],
   atOnce: number,
@@ -30,7 +30,7 @@ export async function runCells(
   })
 }
 
-/** By product. */
+/** Versions by product. */
 async function versionsOf(stage: Stage, brokers: ReadonlySet<BrokerName>): Promise<Readonly<Record<string, string>>> {
   const names = [
     await reportedVersion('postgres', stage.postgres.url),

@@ -1,45 +1,45 @@
 import type { ConsumerSpec } from '../kit/worker/spec.ts'
 
-/** For the module of a worker. */
+/** Settings of a worker module. */
 export interface FaultSettings {
-  /** Of the provider of effects, and under which name it logs them. */
+  /** Port of the effect provider, and the name of the log that it writes. */
   readonly provider: { readonly port: number; readonly log: string }
   readonly isKeyed: boolean
-  /** Its calendar is wrong by so much; its timers are not. */
+  /** Shift of `Date`. Timers are not shifted. */
   readonly clockShiftMs: number
   readonly planted?: Planted
 }
 
-/** What a cell may ask for. */
+/** What a cell may change. */
 export interface WorkerTuning extends Pick<
   ConsumerSpec,
   'leaseMs' | 'retentionMs' | 'maxAttempts' | 'handlerTimeoutMs' | 'graceMs'
 > {
-  /** Of a lease. */
+  /** For a lease. */
   readonly concurrency?: number
-  /** Of an inbox. */
+  /** For an inbox. */
   readonly batchSize?: number
-  /** Each send of a message carries its own name. */
+  /** Each send carries its own name, so a resend has another payload. */
   readonly resendsDiffer?: boolean
   readonly clockShiftMs?: number
-  /** A client of its own, with a function of this library for its messages. */
+  /** The worker owns its client, and hands messages to a drop-in function of the library. */
   readonly isDropIn?: boolean
   readonly planted?: Planted
 }
 
-/** Wrong on purpose: a matrix that does not find these shows nothing. */
+/** Bugs planted on purpose: a matrix that misses them proves nothing. */
 export type Planted = 'ack-before-mark' | 'mark-skipped' | 'commit-highest'
 
 export const LEASE_MS = 2_000
 export const MAX_ATTEMPTS = 5
 export const SESSION_MS = 3_000
-/** Frees the row that a frozen worker holds. */
+/** Frees the row lock of a frozen worker. */
 export const IDLE_IN_TRANSACTION_MS = 3_000
 export const EFFECTS = 'effect'
-/** A worker tells it when the signal of a handler aborts. */
+/** A worker reports this when the signal of a handler aborts. */
 export const ABORTED = 'aborted'
 
-/** What a worker tells of a handler. */
+/** What a worker reports about a handler. */
 export type HandlerReport =
   | { readonly f: 'hstart'; readonly id: string; readonly token: string }
   | { readonly f: 'hend'; readonly id: string; readonly token: string; readonly how: 'ok' | 'failed' | 'unknown' }

@@ -1,8 +1,8 @@
 import type { Promised } from '../../testing/checker/anomaly.ts'
 
 /**
- * `lease-keyed`: the effect carries `ctx.idempotencyKey` to a provider that knows keys. `lease-postgres` and `lease-replicas` rerun
- * what is in doubt: leases in Postgres, and in a Redis whose marks wait for a replica.
+ * `lease-keyed`: the provider knows idempotency keys, and each call carries `ctx.idempotencyKey`. `lease-postgres` and
+ * `lease-replicas` rerun messages in doubt; they keep leases in Postgres, and in a Redis whose marks wait for a replica.
  */
 export type Strategy =
   | 'inbox'
@@ -26,7 +26,7 @@ export type StoreName = 'inbox' | 'offsets' | 'lease on postgres' | 'lease on re
 
 interface Terms {
   readonly store: StoreName
-  /** By what it is judged. */
+  /** The promise that the checker holds it to. */
   readonly promised: Promised
   /** What a mark in Redis waits for. @defaultValue 'memory' */
   readonly durability?: 'replicas'

@@ -1,20 +1,20 @@
 import { Worker, type CellContext } from './worker/worker.ts'
 
-/** The workers of a cell, and the supervisor who starts another where one was killed. */
+/** Owns the workers of a cell, and starts another one when one was killed. */
 export class Supervisor implements AsyncDisposable {
   readonly #context: CellContext
   readonly #workers: Worker[] = []
   readonly #starting = new Set<Promise<unknown>>()
   readonly #dismissed = new Set<Worker>()
   #isOver = false
-  /** What no fault explains. */
+  /** Failures that no fault explains. */
   readonly breaches: string[] = []
 
   constructor(context: CellContext) {
     this.#context = context
   }
 
-  /** Resolves when it consumes. */
+  /** Resolves when the worker consumes. */
   async start(): Promise<Worker> {
     for (;;) {
       const worker = await Worker.start(`w${this.#workers.length + 1}`, this.#context)
@@ -25,27 +25,27 @@ export class Supervisor implements AsyncDisposable {
     }
   }
 
-  /** One more, some time: what it does not do is seen by what is not done. */
+  /** Starts one more worker without waiting for it: if it fails, the cell does not drain. */
   startAnother(): void {
     const starting = this.start().catch((error: unknown) => void this.breaches.push(String(error)))
     this.#starting.add(starting)
   }
 
-  /** SIGKILL. Whoever does so starts another. */
+  /** SIGKILL. The caller starts another worker. */
   kill(worker: Worker): void {
     this.#dismissed.add(worker)
     void worker.process.kill()
     this.#context.recorder.record(worker.name, { f: 'crash' })
   }
 
-  /** One of them leaves in order, and is not replaced. */
+  /** Stops one worker, which is not replaced. */
   async dismiss(worker: Worker): Promise<void> {
     this.#dismissed.add(worker)
     worker.process.order('stop')
     await worker.process.ended
   }
 
-  /** All stop in order, each within that time. */
+  /** Stops all workers, each within this time. */
   async stop(withinMs: number): Promise<void> {
     await Promise.all(this.#starting)
     this.#isOver = true

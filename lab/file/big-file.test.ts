@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 
 const MESSAGES = 200_000
-/** Of about 1 KB, so the file has 200 MB. */
+/** About 1 KB, so the file has 200 MB. */
 const LINE = `${JSON.stringify({ topic: 'sms', headers: ['message-id', 'x'], payload: 'p'.repeat(960) })}\n`
 
 const folder = mkdtempSync(join(tmpdir(), 'consume-once-big-'))

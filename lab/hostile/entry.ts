@@ -21,7 +21,7 @@ export interface HostileMessage {
   readonly value?: string | Uint8Array | null
   /** Partition or routing key. @defaultValue none */
   readonly key?: string | Uint8Array
-  /** Of AMQP, `messageId` for one. */
+  /** AMQP properties, such as `messageId`. */
   readonly properties?: Readonly<Record<string, unknown>>
   /** In milliseconds. @defaultValue now */
   readonly timestamp?: number

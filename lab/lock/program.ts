@@ -32,7 +32,7 @@ async function main(): Promise<void> {
       store,
       'one',
       async ({ fence }) => {
-        // Deaf to the signal on purpose: two writes, between which the process may be stopped.
+        // Ignores the signal on purpose: two writes, between which the process may be stopped.
         await redis.eval(RESOURCE, 1, journal, fence, process.pid)
         writeSync(1, `${fence}\n`)
         await sleep(20)

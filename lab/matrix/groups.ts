@@ -7,9 +7,9 @@ import { embeddedPostgres, serverOf, thisProcess, type Target } from './targets.
 export interface Group {
   readonly name: string
   readonly title: string
-  /** Of its test files, from the root of the repository. */
+  /** Matches the paths of its test files, from the root of the repository. */
   readonly files: RegExp
-  /** Of the devDependencies whose versions matter. */
+  /** Matches the devDependencies whose versions matter. */
   readonly clients: RegExp
   readonly targets: readonly Target[]
 }

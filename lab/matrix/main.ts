@@ -76,7 +76,7 @@ async function write(page: string): Promise<void> {
   console.error(`\nwritten: ${PAGE}`)
 }
 
-/** Of the clients that the tests are run with. */
+/** Versions of the clients that the tests run with. */
 function versionsOf(clients: RegExp): readonly string[] {
   const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     readonly devDependencies: Readonly<Record<string, string>>

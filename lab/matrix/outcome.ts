@@ -3,7 +3,7 @@ import type { JestReport } from '../kit/run-jest.ts'
 
 /** What became of the tests of one file, on one target. */
 export interface SuiteOutcome {
-  /** Of the file, without its ending. */
+  /** Path of the test file, without its ending. */
   readonly suite: string
   readonly passed: number
   readonly failed: number
@@ -14,7 +14,7 @@ export interface SuiteOutcome {
   readonly skippedFor: readonly string[]
 }
 
-/** Of these files, in the order of their names. One that jest could not load, or says nothing of, has failed. */
+/** Outcomes of these files, ordered by name. A file that jest could not load or does not mention has failed. */
 export function outcomesOf(files: readonly string[], { testResults }: JestReport): readonly SuiteOutcome[] {
   return files.toSorted().map((file): SuiteOutcome => {
     const suite = basename(file, '.test.ts')

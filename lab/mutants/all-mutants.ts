@@ -9,7 +9,7 @@ import { PG_MUTANTS } from './pg-mutants.ts'
 import { REDIS_MUTANTS } from './redis-mutants.ts'
 import { SIMULATOR_MUTANTS } from './simulator-mutants.ts'
 
-/** Of all layers, in the order of the table. */
+/** Mutants of all layers, in the order of the table. */
 export const ALL_MUTANTS: readonly Mutant[] = [
   ...SIMULATOR_MUTANTS,
   ...CORPUS_MUTANTS,

@@ -43,7 +43,7 @@ export async function tryTested(mutants: readonly Mutant[], { env, signal, onTri
   }
 }
 
-/** Of several tests in one run: a title of one may also be found in a file of another, which does no harm. */
+/** Runs several tests at once. A title may match in the file of another test as well: that test then runs too, and is ignored. */
 function argumentsFor(tests: readonly KillingTest[]): readonly string[] {
   const files = new Set(tests.map(({ file }) => file))
   const titles = new Set(tests.map(({ title }) => `(?:${title})`))

@@ -62,7 +62,7 @@ describeMariadb('The checkup of stores on a MariaDB', () => {
   })
 })
 
-/** Of what does not hold, each with its meaning. */
+/** Checks that do not hold, each with its meaning. */
 function verdictsOf(findings: readonly CheckFinding[] | undefined): Verdicts {
   for (const { verdict, meaning } of findings ?? []) expect(meaning === '').toBe(verdict === 'holds')
   const left = (findings ?? []).filter(({ verdict }) => verdict !== 'holds')

@@ -14,7 +14,7 @@ import {
   NO_REFUND,
   codeOf,
   describePostgres,
-  heard,
+  withQueryHook,
   lend,
   newPlace,
   pgHarness,
@@ -44,7 +44,7 @@ describePostgres('the flush ticker', () => {
   it('flushes once for all marks that wait, and holds no connection while nothing is claimed', async () => {
     const pool = place.newPool({ max: 12 })
     const sent: string[] = []
-    const inbox = await place.newInbox({ ...TICKER, pool: heard(pool, async (text) => void sent.push(text)) })
+    const inbox = await place.newInbox({ ...TICKER, pool: withQueryHook(pool, async (text) => void sent.push(text)) })
     sent.length = 0
     const claims = await Promise.all(Array.from({ length: 10 }, async () => (await hold(inbox, newItem())).claim))
     expect(pool.totalCount - pool.idleCount).toBe(11)
@@ -189,7 +189,7 @@ describePostgres('a crash of the server, for a scope with a flush ticker', () =>
     let isArmed = false
     const inbox = await place.newInbox({
       ...TICKER,
-      pool: heard(pool, async (text) => {
+      pool: withQueryHook(pool, async (text) => {
         if (!isFlush(text) || !isArmed) return
         isArmed = false
         await crash()

@@ -10,7 +10,7 @@ import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Tap } from '../../test/rabbitmq/tap.ts'
 import { Gate, textOf } from '../../test/rabbitmq/watching.ts'
 
-/** Of the queue. The broker looks about once in this time. */
+/** Consumer timeout of the queue. The broker checks about once in this time. */
 const TIMEOUT_MS = 1_000
 
 rabbitVersions.describeOn('4.3', 'a consumer that RabbitMQ 4.3 times out', () => {

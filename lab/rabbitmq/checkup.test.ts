@@ -35,7 +35,7 @@ async function look(
   return findings
 }
 
-/** Of one queue, or of none in particular. */
+/** Verdict for one queue; without `queue`, for any. */
 function verdictOf(findings: readonly CheckFinding[], check: string, queue?: string): string | undefined {
   const isOf = (found: string): boolean => queue === undefined || new RegExp(`queue ${queue}(:|$)`).test(found)
   return findings.find((finding) => finding.check === check && isOf(finding.found))?.verdict

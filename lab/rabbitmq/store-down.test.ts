@@ -24,7 +24,7 @@ let rabbit: Rabbit
 let redis: RedisHarness
 let place: PgPlace
 
-/** Of deliveries that are not settled. The broker looks every half second, not every minute. */
+/** Time limit of the broker for unsettled deliveries. This broker checks every half second, not every minute. */
 const CONSUMER_TIMEOUT_MS = 2_000
 
 /** All of it ends before the consumer timeout. */

@@ -18,7 +18,7 @@ export type SoakOptions = RunOptions & { readonly soak: Soak }
 
 export interface SoakRun extends ChaosRun {
   readonly evidence: ChaosRun['evidence'] & { readonly samples: readonly Sample[] }
-  /** Of the servers, by name. */
+  /** Versions of the servers, by name. */
   readonly versions: Readonly<Record<string, string>>
 }
 

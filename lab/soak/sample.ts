@@ -12,13 +12,13 @@ export interface Sample {
 }
 
 export interface Records {
-  /** Of messages, and of the attempts of those that have not ended. */
+  /** Rows for messages, and for attempts of messages that are not done. */
   readonly count: number
   /** On disk (Postgres), or in memory (Redis). */
   readonly mb: number
 }
 
-/** Of the workers, in Postgres. */
+/** What the workers have open in Postgres. */
 export interface Transactions {
   readonly connections: number
   /** Open for longer than a handler may take. */

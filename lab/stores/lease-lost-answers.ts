@@ -21,7 +21,7 @@ const WHY = { by: 'somebody', reason: 'it was looked at', retentionMs: 60_000 }
 
 interface Scene {
   readonly call: (store: Store) => Promise<unknown>
-  /** Of the last answer: the call may have been the first that came through. */
+  /** Expected last answer. The call may have been the first that reached the server. */
   readonly answer: unknown
   readonly after: (store: Store) => Promise<unknown>
   readonly left: unknown

@@ -10,7 +10,7 @@ export interface Journalled {
   readonly lines: readonly string[]
   /** Messages of a queue are known by their key: their positions mean nothing any more. */
   readonly isByKey: boolean
-  /** Of what lies in the journal before the lines. */
+  /** Totals of the journal before these lines. */
   readonly before: Totals
 }
 
@@ -52,7 +52,7 @@ export class Resumed {
   /** Call it once for each message. */
   entryOf(item: ReplayItem, key: Key | undefined): JournalEntry | undefined {
     if (!this.#isByKey) return this.#entries.get(placeOf(item))
-    // Of messages without a key only the number is known.
+    // Only the number of messages without a key is known.
     return key === undefined ? this.#withoutKey.pop() : this.#entries.get(key)
   }
 

@@ -23,7 +23,7 @@ export interface RunState {
   readonly checkpoint: Checkpoint
   /** Up to `bytes` the journal has only messages below the checkpoint, with these totals. */
   readonly journal: { readonly name: string; readonly bytes: number; readonly totals: Totals }
-  /** Of the whole journal. */
+  /** Totals of the whole journal. */
   readonly totals: Totals
 }
 

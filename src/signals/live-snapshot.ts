@@ -60,7 +60,7 @@ export interface LiveConsumer {
   readonly events: readonly LiveEvent[]
 }
 
-/** Of few or no values, the quantiles are those of the nearest bucket: within 20 %. `undefined`: no value. */
+/** Quantiles are accurate to one bucket, 20 %. `undefined`: no value. */
 export interface LiveMeasure {
   readonly count: number
   readonly p50Ms: DurationMs | undefined

@@ -9,7 +9,7 @@ beforeEach(() => {
 })
 afterEach(() => cli[Symbol.dispose]())
 
-/** Of the consumer in memory.config.ts. */
+/** Retention of the consumer in memory.config.ts. */
 const RETENTION_MS = 4 * 3_600_000
 
 interface Times {

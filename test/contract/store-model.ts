@@ -172,7 +172,7 @@ function callIn(
   admin: StoreAdmin | undefined,
   without: Decision | undefined,
 ): fc.Arbitrary<Call> {
-  // Of the length of real ones.
+  // As long as real tokens.
   const token = fc.constantFrom('left-owner--', 'middle-owner', 'right-owner-')
   const retentionMs = fc.constantFrom(...retentions)
   const leaseMs = fc.constantFrom(...leases)

@@ -56,9 +56,9 @@ describe('a message that is not finished for long', () => {
     const runs: string[] = []
     const handle: Options['handle'] = async ({ payload: { id }, attempt, signal }) => {
       runs.push(`${id} ${attempt}`)
-      if (id === 'deaf' && attempt === 1) await new Promise<void>(() => signal.aborted)
+      if (id === 'stuck' && attempt === 1) await new Promise<void>(() => signal.aborted)
     }
-    await cluster.send(topic, ['deaf', ...NUMBERS].map(body))
+    await cluster.send(topic, ['stuck', ...NUMBERS].map(body))
     const short = { leaseMs: 600, handlerTimeoutMs: 300, graceMs: 100 }
     const { running, watching } = await start({ topics: [topic], group: groupId }, { handle, ...short })
     await watching.until(() => watching.ended('handled') === NUMBERS.length)
@@ -67,7 +67,7 @@ describe('a message that is not finished for long', () => {
     await expectNothingCommitted(groupId, topic)
 
     await cluster.untilCommitted(groupId, topic, [NUMBERS.length + 1])
-    expect(runs.filter((run) => run.startsWith('deaf'))).toEqual(['deaf 1', 'deaf 2'])
+    expect(runs.filter((run) => run.startsWith('stuck'))).toEqual(['stuck 1', 'stuck 2'])
     expect(watching.events.some(({ type }) => type === 'in-doubt')).toBe(true)
     expect(watching.told('group-joined')).toBe(1)
   })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { compiled } from './compiled.ts'
 
-/** Of a test that starts a process or more: a part of a second each, on a busy machine many. */
+/** Time limit of a test that starts processes: each takes part of a second, and many seconds on a busy machine. */
 export const WITHIN_MS = 120_000
 
 export interface CliRun {

@@ -26,7 +26,7 @@ type BodyOf<Name extends Posts> = Api[Name] extends { readonly body: infer Body 
 export interface Told<T> {
   readonly status: number
   readonly headers: Headers
-  /** Of an answer with status 200. */
+  /** Body of an answer with status 200. */
   readonly answer: T
   readonly error: ApiError['error']
 }

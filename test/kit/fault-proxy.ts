@@ -1,37 +1,37 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
 /**
- * What becomes of one request. `cut before`: the connection is lost and the server never gets it. `cut after`: the server acts on
- * it, and the connection is lost with the reply. `swallowed`: no reply of the connection comes any more. `silence`: nothing comes
- * through the connection any more, in neither direction. The last two tell nobody.
+ * What happens to one request. `cut before`: the connection breaks before the server gets the request. `cut after`: the server acts on
+ * it, and the connection breaks before the reply arrives. `swallowed`: the connection carries no replies any more. `silence`: it carries
+ * nothing any more, in either direction. The last two raise no error.
  */
 export type Fault = 'cut before' | 'cut after' | 'swallowed' | 'silence'
 
-/** A TCP proxy on loopback for one server, which loses, delays and refuses when told to. */
+/** A TCP proxy on loopback for one server, which drops, delays and refuses on request. */
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
-  /** Connections held at this moment. */
+  /** Number of open connections. */
   readonly connections: number
-  /** How often a fault of `breakNext` has happened. */
+  /** Number of faults of `breakNext` that have happened. */
   readonly faults: number
-  /** Destroys every connection on both sides; bytes under way are lost. New connections are served as before. */
+  /** Destroys every connection on both sides; bytes in flight are lost. New connections are served. */
   cut(): void
-  /** New connections are destroyed at once; those held stay. */
+  /** Destroys new connections at once. Open connections stay. */
   refuse(): void
   /** Ends `refuse`. */
   accept(): void
-  /** The next request, on whichever connection, meets the fault, after so many that do not. */
+  /** Injects the fault into the next request of any connection, after `after` requests without a fault. */
   breakNext(fault: Fault, after?: number): void
-  /** Ends silence: connections that were silent are lost. */
+  /** Ends silence: breaks silent connections. */
   mend(): void
-  /** Nothing that clients send arrives from their n-th message on. A connection that its client closes stays open on the other side. */
+  /** Holds what clients send, from the n-th message on. A connection that its client closes stays open on the server side. */
   freeze(nth?: number): void
-  /** All that was kept back arrives, in its order; what its sender has closed is closed after it. */
+  /** Forwards all held bytes in order, and then closes connections that their client has closed. */
   thaw(): void
   stop(): Promise<void>
 }
 
-/** Hears what one connection carries, each piece before the other side gets it. */
+/** Reads one connection, each piece before the other side gets it. */
 export interface Listener {
   readonly fromClient: (bytes: Buffer) => void
   readonly fromServer: (bytes: Buffer) => void
@@ -39,8 +39,7 @@ export interface Listener {
 }
 
 /**
- * Forwards bytes to `targetPort` on 127.0.0.1, from a free port of its own. `listenIn` is asked once for each connection that
- * is served.
+ * Forwards bytes from a free port to `targetPort` on 127.0.0.1. `listenIn` is called once for each connection.
  */
 export async function startFaultProxy(targetPort: number, listenIn?: () => Listener): Promise<FaultProxy> {
   const held = new Set<Socket>()
@@ -64,18 +63,18 @@ export async function startFaultProxy(targetPort: number, listenIn?: () => Liste
     else act()
   }
 
-  const listener = createServer((client) => {
+  const server = createServer((client) => {
     client.on('error', () => client.destroy())
     if (isRefusing) {
       client.destroy()
       return
     }
     const upstream = connect(targetPort, '127.0.0.1')
-    const ears = listenIn?.()
+    const listener = listenIn?.()
     let met: Fault | undefined
     held.add(client)
     client.on('data', (request: Buffer) => {
-      ears?.fromClient(request)
+      listener?.fromClient(request)
       if (untilFrost > 0 && --untilFrost === 0) isFrozen = true
       const fault = faultOfNext()
       met = fault ?? met
@@ -87,11 +86,11 @@ export async function startFaultProxy(targetPort: number, listenIn?: () => Liste
     client.on('close', () => {
       held.delete(client)
       silent.delete(client)
-      ears?.closed()
+      listener?.closed()
       now(() => void upstream.end())
     })
     upstream.on('data', (reply: Buffer) => {
-      ears?.fromServer(reply)
+      listener?.fromServer(reply)
       if (met === 'cut after' || met === 'swallowed') faults++
       if (met === 'cut after') client.destroy()
       else if (met !== 'swallowed' && !silent.has(client)) forward(reply, upstream, client)
@@ -103,7 +102,7 @@ export async function startFaultProxy(targetPort: number, listenIn?: () => Liste
       client.destroy()
     })
   })
-  const port = await listen(listener)
+  const port = await listen(server)
 
   const cut = (): void => {
     for (const socket of [...held, ...upstreams]) socket.destroy()
@@ -111,7 +110,7 @@ export async function startFaultProxy(targetPort: number, listenIn?: () => Liste
   let stopping: Promise<void> | undefined
   const stop = (): Promise<void> => {
     stopping ??= new Promise((resolve) => {
-      listener.close(() => resolve())
+      server.close(() => resolve())
       cut()
     })
     return stopping

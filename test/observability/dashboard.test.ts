@@ -68,7 +68,7 @@ describe('observability/grafana-dashboard.json', () => {
   })
 })
 
-/** Of strategy `offsets` or mode `observe`, for alerts, or of little use on a picture. */
+/** Metrics of strategy `offsets` or mode `observe`, metrics for alerts, and metrics that say little on a graph. */
 const NOT_SHOWN = [
   'consume_once_purged_total',
   'consume_once_observed_total',
@@ -142,7 +142,7 @@ describe('a Prometheus that scrapes a consumer on Kafka and Redis', () => {
     expect(await prometheusServer.query('up')).toMatchObject([{ value: [expect.anything(), '1'] }])
     const known = (await prometheusServer.api('label/__name__/values')) as string[]
     const found = new Set(known.map((name) => name.replace(/_(?:bucket|sum|count)$/, '')))
-    // Of strategy `offsets`.
+    // Only strategy `offsets` has it.
     expect(METRICS.map(({ name }) => name).filter((name) => !found.has(name))).toEqual(['consume_once_held_partitions'])
   })
 

@@ -103,7 +103,7 @@ const CASES: Readonly<Record<string, Case>> = {
     quiet: { [event('lease-lost')]: '1x20' },
   },
   ConsumeOnceRetentionTooShort: {
-    // Of 10 duplicates a minute one is five days after its mark: more than half of seven.
+    // One of 10 duplicates a minute comes five days after its mark: more than half of seven.
     fires: { [age('86400')]: '0+9x200', [age('432000')]: '0+10x200', [age('+Inf')]: '0+10x200', ...retention },
     at: '90m',
     quiet: { [age('86400')]: '0+10x200', [age('432000')]: '0+10x200', [age('+Inf')]: '0+10x200', ...retention },

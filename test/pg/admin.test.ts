@@ -3,7 +3,7 @@ import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { DecideVerdict, Store } from '../../src/index.ts'
 import type { ClaimItem, StoreAdmin, Why } from '../../src/spi.ts'
 import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
-import { ALONE, NO_REFUND, codeOf, describePostgres, heard, newPlace, type PgPlace } from './support.ts'
+import { ALONE, NO_REFUND, codeOf, describePostgres, withQueryHook, newPlace, type PgPlace } from './support.ts'
 
 const WHY: Why = { by: 'ann', reason: 'ticket 7', retentionMs: 60_000 }
 const DAY_MS = 86_400_000
@@ -261,7 +261,7 @@ describePostgres('the purge of postgresInbox', () => {
   it('goes through the table in steps where the index does not tell what is old', async () => {
     let isCanceled = false
     const looks: string[] = []
-    const pool = heard(place.newPool(), async (text) => {
+    const pool = withQueryHook(place.newPool(), async (text) => {
       if (!text.includes('with removed')) return
       looks.push(/ctid >= '\((\d+),0\)'/.exec(text)?.[1] ?? 'by the index')
       if (isCanceled) return

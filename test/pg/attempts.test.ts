@@ -4,7 +4,17 @@ import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
 import type { TransactionClaim } from '../../src/spi.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
-import { ALONE, NO_REFUND, REFUND, codeOf, describePostgres, heard, lend, newPlace, type PgPlace } from './support.ts'
+import {
+  ALONE,
+  NO_REFUND,
+  REFUND,
+  codeOf,
+  describePostgres,
+  withQueryHook,
+  lend,
+  newPlace,
+  type PgPlace,
+} from './support.ts'
 
 describePostgres('attempts of postgresInbox', () => {
   let place: PgPlace
@@ -178,7 +188,7 @@ describePostgres('attempts of postgresInbox', () => {
     const item = newItem()
     await inbox.release([(await hold(inbox, item)).claim], LATER)
     const sent: string[] = []
-    const pool = heard(place.newPool(), async (text) => void sent.push(text))
+    const pool = withQueryHook(place.newPool(), async (text) => void sent.push(text))
     const second = await place.newInbox({ pool })
     await claim(second, newItem({ key: item.key }))
     sent.length = 0

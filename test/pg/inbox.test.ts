@@ -8,7 +8,7 @@ import {
   NO_REFUND,
   bytesOf,
   describePostgres,
-  heard,
+  withQueryHook,
   lend,
   newPlace,
   pgHarness,
@@ -57,7 +57,7 @@ describePostgres('postgresInbox between two processes', () => {
     let looks = 0
     // Its count is committed, and it has nothing yet: so it is for each look but the fourth.
     const counted = `insert into ${place.schema}.attempt (scope, key, owner, n) select scope, key, 'rival', 1 from ${place.schema}.inbox`
-    const pool = heard(place.newPool(), async (text) => {
+    const pool = withQueryHook(place.newPool(), async (text) => {
       if (!text.startsWith('begin') || !text.includes('"inbox"')) return
       if (++looks === 4)
         await place.pool.query(`insert into ${place.schema}.inbox select * from ${place.schema}.kept;
@@ -77,7 +77,7 @@ describePostgres('postgresInbox between two processes', () => {
   it('looks twice at what was tried longer ago, and no more', async () => {
     const items = [newItem(), newItem()]
     const looks: string[] = []
-    const pool = heard(place.newPool(), async (text) => {
+    const pool = withQueryHook(place.newPool(), async (text) => {
       if (text.startsWith('begin') && text.includes('"inbox"')) looks.push(text)
     })
     const inbox = await place.newInbox({ pool })
@@ -107,7 +107,7 @@ describePostgres('postgresInbox between two processes', () => {
 
   it('answers busy, to be claimed again, where a row vanished between the insert and the look', async () => {
     // A purge that has begun: the insert does not wait for it, the look finds nothing once it has committed.
-    const pool = heard(place.newPool(), async (text) => {
+    const pool = withQueryHook(place.newPool(), async (text) => {
       if (text.includes('as is_late')) await place.pool.query(`delete from ${place.schema}.inbox`)
     })
     const inbox = await place.newInbox({ pool })

@@ -37,7 +37,7 @@ type Work = (work: { readonly tx: PgTransaction; readonly attempt: number }) => 
 
 interface Run {
   readonly outcomes: readonly string[]
-  /** Of each failed attempt, the code of the library or of Postgres, else the message. */
+  /** For each failed attempt: the code of the library or of Postgres, else the message. */
   readonly failures: readonly string[]
 }
 

@@ -207,13 +207,13 @@ export async function pidOf(tx: PgTransaction): Promise<number> {
   return rows[0]?.pid ?? 0
 }
 
-/** Hears every statement before it is sent; what it throws is thrown in its stead. */
-export function heard(pool: Pool, hear: (text: string) => Promise<void>): PoolLike {
+/** Calls `onQuery` before each statement. What `onQuery` throws, the statement throws. */
+export function withQueryHook(pool: Pool, onQuery: (text: string) => Promise<void>): PoolLike {
   const connect = async (): Promise<ClientLike> => {
     const client = await pool.connect()
     return {
       query: async (query: string | { text: string }, values?: unknown[]) => {
-        await hear(typeof query === 'string' ? query : query.text)
+        await onQuery(typeof query === 'string' ? query : query.text)
         return client.query(query as string, values as unknown[])
       },
       release: (error) => client.release(error),

@@ -146,7 +146,7 @@ describePostgres('ctx.tx of postgresInbox', () => {
     await inbox.release([again.claim], NO_REFUND)
   })
 
-  it('closes the connection of a deaf handler, whose late query commits nothing', async () => {
+  it('closes the connection of a handler that ignores its signal, whose late query commits nothing', async () => {
     const pool = place.newPool()
     const inbox = await place.newInbox({ pool })
     const { claim: claimed } = await hold(inbox, newItem())

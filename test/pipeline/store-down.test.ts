@@ -4,7 +4,7 @@ import { endRigs, startRig, STYLES, type Rig } from '../kit/rig.ts'
 afterEach(endRigs)
 
 /** A store that tells when it may be reached again. */
-function hear(rig: Rig): { readonly ready: () => void; readonly listeners: ReadonlySet<() => void> } {
+function listenForReady(rig: Rig): { readonly ready: () => void; readonly listeners: ReadonlySet<() => void> } {
   const listeners = new Set<() => void>()
   rig.store.onReachable = (listener) => {
     listeners.add(listener)
@@ -29,7 +29,7 @@ describe.each(STYLES)('a consumer whose store is down ($strategy, $handler)', (s
 
   it('asks again a moment after the store may be reached, however long it had been down', async () => {
     const rig = await startRig({ style, effect: (work) => work.apply() })
-    const { ready, listeners } = hear(rig)
+    const { ready, listeners } = listenForReady(rig)
     rig.store.isDown = true
     await rig.deliver('a')
     await rig.clock.advance(60_000)
@@ -44,7 +44,7 @@ describe.each(STYLES)('a consumer whose store is down ($strategy, $handler)', (s
 
   it('has an effect in each gap of a store that comes and goes', async () => {
     const rig = await startRig({ style, effect: (work) => work.apply() })
-    const { ready } = hear(rig)
+    const { ready } = listenForReady(rig)
     for (let gap = 1; gap <= 10; gap++) {
       rig.store.isDown = true
       await rig.deliver(`id-${gap}`)
@@ -58,7 +58,7 @@ describe.each(STYLES)('a consumer whose store is down ($strategy, $handler)', (s
 
   it('makes no busy loop of a client that is ready all the time, and of none that tells from within', async () => {
     const rig = await startRig({ style, effect: (work) => work.apply() })
-    const { ready } = hear(rig)
+    const { ready } = listenForReady(rig)
     rig.store.isDown = true
     await rig.deliver('a')
     for (let at = 0; at < 2_000; at += 1) {
@@ -73,7 +73,7 @@ describe.each(STYLES)('a consumer whose store is down ($strategy, $handler)', (s
 
   it('leaves no listener with a client of its user when it stops', async () => {
     const rig = await startRig({ style, effect: (work) => work.apply() })
-    const { ready, listeners } = hear(rig)
+    const { ready, listeners } = listenForReady(rig)
     rig.store.isDown = true
     await rig.deliver('a')
     await rig.clock.advance(1_000)

@@ -41,7 +41,7 @@ type Strategy = 'lease' | 'inbox'
 interface Started {
   readonly running: Running
   readonly watching: Watching
-  /** Of each handler that began, in order. */
+  /** One entry for each handler start, in order. */
   readonly starts: string[]
   /** How often each effect is there. */
   readonly effects: () => Promise<Readonly<Record<string, number>>>

@@ -115,7 +115,7 @@ export function refuse(): never {
   throw new TerminalError('never')
 }
 
-/** Of a quorum queue that moves what is rejected to another. */
+/** Arguments of a quorum queue that dead-letters rejected messages to another queue. */
 export function withDeadLetters(queue: string): Record<string, unknown> {
   return { 'x-queue-type': 'quorum', 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': queue }
 }

@@ -208,10 +208,10 @@ describe('a consumer on RabbitMQ', () => {
     const queue = rabbit.name()
     const never = new Promise<void>(() => {})
     const seen: string[] = []
-    const { watching } = await run({ queue }, ({ payload }) => (payload === 'deaf' ? never : seen.push(payload)), {
+    const { watching } = await run({ queue }, ({ payload }) => (payload === 'stuck' ? never : seen.push(payload)), {
       connect: viaProxy(),
     })
-    await rabbit.send(queue, ['deaf'])
+    await rabbit.send(queue, ['stuck'])
     await eventually(async () => (await rabbit.ready(queue)) === 0)
     proxy.cut()
     await watching.untilTold('rebuilt')
@@ -251,16 +251,16 @@ describe('a consumer on RabbitMQ', () => {
     let starts = 0
     const { running, watching } = await run({ queue }, ({ payload }) => {
       starts++
-      return payload === 'deaf' ? never : undefined
+      return payload === 'stuck' ? never : undefined
     })
-    await rabbit.send(queue, ['deaf', 'good'])
+    await rabbit.send(queue, ['stuck', 'good'])
     await watching.untilOutcomes('handled', 1)
     await eventually(() => starts === 2)
     const stopping = running.stop({ deadlineMs: 20 })
     expect(running.stop()).toBe(stopping)
     await stopping
     expect(running.state).toBe('stopped')
-    expect((await rabbit.takeLeft(queue)).map(({ body }) => body)).toEqual(['deaf'])
+    expect((await rabbit.takeLeft(queue)).map(({ body }) => body)).toEqual(['stuck'])
   })
 
   it('loses nothing and repeats no effect over cuts, channel closes and restarts at random', async () => {

@@ -67,18 +67,18 @@ describe('a message that is not finished for long', () => {
     const runs: string[] = []
     const handle = async ({ payload, attempt, signal }: HandlerContext<string>): Promise<void> => {
       runs.push(`${payload} ${attempt}`)
-      if (payload === 'deaf' && attempt === 1) await new Promise<void>(() => signal.aborted)
+      if (payload === 'stuck' && attempt === 1) await new Promise<void>(() => signal.aborted)
     }
     const short = { leaseMs: 600, handlerTimeoutMs: 300, graceMs: 100 }
     const { running, watching } = await start({ queue }, handle, short)
-    await rabbit.send(queue, ['deaf', ...OTHERS])
+    await rabbit.send(queue, ['stuck', ...OTHERS])
     await watching.untilOutcomes('handled', OTHERS.length)
     await watching.untilTold('stuck')
     expect(running.health()).toMatchObject({ live: false, checks: { handlers: '1 stuck' } })
 
     await rabbit.send(queue, ['later'])
     await watching.untilOutcomes('handled', OTHERS.length + 2)
-    expect(runs.filter((run) => run.startsWith('deaf'))).toEqual(['deaf 1', 'deaf 2'])
+    expect(runs.filter((run) => run.startsWith('stuck'))).toEqual(['stuck 1', 'stuck 2'])
     expect(watching.told('in-doubt')).toBe(1)
     await running.stop({ deadlineMs: 100 })
     expect(await rabbit.takeLeft(queue)).toEqual([])

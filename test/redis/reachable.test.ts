@@ -24,14 +24,14 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name whose client has connected 
     await store.open()
     const back = gate()
     let told = 0
-    const deafen = store.onReachable?.(() => {
+    const stopListening = store.onReachable?.(() => {
       told++
       back.open()
     })
     proxy.cut()
     await back.opened
     expect(await claim(store, newItem())).toMatchObject({ verdict: 'claimed' })
-    deafen?.()
+    stopListening?.()
     const before = told
     proxy.cut()
     for (let asked = 0; ; asked++) {

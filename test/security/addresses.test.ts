@@ -8,7 +8,7 @@ import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
 import { redisLease as nodeRedisLease } from '../../adapters/redis/node-redis/index.ts'
 import { postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
 import { defineConsumer, memoryStore, runInline } from '../../src/index.ts'
-import { CANARY } from './ears.ts'
+import { CANARY } from './output-recorder.ts'
 
 const ADDRESS = `amqp://user:${CANARY}@127.0.0.1:1/orders`
 const consumer = defineConsumer({ name: 'consumer', store: memoryStore(), handle: () => {} })

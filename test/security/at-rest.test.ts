@@ -11,7 +11,7 @@ import {
   type Message,
 } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { CANARY, CANARY_ID, CANARY_PAYLOAD, careless } from './ears.ts'
+import { CANARY, CANARY_ID, CANARY_PAYLOAD, careless } from './output-recorder.ts'
 import { REAL_STORES, type RealStore } from '../stores/real-stores.ts'
 import { sealedBy } from './seal.ts'
 

@@ -14,26 +14,26 @@ import { type StoreAdmin } from '../../src/spi.ts'
 import { ManualClock } from '../kit/manual-clock.ts'
 import { storeWith } from '../kit/store-with.ts'
 import { endRigs, STYLES } from '../kit/rig.ts'
-import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, careless, Ears } from './ears.ts'
+import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, careless, OutputRecorder } from './output-recorder.ts'
 import { fail, LEASE_WAYS, WAYS } from './ways.ts'
 
 afterEach(endRigs)
 
 describe.each(STYLES)('nothing of payload, ID or address is told ($strategy, $handler): [T109]', (style) => {
   it.each(WAYS)('%s', async (_, told, go) => {
-    const ears = new Ears()
-    ears.take(await go(ears, style))
-    expect([...ears.types, ...ears.outcomes]).toEqual(expect.arrayContaining([...told]))
-    expect(ears.leaks).toEqual([])
+    const recorder = new OutputRecorder()
+    recorder.take(await go(recorder, style))
+    expect([...recorder.types, ...recorder.outcomes]).toEqual(expect.arrayContaining([...told]))
+    expect(recorder.leaks).toEqual([])
   })
 })
 
 describe('nothing of payload, ID or address is told, under a lease: [T110]', () => {
   it.each(LEASE_WAYS)('%s', async (_, told, go) => {
-    const ears = new Ears()
-    ears.take(await go(ears, { strategy: 'lease', handler: 'handle' }))
-    expect([...ears.types, ...ears.outcomes]).toEqual(expect.arrayContaining([...told]))
-    expect(ears.leaks).toEqual([])
+    const recorder = new OutputRecorder()
+    recorder.take(await go(recorder, { strategy: 'lease', handler: 'handle' }))
+    expect([...recorder.types, ...recorder.outcomes]).toEqual(expect.arrayContaining([...told]))
+    expect(recorder.leaks).toEqual([])
   })
 })
 
@@ -71,8 +71,8 @@ describe('nothing of payload, ID or address is told where something is remembere
   ]
 
   it.each(REMEMBERING)('%s', async (_, told, options) => {
-    const ears = new Ears()
-    const { log, observe } = ears
+    const recorder = new OutputRecorder()
+    const { log, observe } = recorder
     const consumer = defineConsumer({
       name: 'c',
       id: messageId.header('id'),
@@ -84,15 +84,15 @@ describe('nothing of payload, ID or address is told where something is remembere
     await using running = runInline(consumer, { group: 'group' })
     for (let delivery = 0; delivery < 2; delivery++) {
       const { result: __, failure: ___, deadLetter, ...settlement } = await running.handle(message)
-      ears.heard.push(JSON.stringify(settlement))
-      if (deadLetter !== undefined) ears.deadLetter(deadLetter)
+      recorder.recorded.push(JSON.stringify(settlement))
+      if (deadLetter !== undefined) recorder.deadLetter(deadLetter)
     }
-    expect([...ears.types, ...ears.outcomes]).toEqual(expect.arrayContaining([...told]))
-    expect(ears.leaks).toEqual([])
+    expect([...recorder.types, ...recorder.outcomes]).toEqual(expect.arrayContaining([...told]))
+    expect(recorder.leaks).toEqual([])
   })
 
   it('a purge that fails, and one that does not', async () => {
-    const ears = new Ears()
+    const recorder = new OutputRecorder()
     const clock = new ManualClock()
     const answers = [
       () => Promise.reject(new Error(`no connection to ${CANARY_ADDRESS}`)),
@@ -104,13 +104,13 @@ describe('nothing of payload, ID or address is told where something is remembere
         purge: () => answers.shift()?.() ?? Promise.resolve({ removed: 0, more: false }),
       } as StoreAdmin,
     }))
-    const { log, observe } = ears
+    const { log, observe } = recorder
     const consumer = defineConsumer({ name: 'c', store, handle: () => {}, log, observe })
     await using running = runInline(consumer, { group: 'group', clock })
     await running.open()
     for (let minute = 0; minute < 40; minute++) await clock.advance(60_000)
-    expect([...ears.types]).toEqual(expect.arrayContaining(['purge-failed', 'purged']))
-    expect(ears.leaks).toEqual([])
+    expect([...recorder.types]).toEqual(expect.arrayContaining(['purge-failed', 'purged']))
+    expect(recorder.leaks).toEqual([])
   })
 })
 

@@ -32,7 +32,7 @@ import { startPrivatePostgres } from '../kit/servers/private-postgres.ts'
 import { startPrivateRedis } from '../kit/servers/private-redis.ts'
 import { server } from '../kit/servers/server.ts'
 import { withMariadb, withPostgres, withRedis } from '../kit/servers/clients.ts'
-import { Ears } from './ears.ts'
+import { OutputRecorder } from './output-recorder.ts'
 import { withCalls } from '../kit/store-with.ts'
 
 /** Planted where a client keeps its password. */
@@ -50,7 +50,7 @@ function allOf(value: unknown): string {
 
 /** What a store says that its server refuses: at open, to doctor, to people, and to a consumer that runs meanwhile. */
 async function heardOf(store: Store<unknown>): Promise<string> {
-  const ears = new Ears()
+  const recorder = new OutputRecorder()
   const events: unknown[] = []
   // As if it had been opened before.
   const { admin } = store
@@ -59,13 +59,13 @@ async function heardOf(store: Store<unknown>): Promise<string> {
     ...(store.checkup && { checkup: () => store.checkup?.() ?? Promise.resolve([]) }),
     open: async () => {},
   })
-  const consumer = consumerOf(opened, ears, events)
+  const consumer = consumerOf(opened, recorder, events)
   const running = runInline(consumer, { group: 'g' })
   await running.open()
   const handled = running.handle(MESSAGE).catch((error: unknown) => error)
   const asked = await Promise.allSettled([
     store.open(),
-    runInline(consumerOf(store, ears, events), { group: 'g' }).open(),
+    runInline(consumerOf(store, recorder, events), { group: 'g' }).open(),
     doctor(consumer),
     adminOf(consumer, { group: 'g', origins: ['queue'] }).inspect([{ origin: 'queue', id: 'x' }] as never),
   ])
@@ -73,15 +73,15 @@ async function heardOf(store: Store<unknown>): Promise<string> {
   const health = running.health()
   await running.stop({ deadlineMs: 0 }).catch(() => {})
   expect(asked[0].status).toBe('rejected')
-  return [allOf(asked), allOf(events), allOf(health), allOf(await handled), ...ears.heard].join('\n')
+  return [allOf(asked), allOf(events), allOf(health), allOf(await handled), ...recorder.recorded].join('\n')
 }
 
-function consumerOf(store: Store<unknown>, ears: Ears, events: unknown[]): Consumer {
+function consumerOf(store: Store<unknown>, recorder: OutputRecorder, events: unknown[]): Consumer {
   const observe: Observer = (event) => {
-    ears.observe(event)
+    recorder.observe(event)
     events.push(event)
   }
-  const given = { id: () => 'the one', log: ears.log, graceMs: 1, observe, handle: () => {} }
+  const given = { id: () => 'the one', log: recorder.log, graceMs: 1, observe, handle: () => {} }
   return defineConsumer({ name: 'consumer', store: store as Store, ...given })
 }
 
@@ -264,9 +264,9 @@ ifWanted('rabbitmq')('no password is told by runRabbit where RabbitMQ refuses: [
   it.each(refusals)(
     '%s',
     async (_, urlOf) => {
-      const ears = new Ears()
+      const recorder = new OutputRecorder()
       const events: unknown[] = []
-      const consumer = consumerOf(memoryStore(), ears, events)
+      const consumer = consumerOf(memoryStore(), recorder, events)
       const error: unknown = await runRabbit(await urlOf((await server('rabbitmq')).url), consumer, {
         queue: 'q',
       }).then(
@@ -274,7 +274,7 @@ ifWanted('rabbitmq')('no password is told by runRabbit where RabbitMQ refuses: [
         (thrown: unknown) => thrown,
       )
       expect(error).toBeInstanceOf(Error)
-      expect([allOf(error), allOf(events), ...ears.heard].join('\n')).not.toContain(SECRET)
+      expect([allOf(error), allOf(events), ...recorder.recorded].join('\n')).not.toContain(SECRET)
     },
     30_000,
   )
@@ -287,9 +287,9 @@ ifWanted('kafka')('no password is told by runKafka where Kafka refuses: [T119]',
   ])(
     '%s',
     async (_, how) => {
-      const ears = new Ears()
+      const recorder = new OutputRecorder()
       const events: unknown[] = []
-      const consumer = consumerOf(memoryStore(), ears, events)
+      const consumer = consumerOf(memoryStore(), recorder, events)
       const kafka = new Kafka({
         brokers: (await server('kafka')).brokers,
         connectionTimeout: 400,
@@ -304,7 +304,7 @@ ifWanted('kafka')('no password is told by runKafka where Kafka refuses: [T119]',
         (thrown: unknown) => thrown,
       )
       expect(error).toBeInstanceOf(Error)
-      expect([allOf(error), allOf(events), ...ears.heard].join('\n')).not.toContain(SECRET)
+      expect([allOf(error), allOf(events), ...recorder.recorded].join('\n')).not.toContain(SECRET)
     },
     60_000,
   )

@@ -2,7 +2,7 @@ import { OutcomeUnknownError, StoreError, TerminalError, type StandardSchema } f
 import { turns } from '../kit/manual-clock.ts'
 import type { Sent } from '../kit/recording-source.ts'
 import { aborted, gate, startRig, type Rig, type RigOptions, type Style, type Work } from '../kit/rig.ts'
-import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, careless, type Ears } from './ears.ts'
+import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, careless, type OutputRecorder } from './output-recorder.ts'
 
 const SENT: Sent = { id: CANARY_ID, payload: CANARY_PAYLOAD, headers: { to: CANARY_PAYLOAD.to }, lane: CANARY_ID }
 
@@ -21,8 +21,8 @@ export function fail(): never {
   throw careless()
 }
 
-async function start(ears: Ears, style: Style, options: Partial<RigOptions>): Promise<Rig> {
-  const { log, observe } = ears
+async function start(recorder: OutputRecorder, style: Style, options: Partial<RigOptions>): Promise<Rig> {
+  const { log, observe } = recorder
   return startRig({
     style,
     log,
@@ -41,15 +41,15 @@ async function pass(rig: Rig): Promise<void> {
 }
 
 /** Its name, what must have been told on it, and a consumer that goes it. */
-export type Way = readonly [string, readonly string[], (ears: Ears, style: Style) => Promise<Rig>]
+export type Way = readonly [string, readonly string[], (recorder: OutputRecorder, style: Style) => Promise<Rig>]
 
 /** Every way that a delivery can go. Told are outcomes, and types of events. */
 export const WAYS: readonly Way[] = [
   [
     'handled, joined by a copy, and a duplicate',
     ['handled', 'joined', 'duplicate', 'claims', 'marks'],
-    async (ears, style) => {
-      const rig = await start(ears, style, {})
+    async (recorder, style) => {
+      const rig = await start(recorder, style, {})
       await rig.deliver(SENT, SENT)
       await rig.deliver(SENT)
       return rig
@@ -58,8 +58,8 @@ export const WAYS: readonly Way[] = [
   [
     'a handler that fails until its attempts are spent',
     ['attempt-failed', 'dead-lettered'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { effect: fail })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { effect: fail })
       await rig.deliver(SENT)
       await pass(rig)
       await rig.deliver(SENT)
@@ -69,8 +69,8 @@ export const WAYS: readonly Way[] = [
   [
     'a handler that fails for good',
     ['dead-lettered'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { effect: failForGood })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { effect: failForGood })
       await rig.deliver(SENT)
       return rig
     },
@@ -78,8 +78,8 @@ export const WAYS: readonly Way[] = [
   [
     'a handler that throws no error',
     ['dead-lettered'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { effect: failWithoutError, maxAttempts: 1 })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { effect: failWithoutError, maxAttempts: 1 })
       await rig.deliver(SENT)
       return rig
     },
@@ -87,8 +87,8 @@ export const WAYS: readonly Way[] = [
   [
     'a handler that fails, with a retry place',
     ['failed', 'attempt-failed'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { effect: fail })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { effect: fail })
       rig.source.retryDelayMs = () => 1_000
       await rig.deliver(SENT)
       return rig
@@ -97,9 +97,9 @@ export const WAYS: readonly Way[] = [
   [
     'an observer that throws',
     ['handled'],
-    async (ears, style) => {
-      ears.observerFails = careless()
-      const rig = await start(ears, style, {})
+    async (recorder, style) => {
+      recorder.observerFails = careless()
+      const rig = await start(recorder, style, {})
       await rig.deliver(SENT)
       return rig
     },
@@ -107,8 +107,8 @@ export const WAYS: readonly Way[] = [
   [
     'an ID that is repeated with another value',
     ['dead-lettered'],
-    async (ears, style) => {
-      const rig = await start(ears, style, {})
+    async (recorder, style) => {
+      const rig = await start(recorder, style, {})
       await rig.deliver({ ...SENT, headers: { id: [CANARY_ID, 'another'] } })
       return rig
     },
@@ -116,8 +116,8 @@ export const WAYS: readonly Way[] = [
   [
     'an ID extractor that throws',
     ['dead-lettered'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { id: fail })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { id: fail })
       await rig.deliver(SENT)
       return rig
     },
@@ -125,8 +125,8 @@ export const WAYS: readonly Way[] = [
   [
     'a payload that is no JSON',
     ['dead-lettered'],
-    async (ears, style) => {
-      const rig = await start(ears, style, {})
+    async (recorder, style) => {
+      const rig = await start(recorder, style, {})
       await rig.deliver({ ...SENT, bytes: Buffer.from(CANARY_PAYLOAD.text) })
       return rig
     },
@@ -134,8 +134,8 @@ export const WAYS: readonly Way[] = [
   [
     'a decoder that throws',
     ['dead-lettered'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { decode: fail })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { decode: fail })
       await rig.deliver(SENT)
       return rig
     },
@@ -143,9 +143,9 @@ export const WAYS: readonly Way[] = [
   [
     'a schema that quotes what it got',
     ['dead-lettered'],
-    async (ears, style) => {
+    async (recorder, style) => {
       const message = `expected a number, got ${JSON.stringify(CANARY_PAYLOAD.to)}`
-      const rig = await start(ears, style, { schema: schemaOf(() => ({ issues: [{ message, path: ['to'] }] })) })
+      const rig = await start(recorder, style, { schema: schemaOf(() => ({ issues: [{ message, path: ['to'] }] })) })
       await rig.deliver(SENT)
       return rig
     },
@@ -153,9 +153,9 @@ export const WAYS: readonly Way[] = [
   [
     'a schema that throws, at once and later',
     ['dead-lettered'],
-    async (ears, style) => {
+    async (recorder, style) => {
       let calls = 0
-      const rig = await start(ears, style, { schema: schemaOf(() => (calls++ === 0 ? fail() : failLater())) })
+      const rig = await start(recorder, style, { schema: schemaOf(() => (calls++ === 0 ? fail() : failLater())) })
       await rig.deliver(SENT)
       await rig.deliver({ ...SENT, id: `${CANARY_ID}-b` })
       return rig
@@ -164,8 +164,8 @@ export const WAYS: readonly Way[] = [
   [
     'another payload under its ID, at once and later',
     ['dead-lettered', 'handled'],
-    async (ears, style) => {
-      const rig = await start(ears, style, {})
+    async (recorder, style) => {
+      const rig = await start(recorder, style, {})
       const other = { ...SENT, payload: { ...CANARY_PAYLOAD, more: true } }
       await rig.deliver(SENT, other)
       await rig.deliver(other)
@@ -175,8 +175,8 @@ export const WAYS: readonly Way[] = [
   [
     'a broker that confirms no copy at first',
     ['publish-failed', 'dead-lettered'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { id: () => undefined })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { id: () => undefined })
       const { source } = rig
       const publish = source.deadLetter.bind(source)
       let failures = 1
@@ -189,8 +189,8 @@ export const WAYS: readonly Way[] = [
   [
     'a store that is down, with an address in its error',
     ['store-call', 'store-down', 'store-up', 'handled'],
-    async (ears, style) => {
-      const rig = await start(ears, style, {})
+    async (recorder, style) => {
+      const rig = await start(recorder, style, {})
       rig.store.script('claim', new StoreError('STORE_UNREACHABLE', `no connection to ${CANARY_ADDRESS}`))
       rig.store.script('mark', new StoreError('STORE_AMBIGUOUS', `password=${CANARY_ADDRESS} was refused`))
       await rig.deliver(SENT)
@@ -199,10 +199,10 @@ export const WAYS: readonly Way[] = [
     },
   ],
   [
-    'a handler that is deaf',
+    'a handler that ignores its signal',
     ['stuck'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { effect: () => new Promise(() => {}) })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { effect: () => new Promise(() => {}) })
       await rig.deliver(SENT)
       await pass(rig)
       return rig
@@ -211,9 +211,9 @@ export const WAYS: readonly Way[] = [
   [
     'a partition that is gone while the handler runs',
     ['settle-refused'],
-    async (ears, style) => {
+    async (recorder, style) => {
       const open = gate()
-      const rig = await start(ears, style, { effect: (work) => open.opened.then(work.apply) })
+      const rig = await start(recorder, style, { effect: (work) => open.opened.then(work.apply) })
       const deliveries = await rig.deliver(SENT)
       for (const delivery of deliveries) delivery.current = 'stale'
       open.open()
@@ -224,8 +224,8 @@ export const WAYS: readonly Way[] = [
   [
     'a stop that hands back what fails meanwhile',
     ['handed-back'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { effect: failWhenAborted })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { effect: failWhenAborted })
       await rig.deliver(SENT)
       const stopping = rig.running.stop({ deadlineMs: 10 })
       await rig.clock.advance(60_000)
@@ -236,8 +236,8 @@ export const WAYS: readonly Way[] = [
   [
     'what is older than retention',
     ['beyond-retention', 'parked'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { onBeyondRetention: 'park' })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { onBeyondRetention: 'park' })
       await rig.deliver({ ...SENT, timestamp: 1 })
       return rig
     },
@@ -248,8 +248,8 @@ export const LEASE_WAYS: readonly Way[] = [
   [
     'a run without a claim, while the store is down',
     ['unprotected-run', 'attempt-failed', 'store-down'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { effect: fail, onStoreDown: 'run-unprotected' })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { effect: fail, onStoreDown: 'run-unprotected' })
       rig.store.isDown = true
       await rig.deliver(SENT)
       await rig.clock.advance(1_000)
@@ -259,8 +259,8 @@ export const LEASE_WAYS: readonly Way[] = [
   [
     'a conflict in mode observe',
     ['observed', 'handled'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { mode: 'observe' })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { mode: 'observe' })
       await rig.deliver(SENT)
       await pass(rig)
       await rig.deliver({ ...SENT, payload: { other: SENT.payload } })
@@ -271,8 +271,8 @@ export const LEASE_WAYS: readonly Way[] = [
   [
     'an outcome that nobody knows, parked',
     ['in-doubt', 'parked'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { effect: failUnknown, onInDoubt: 'park' })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { effect: failUnknown, onInDoubt: 'park' })
       await rig.deliver(SENT)
       return rig
     },
@@ -280,8 +280,8 @@ export const LEASE_WAYS: readonly Way[] = [
   [
     'a reconcile that throws',
     ['in-doubt', 'parked'],
-    async (ears, style) => {
-      const rig = await start(ears, style, { effect: failUnknown, onInDoubt: fail })
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { effect: failUnknown, onInDoubt: fail })
       await rig.deliver(SENT)
       await pass(rig)
       return rig
@@ -290,9 +290,9 @@ export const LEASE_WAYS: readonly Way[] = [
   [
     'a lease that another owner has taken over',
     ['lease-lost'],
-    async (ears, style) => {
+    async (recorder, style) => {
       const open = gate()
-      const rig = await start(ears, style, { effect: (work) => open.opened.then(work.apply) })
+      const rig = await start(recorder, style, { effect: (work) => open.opened.then(work.apply) })
       await rig.deliver(SENT)
       rig.store.isDown = true
       await rig.clock.advance(40_000)

@@ -33,7 +33,7 @@ export interface Plan {
   readonly retentionMs: number
   readonly maxAttempts: number
   /** Share of handlers that ignore their signal. */
-  readonly deaf: number
+  readonly ignoresAbort: number
   readonly rates: FaultRates
   readonly disturbances: readonly { readonly atMs: number; readonly kind: Disturbance }[]
   readonly faultsForMs: number
@@ -130,7 +130,7 @@ function drawAny(chance: Chance, promised: Promised): Plan {
     leaseMs: chance.between(100, 400),
     retentionMs: chance.happens(0.05) ? SHORT_RETENTION_MS : LONG_RETENTION_MS,
     maxAttempts: chance.between(2, 4),
-    deaf: chance.happens(0.3) ? 0.5 : 0,
+    ignoresAbort: chance.happens(0.3) ? 0.5 : 0,
     rates: isCalm ? NO_FAULTS : drawRates(chance),
     disturbances: Array.from({ length: count }, () => ({ atMs: chance.below(faultsForMs), kind: chance.pick(kinds) })),
     faultsForMs,

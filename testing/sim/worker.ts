@@ -168,10 +168,10 @@ export class Worker implements SimWorker {
   readonly #usual: SimulatedHandler = async ({ signal, apply }) => {
     const { stage, plan } = this.#parts
     const { faults, chance } = stage
-    const isDeaf = chance.happens(plan.deaf)
+    const ignoresAbort = chance.happens(plan.ignoresAbort)
     await this.#work()
     if (faults.happens('handlerFails')) throw chance.happens(0.3) ? new TerminalError('no use') : new Error('broken')
-    if (signal.aborted && !isDeaf) {
+    if (signal.aborted && !ignoresAbort) {
       throw chance.happens(0.5) ? new NoEffectError('asked to stop') : new Error('asked to stop')
     }
     try {
@@ -182,7 +182,7 @@ export class Worker implements SimWorker {
     }
     await this.#work()
     // Throws as a client with the signal does, whatever happened to its request.
-    if (signal.aborted && !isDeaf) throw new Error('aborted')
+    if (signal.aborted && !ignoresAbort) throw new Error('aborted')
   }
 
   #work(): Promise<void> {

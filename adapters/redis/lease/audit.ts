@@ -14,7 +14,7 @@ interface Place {
 
 interface Placed {
   readonly entry: AuditEntry
-  /** Of a note. Decisions are shown in every scope: a record does not say which one it is of. */
+  /** Scope of a note. A decision is shown in every scope, because its record does not name one. */
   readonly scope: string | undefined
   readonly place: Place
 }

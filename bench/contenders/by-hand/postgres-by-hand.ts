@@ -34,8 +34,8 @@ export const plainInbox: ByHand = {
 }
 
 /**
- * Of somebody whose messages have killed the process before: the attempt is counted in a transaction of its own, which is durable
- * before an effect begins. The library counts before as well, and does not wait for the disk there.
+ * For messages that may kill the process: a transaction of its own counts the attempt, and is durable before an effect
+ * begins. The library counts before as well, and does not wait for the disk there.
  */
 export const countedInbox: ByHand = {
   table: ({ name }) =>

@@ -23,7 +23,7 @@ class ManualReader extends MetricReader {
 export const unobserved = (): Settings => ({})
 
 /** What making the events costs. */
-export const heard = (): Settings => ({ observe: () => {} })
+export const observed = (): Settings => ({ observe: () => {} })
 
 export function byPrometheus(): Settings {
   const registry = new Registry()

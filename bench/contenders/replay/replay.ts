@@ -9,7 +9,7 @@ type ReplaySettings = Pick<Required<Settings>, 'name' | 'id' | 'decode' | 'obser
 /** To be called with the ID of each message that is handled. */
 type Started = (id: unknown) => void
 
-/** Of both times together as many handlers may run as there are IDs. */
+/** Both passes together may run as many handlers as there are IDs. */
 export function replayed(
   load: LoadBroker,
   job: Job,

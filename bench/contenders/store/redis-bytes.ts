@@ -22,7 +22,7 @@ export async function bytesInRedis(job: Job): Promise<Measurement> {
   return { ...measurement, figures: { 'bytes each': bytes } }
 }
 
-/** Of connections and scripts: not of records. */
+/** Bytes of connections and scripts, which are not bytes of records. */
 async function bufferBytes(redis: Redis): Promise<number> {
   const info = await redis.info('memory')
   return ['mem_clients_normal', 'used_memory_scripts', 'used_memory_vm_eval'].reduce(

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PrivateKafka } from '../../../test/kit/servers/private-kafka.ts'
-import { harmWorkers, runLane } from '../harm.ts'
+import { injectWorkerFaults, runLane } from '../worker-faults.ts'
 import type { Journal } from '../journal.ts'
 import type { Pace } from '../pace.ts'
 import { together } from '../together.ts'
@@ -22,13 +22,13 @@ interface FaultsParts {
   readonly groupId: string
 }
 
-/** Everything that is planned, each lane beside the others. Resolves when nothing is harmed any more. */
-export async function doHarm(parts: FaultsParts): Promise<void> {
+/** Everything that is planned, each lane beside the others. Resolves when every fault has healed. */
+export async function injectFaults(parts: FaultsParts): Promise<void> {
   const { plan, pace, workers, journal } = parts
   await together([
     runLane(pace, 'moves', plan.moves, (move) => movePartition(parts, move)),
-    runLane(pace, 'brokers', plan.brokers, (fault) => harmBroker(parts, fault)),
-    ...harmWorkers(pace, workers, plan.workers, journal),
+    runLane(pace, 'brokers', plan.brokers, (fault) => injectBrokerFault(parts, fault)),
+    ...injectWorkerFaults(pace, workers, plan.workers, journal),
   ])
 }
 
@@ -47,7 +47,7 @@ async function movePartition({ control, journal, topic, groupId }: FaultsParts, 
   journal.count(move.kind)
 }
 
-async function harmBroker({ kafka, control, journal, topic }: FaultsParts, fault: BrokerFault): Promise<void> {
+async function injectBrokerFault({ kafka, control, journal, topic }: FaultsParts, fault: BrokerFault): Promise<void> {
   const broker = kafka.nodes[fault.broker]
   if (broker === undefined) throw new TypeError(`no broker ${fault.broker}`)
   const name = `broker ${fault.broker + 1}`

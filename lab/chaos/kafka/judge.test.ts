@@ -22,7 +22,7 @@ const GOOD: Evidence = {
   partitions: [PARTITION],
   effects: [done('a', 0), done('b', 10), done('c', 20)],
   deadLetters: 0,
-  harms: [],
+  faults: [],
   leaseMs: 6_000,
 }
 

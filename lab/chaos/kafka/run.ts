@@ -10,7 +10,7 @@ import { Stage } from '../stage.ts'
 import { together } from '../together.ts'
 import { ClusterControl, OFFSETS_TOPIC } from './cluster-control.ts'
 import type { Evidence } from './evidence.ts'
-import { doHarm } from './faults.ts'
+import { injectFaults } from './faults.ts'
 import { gatherPartitions } from './gather.ts'
 import { judge } from './judge.ts'
 import { SHAPE } from './messages.ts'
@@ -41,9 +41,9 @@ export async function runChaosOnKafka(options: KafkaOptions, beside: Beside = no
       await using control = await ClusterControl.connect(brokers, signal)
       const shape = options.soak === undefined ? SHAPE : OF_A_SOAK
       const sending = new Sending({ ...options, ...place, shape, pace, signal }, acknowledged)
-      const harm = doHarm({ plan: planOf(options), pace, kafka, control, workers, journal, ...place })
-      await together([harm, sending.run()])
-      journal.note('run', 'all is sent, nothing is harmed any more')
+      const injecting = injectFaults({ plan: planOf(options), pace, kafka, control, workers, journal, ...place })
+      await together([injecting, sending.run()])
+      journal.note('run', 'all is sent, every fault has healed')
       await control.untilInSync([place.topic, OFFSETS_TOPIC])
       await untilDrained(place, signal)
     }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FaultProxy } from '../../../test/kit/fault-proxy.ts'
 import type { PrivateInstance } from '../../../test/kit/servers/private-instance.ts'
-import { harmWorkers, runLane } from '../harm.ts'
+import { injectWorkerFaults, runLane } from '../worker-faults.ts'
 import type { Journal } from '../journal.ts'
 import type { Pace } from '../pace.ts'
 import { together } from '../together.ts'
@@ -17,16 +17,16 @@ interface FaultsParts {
   readonly journal: Journal
 }
 
-/** Everything that is planned, each lane beside the others. Resolves when nothing is harmed any more. */
-export async function doHarm(parts: FaultsParts): Promise<void> {
+/** Everything that is planned, each lane beside the others. Resolves when every fault has healed. */
+export async function injectFaults(parts: FaultsParts): Promise<void> {
   const { plan, pace, workers, journal } = parts
   await together([
-    runLane(pace, 'broker', plan.broker, (fault) => harmBroker(parts, fault)),
-    ...harmWorkers(pace, workers, plan.workers, journal),
+    runLane(pace, 'broker', plan.broker, (fault) => injectBrokerFault(parts, fault)),
+    ...injectWorkerFaults(pace, workers, plan.workers, journal),
   ])
 }
 
-async function harmBroker({ rabbit, proxy, journal }: FaultsParts, fault: BrokerFault): Promise<void> {
+async function injectBrokerFault({ rabbit, proxy, journal }: FaultsParts, fault: BrokerFault): Promise<void> {
   if (fault.kind === 'connections-cut') {
     journal.note('broker', `${proxy.connections} connections cut`)
     proxy.cut()

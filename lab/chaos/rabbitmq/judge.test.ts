@@ -28,7 +28,7 @@ const GOOD: Evidence = {
   ]),
   poison: new Set(['p', 'never sent']),
   effects: [done('a', 0), done('b', 10)],
-  harms: [],
+  faults: [],
   leaseMs: 5_000,
   left: [],
   deadLetters: ['p'],

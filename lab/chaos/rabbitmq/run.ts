@@ -11,7 +11,7 @@ import type { Pace } from '../pace.ts'
 import { Stage } from '../stage.ts'
 import { together } from '../together.ts'
 import type { Evidence } from './evidence.ts'
-import { doHarm } from './faults.ts'
+import { injectFaults } from './faults.ts'
 import { judge } from './judge.ts'
 import { SHAPE } from './messages.ts'
 import { planOf, type RabbitOptions } from './plan.ts'
@@ -40,9 +40,9 @@ export async function runChaosOnRabbit(options: RabbitOptions, beside: Beside = 
       const shape = options.soak === undefined ? SHAPE : OF_A_SOAK
       const sending = new Sending({ ...options, url, queue, shape, pace, signal }, known)
       await untilDeclared(rabbit.url, queue, signal)
-      const harm = doHarm({ plan: planOf(options), pace, rabbit, proxy, workers, journal })
-      await together([harm, sending.run()])
-      journal.note('run', 'all is sent, nothing is harmed any more')
+      const injecting = injectFaults({ plan: planOf(options), pace, rabbit, proxy, workers, journal })
+      await together([injecting, sending.run()])
+      journal.note('run', 'all is sent, every fault has healed')
       await untilDrained(rabbit.url, queue, wire, signal)
     }
     await stage.play({ act, beside, backlog: () => backlogOf(rabbit.url, queue, wire) })

@@ -32,7 +32,7 @@ const ANSWERS_WITHIN_MS = 20_000
 export class Sending {
   readonly #parts: SendingParts
   readonly #known: Sent
-  #outlet: Outlet | undefined
+  #publisher: Publisher | undefined
 
   constructor(parts: SendingParts, known: Sent) {
     this.#parts = parts
@@ -47,7 +47,7 @@ export class Sending {
         await this.#send(numbers)
       }
     } finally {
-      await this.#outlet?.close()
+      await this.#publisher?.close()
     }
   }
 
@@ -59,13 +59,13 @@ export class Sending {
     for (;;) {
       signal.throwIfAborted()
       try {
-        const outlet = (this.#outlet ??= await within(ANSWERS_WITHIN_MS, Outlet.open(url)))
+        const publisher = (this.#publisher ??= await within(ANSWERS_WITHIN_MS, Publisher.open(url)))
         for (const { id } of messages) sent.set(id, (sent.get(id) ?? 0) + 1)
-        await within(ANSWERS_WITHIN_MS, outlet.publish(queue, messages))
+        await within(ANSWERS_WITHIN_MS, publisher.publish(queue, messages))
         break
       } catch {
-        await this.#outlet?.close()
-        this.#outlet = undefined
+        await this.#publisher?.close()
+        this.#publisher = undefined
         await sleep(100)
       }
     }
@@ -73,7 +73,7 @@ export class Sending {
   }
 }
 
-class Outlet {
+class Publisher {
   readonly #connection: ChannelModel
   readonly #channel: ConfirmChannel
   #returned = 0
@@ -85,10 +85,10 @@ class Outlet {
     channel.on('return', () => this.#returned++)
   }
 
-  static async open(url: string): Promise<Outlet> {
+  static async open(url: string): Promise<Publisher> {
     const connection = await connect(url, { timeout: 5_000 })
     connection.on('error', () => {})
-    return new Outlet(connection, await connection.createConfirmChannel())
+    return new Publisher(connection, await connection.createConfirmChannel())
   }
 
   /** Resolves when all of them are confirmed and in the queue. */

@@ -35,7 +35,7 @@ export class WireTap implements WireEvidence {
     return [...this.#channels].filter(({ isConsuming }) => isConsuming).length
   }
 
-  /** Of one connection. */
+  /** Listener for one connection. */
   readonly listen = (): Listener => {
     const channels = new Map<number, TappedChannel>()
     const [client, server] = [new FrameReader(GREETING_BYTES), new FrameReader(0)]

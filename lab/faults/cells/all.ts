@@ -16,7 +16,7 @@ import { TOPICS } from './topics.ts'
 import { RETENTION } from './retention.ts'
 import { FURTHER } from './strategies.ts'
 
-/** In the order of their faults. */
+/** Ordered by family of faults. */
 export const CELLS: readonly Cell[] = [
   ...CRASH,
   ...PAUSE,

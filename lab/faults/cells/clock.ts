@@ -3,7 +3,7 @@ import { cellsOfWhole } from './table.ts'
 
 const SHIFTS = { behind: -120_000, ahead: 3_600_000 }
 
-/** F14: the calendar of the first worker is wrong, that of the second is not: leases go by the store's clock. */
+/** F14: the clock of the first worker is wrong and that of the second is right. Leases use the clock of the store. */
 export const CLOCK: readonly Cell[] = Object.entries(SHIFTS).flatMap(([variant, clockShiftMs]) => [
   ...cellsOfWhole('F14', variant, '1 / 1 / 1 / 1', () => ({ fault: { kind: 'none' }, tuning: { clockShiftMs } })),
   ...cellsOfWhole('F14', `${variant}-killed`, '1 / B / B / in doubt', () => ({

@@ -13,7 +13,7 @@ export const CRASH: readonly Cell[] = cellsOf(
     S4: '1 / D / k / in doubt',
     S5: '1s / 1s / 1s',
     S6: '1s / 1s / 1s',
-    // Settled for good, if the broker has heard of it.
+    // Settled for good, if the broker has received it.
     S7: '1 / 1 / 1',
   },
   (step) => ({

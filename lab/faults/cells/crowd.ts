@@ -4,12 +4,12 @@ import { cellsOfWhole, type Made } from './table.ts'
 const CROWD = 20
 const MOVED = '1 or 1s / 1 or 1s or B or D / 1 or 1s or B or k'
 
-/** The message takes its time, and twenty more are handled, marked and settled around it: nothing may be settled past it. */
+/** The target is slow, and twenty more messages are handled, marked and settled around it. Nothing may be settled past it. */
 function crowd(made: Made): () => Made {
   return () => ({ message: 'linger', crowd: CROWD, ...made })
 }
 
-/** Each of them counts an attempt when the worker dies; none is the one that killed it, and they run beside each other again. */
+/** Each message counts an attempt when the worker dies. None of them killed it, so they run at the same time again. */
 const IN_FLIGHT = cellsOfWhole('F1', 'in-flight', '1 / D / k', () => ({
   fault: { kind: 'kill', at: 'effect applied', request: 'arrives' },
   message: 'linger',
@@ -41,7 +41,7 @@ export const CROWDED: readonly Cell[] = [
     crowd({ fault: { kind: 'close-channel', at: 'claimed' } }),
   ),
   ...cellsOfWhole('F13', 'crowd', MOVED, crowd({ fault: { kind: 'rebalance', at: 'claimed', guests: 'storm' } })),
-  // One of them kills its process each time; the others are handled all the same.
+  // One message kills its process each time; the others are handled.
   ...cellsOfWhole(
     'F17',
     'crowd',

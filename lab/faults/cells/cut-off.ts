@@ -2,11 +2,11 @@ import type { Cell } from '../cell.ts'
 import { cellsOfWhole } from './table.ts'
 
 /**
- * F18: the worker reaches its broker, and not its store, for longer than the lease, while a handler runs. Nobody can renew the lease, so
- * the handler is aborted before it ends.
+ * F18: while a handler runs, the worker cannot reach its store for longer than the lease, but reaches its broker. The lease cannot be
+ * renewed, so the handler is aborted before the lease ends.
  */
 export const CUT_OFF: readonly Cell[] = [
-  // It has had its effect: nobody knows, once the lease has ended.
+  // The effect has happened, and once the lease has ended nobody knows.
   ...cellsOfWhole(
     'F18',
     'after-effect',

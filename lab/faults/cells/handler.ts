@@ -5,13 +5,13 @@ import { cellsOfWhole } from './table.ts'
 /** F15: the handler misbehaves in its first attempt. */
 export const HANDLER: readonly Cell[] = [
   ...cellsOfWhole('F15', 'throws', '1 / 1 / 1 / 1', () => ({ fault: { kind: 'none' }, message: 'fail once' })),
-  // Renewed until its time and its grace are over; then nobody knows.
+  // The lease is renewed until timeout and grace are over; then the message is in doubt.
   ...cellsOfWhole('F15', 'hangs', '1 / B / B / in doubt', () => ({
     fault: { kind: 'none' },
     message: 'hang',
     tuning: { handlerTimeoutMs: LEASE_MS, graceMs: 500 },
   })),
-  // Nothing is renewed meanwhile, and another worker takes it over: as a pause.
+  // No lease is renewed meanwhile, and another worker takes the message over, as after a pause.
   ...cellsOfWhole('F15', 'blocks', '1 / D / k / in doubt', () => ({
     fault: { kind: 'rebalance', at: 'claimed', guests: 'stays' },
     message: 'block',
@@ -20,20 +20,20 @@ export const HANDLER: readonly Cell[] = [
 
 const GIVEN_UP = 'dead-lettered / dead-lettered / dead-lettered / dead-lettered'
 
-/** F17: what no attempt helps. Its attempts are counted by the store, and the neighbour is unharmed. */
+/** F17: a poison message. The store counts its attempts, and its neighbour is handled. */
 export const POISON: readonly Cell[] = [
   ...cellsOfWhole('F17', 'throws', GIVEN_UP, () => ({
     fault: { kind: 'none' },
     message: 'fail',
     tuning: { maxAttempts: 3 },
   })),
-  // Whoever dies leaves a lease in doubt: nobody can say that nothing happened.
+  // A dead process leaves its message in doubt: the effect may have happened.
   ...cellsOfWhole('F17', 'kills', 'dead-lettered / in doubt / in doubt / in doubt', () => ({
     fault: { kind: 'none' },
     message: 'kill',
     tuning: { maxAttempts: 3 },
   })),
-  // It was set aside, and nobody knows of its dead letter: there are two then, never none.
+  // It was set aside, and its dead letter is unknown: there may be two dead letters, never none.
   ...cellsOfWhole('F17', 'killed-before-letter', GIVEN_UP, () => ({
     fault: { kind: 'kill', at: 'copy sent', request: 'is lost' },
     message: 'fail',

@@ -2,15 +2,15 @@ import type { Cell } from '../cell.ts'
 import { cellsOf, type Made } from './table.ts'
 import { type Moment, MOMENT_OF, type Step } from '../moment.ts'
 
-/** F3: the connection is lost before the request arrives. */
+/** F3: the connection breaks before the request arrives. */
 export const REQUEST_LOST: readonly Cell[] = cellsOf(
   'F3',
   {
     S1: '1 / 1 / 1 / 1',
-    // Nobody knows that the provider never heard of it: it is called again.
+    // The worker cannot know that the provider never got the request, so it calls again.
     S3: '1 / 1 or B / 1 or B / in doubt',
     S4: '1 / 1 / 1 / 1',
-    // A commit is sent again; an ack is not, its channel is gone.
+    // A commit is sent again. An ack is not: its channel is gone.
     S6: '1 or 1s / 1 or 1s / 1 or 1s',
   },
   (step) => ({ fault: { kind: 'lose', at: step === 'S3' ? 'effect sent' : MOMENT_OF[step] } }),
@@ -23,11 +23,11 @@ const ANSWERS: Partial<Readonly<Record<Step, Moment>>> = {
   S6: 'settled',
 }
 
-/** F4: the server acts on the request, and the connection is lost with its answer. */
+/** F4: the server acts on the request, and the connection breaks before the answer arrives. */
 export const REPLY_LOST: readonly Cell[] = cellsOf(
   'F4',
   {
-    // The same token: already its own.
+    // The same owner token: the claim is already its own.
     S1: '1 / 1 / 1 / 1',
     S3: '1 / D / k / in doubt',
     // An inbox finds the row when it claims again.
@@ -36,12 +36,12 @@ export const REPLY_LOST: readonly Cell[] = cellsOf(
   },
   (step, broker): Made | undefined => {
     const at = ANSWERS[step]
-    // RabbitMQ answers no ack.
+    // RabbitMQ does not answer acks.
     return at === undefined || (at === 'settled' && broker === 'rabbitmq') ? undefined : { fault: { kind: 'lose', at } }
   },
 )
 
-/** F5: nothing comes through any more, and nothing says so: each call ends by its own time limit. */
+/** F5: the connection carries nothing, without an error. Each call ends by its own timeout. */
 export const BLACK_HOLE: readonly Cell[] = cellsOf(
   'F5',
   {

@@ -1,6 +1,6 @@
 const patterns = new Map<string, RegExp>()
 
-/** Whether a cell is meant by a name in which * stands for anything. */
+/** Whether a name matches a glob in which * matches anything. */
 export function isNamed(name: string, glob: string): boolean {
   let pattern = patterns.get(glob)
   if (pattern === undefined) {

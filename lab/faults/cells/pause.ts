@@ -2,18 +2,18 @@ import type { Cell } from '../cell.ts'
 import { cellsOf, isBeforeItArrives } from './table.ts'
 import { MOMENT_OF } from '../moment.ts'
 
-/** F2: SIGSTOP for twice the lease; another worker gets the message meanwhile, and the first goes on after that. */
+/** F2: SIGSTOP for twice the lease. Another worker gets the message meanwhile; then the first worker resumes. */
 export const PAUSE: readonly Cell[] = cellsOf(
   'F2',
   {
-    // Kafka's client fetches again when it goes on.
+    // kafkajs fetches again when it resumes.
     S0: '1 or 1s / 1 or 1s / 1 or 1s',
-    // The client of Kafka does not know yet that its partition is gone: the worker asks the store again, and hears that it is done.
+    // kafkajs does not know yet that it lost its partition: the worker asks the store again, which answers `done`.
     S1: '1 or 1s / B or 1s / B or 1s / in doubt',
-    // The lease's local deadline is looked at once more before the handler starts.
+    // The worker checks its local lease deadline again before the handler starts.
     S2: '1 or 1s / B or 1s / B or 1s / in doubt',
     S3: '1 or 1s / D / k / in doubt',
-    // The late mark is refused.
+    // The store refuses the late mark.
     S4: '1 or 1s / D / k / in doubt',
     // Marked and not settled.
     S5: '1s / 1s / 1s',

@@ -3,13 +3,13 @@ import type { Cell } from '../cell.ts'
 import type { Planted } from '../settings.ts'
 import { CELLS } from './all.ts'
 
-/** A cell whose workers are wrong on purpose, with a handler that takes its time, and what must be found. */
+/** A cell with a bug planted in its workers and a slow handler, and the anomalies that the checker must find. */
 export interface PlantedCell {
   readonly cell: Cell
   readonly finds: readonly Anomaly[]
 }
 
-/** A matrix that does not find these shows nothing. */
+/** A matrix that misses these proves nothing. */
 export const PLANTED: readonly PlantedCell[] = [
   planted('ack-before-mark', 'F1.S4.inbox.rabbitmq', ['A1 lost', 'A3 settle before mark']),
   planted('ack-before-mark', 'F1.S4.lease-rerun.rabbitmq', ['A3 settle before mark']),

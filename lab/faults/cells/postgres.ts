@@ -4,18 +4,18 @@ import { MOMENT_OF } from '../moment.ts'
 
 const ONCE = { inbox: '1 or 1s', 'lease-postgres': '1 or 1s', offsets: '1 or 1s' }
 
-/** Whoever was told nothing finds the row, or runs once more: its first transaction did not commit. */
+/** A worker that got no answer finds the row, or runs again because its first transaction did not commit. */
 const UNKNOWN: Table = { S0: ONCE, S1: ONCE, S2: ONCE, S3: ONCE, S4: ONCE, S5: ONCE, S6: ONCE, S7: ONCE }
 
-/** F10: the backends of the worker are terminated, or Postgres is restarted at once. The process of the worker lives on. */
+/** F10: an administrator terminates the backends of the worker, or Postgres restarts at once. The worker process survives. */
 export const BACKEND: readonly Cell[] = [
   ...cellsOf('F10', UNKNOWN, (step) => ({ fault: { kind: 'terminate-backends', at: MOMENT_OF[step] } }), 'terminated'),
   ...cellsOf('F10', UNKNOWN, (step) => ({ fault: { kind: 'restart-postgres', at: MOMENT_OF[step] } }), 'restarted'),
 ]
 
 /**
- * F11: a replica is promoted that has neither effect nor mark. What is settled by then comes never again to an inbox: the limit of
- * its promise. A stored position goes back with the effect, and what lies behind it is handled again.
+ * F11: a replica without effect and mark is promoted. An inbox never sees a message again that was settled by then: this is the limit
+ * of its promise. A stored position goes back together with the effect, and the messages after it are handled again.
  */
 export const TAIL_LOST: readonly Cell[] = cellsOf(
   'F11',

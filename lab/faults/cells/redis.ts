@@ -4,12 +4,12 @@ import { MOMENT_OF, type Step } from '../moment.ts'
 
 const ONCE = '- / 1 / 1 / 1'
 
-/** F8: Redis is frozen for twice the lease. Nobody can claim meanwhile, and what was sent is done when it goes on. */
+/** F8: Redis is frozen for twice the lease. No worker can claim meanwhile, and Redis executes pending requests when it resumes. */
 export const FROZEN: readonly Cell[] = cellsOf('F8', { S1: ONCE, S2: ONCE, S3: ONCE, S4: ONCE, S5: ONCE }, (step) => ({
   fault: { kind: 'freeze-redis', at: MOMENT_OF[step] },
 }))
 
-/** Who has not marked yet marks: nobody owns the record, and the effect did happen. Who comes again finds nothing. */
+/** A worker that has not marked yet still marks: no other owner exists, and the effect happened. A redelivery finds no record. */
 const FORGOTTEN = {
   S0: ONCE,
   S1: ONCE,
@@ -31,13 +31,13 @@ const LAGGING = {
   S7: '- / D / k / in doubt',
 }
 
-/** F9: Redis forgets the mark, and what it marked comes again: from the broker, or sent once more by its producer. */
+/** F9: Redis loses the mark, and the message comes again: from the broker, or sent again by its producer. */
 export const FORGETTING: readonly Cell[] = [
   ...(['emptied', 'flushed'] as const).flatMap((how) =>
     cellsOf(
       'F9',
       FORGOTTEN,
-      // What a broker does of it is the same, however a store forgets.
+      // The broker does the same, however the store lost its records.
       (step, broker): Made | undefined =>
         how === 'emptied' && broker === 'kafka'
           ? undefined

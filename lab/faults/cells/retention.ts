@@ -3,7 +3,7 @@ import { cellsOfWhole } from './table.ts'
 
 const RETENTION_MS = 6_000
 
-/** F16: killed when it was marked, and delivered again when the mark is forgotten. An inbox keeps its row until it is purged. */
+/** F16: the worker dies after the mark, and the redelivery comes after the retention. An inbox keeps its row until the purge. */
 export const RETENTION: readonly Cell[] = cellsOfWhole('F16', 'over', '1s / D / k / D', (_, strategy) => ({
   fault: { kind: 'kill', at: 'marked', request: 'arrives', awayMs: RETENTION_MS + 500 },
   tuning: { retentionMs: RETENTION_MS, handlerTimeoutMs: 3_000 },

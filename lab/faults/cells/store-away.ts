@@ -1,7 +1,7 @@
 import type { Cell } from '../cell.ts'
 import { cellsOfWhole } from './table.ts'
 
-/** F21: a function for a client of the user's own waits for the store, and says so; the client neither loses messages nor repeats them. */
+/** F21: a drop-in function waits for its store and reports it. The client neither loses nor repeats messages. */
 export const STORE_AWAY: readonly Cell[] = cellsOfWhole('F21', 'drop-in', '1 / 1', () => ({
   fault: { kind: 'store-away', at: 'delivered' },
   crowd: 5,

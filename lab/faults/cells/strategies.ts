@@ -4,7 +4,7 @@ import { REPLY_LOST } from './lost.ts'
 import { cellsOf } from './table.ts'
 import { MOMENT_OF } from '../moment.ts'
 
-/** Of each kind of store what its promise differs in; the rest is that of the others. */
+/** The cells in which the other stores differ from the usual strategies. */
 export const FURTHER: readonly Cell[] = [
   ...cellsOf(
     'F1',
@@ -14,7 +14,7 @@ export const FURTHER: readonly Cell[] = [
       S2: { 'lease-postgres': 'B', offsets: '1' },
       S3: { 'lease-postgres': 'D', offsets: '1' },
       S4: { 'lease-postgres': 'D', offsets: '1' },
-      // Whoever comes next begins where the position stands.
+      // The next worker starts at the stored position.
       S5: { 'lease-postgres': '1s', offsets: '1 or 1s' },
       S6: { 'lease-postgres': '1s', offsets: '1 or 1s' },
     },
@@ -29,7 +29,7 @@ export const FURTHER: readonly Cell[] = [
     },
     (step) => as(REPLY_LOST, step),
   ),
-  // A mark that has waited for its replica outlives the failover to it.
+  // A mark that waited for its replica survives the failover to it.
   ...cellsOf(
     'F9',
     { S5: { 'lease-replicas': '1s' }, S6: { 'lease-replicas': '1s' } },
@@ -38,7 +38,7 @@ export const FURTHER: readonly Cell[] = [
   ),
 ]
 
-/** The harm of that step there. */
+/** The fault of the cell with this step. */
 function as(cells: readonly Cell[], step: Cell['step']): Pick<Cell, 'fault'> | undefined {
   const found = cells.find((cell) => cell.step === step)
   return found && { fault: found.fault }

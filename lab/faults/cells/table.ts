@@ -4,7 +4,7 @@ import type { Demands } from '../demands.ts'
 import { type Step, STEPS } from '../moment.ts'
 import { STRATEGIES, type Strategy } from '../strategy.ts'
 
-/** What is expected of each strategy: of the first in their order, as in `1 / B / B / in doubt`, or of those that are named. */
+/** Expected outcomes: for the usual strategies in their order, as in `1 / B / B / in doubt`, or by the name of the strategy. */
 export type Row = string | Partial<Readonly<Record<Strategy, string>>>
 
 /** By step. */
@@ -19,7 +19,7 @@ export type Made = Pick<Cell, 'fault'> &
     >
   >
 
-/** A cell for each entry that is not `-`, on each broker. */
+/** One cell for each entry other than `-`, on each broker. */
 export function cellsOf(
   faultId: FaultId,
   table: Table,
@@ -48,7 +48,7 @@ export function cellsOf(
   )
 }
 
-/** Of a fault that has no step. */
+/** Cells of a fault that has no step. */
 export function cellsOfWhole(
   faultId: FaultId,
   variant: string,
@@ -95,7 +95,7 @@ function outcomeFrom(text: string): Outcome {
   return outcome
 }
 
-/** What kills or pauses a worker before it is sent is a mark or a settle: a claim has arrived. */
+/** The worker is killed or paused before its mark or settle is sent. A claim has arrived by then. */
 export function isBeforeItArrives(step: Step): boolean {
   return step === 'S4' || step === 'S6'
 }

@@ -6,14 +6,14 @@ const DELETED: Fault = { kind: 'delete-topic', at: 'settled' }
 
 /** F20: only Kafka has topics. */
 export const TOPICS: readonly Cell[] = [
-  // One of those that a group consumes is gone: the messages of the others are handled.
+  // One topic of the group is gone: the messages of the others are handled.
   ...cellsOfWhole('F20', 'source-deleted', { inbox: '1', 'lease-rerun': '1' }, (broker) =>
     onKafka(broker, { fault: DELETED, beside: 'second topic', mustTell: 'topic-missing' }),
   ),
   ...cellsOfWhole('F20', 'retry-deleted', { inbox: '1', 'lease-rerun': '1' }, (broker) =>
     onKafka(broker, { fault: DELETED, beside: 'retry topic', mustTell: 'retry-topic' }),
   ),
-  // A position means nothing in another log, also where that has grown past it.
+  // A stored position means nothing in another log, even if that log has grown past it.
   ...cellsOfWhole('F20', 'created-anew', { offsets: '1' }, (broker) =>
     onKafka(broker, { fault: { kind: 'recreate-topic', at: 'settled' }, neighbours: 3 }),
   ),

@@ -11,12 +11,12 @@ const STORES: Readonly<Record<Spoilt, Row>> = {
   newer: { inbox: PARKED, 'lease-rerun': PARKED, 'lease-postgres': PARKED },
 }
 
-/** In Postgres a record belongs to a scope, whose row the first claim writes. */
+/** In Postgres the first claim writes the row of the scope that a record belongs to. */
 function momentOf(strategy: Strategy): 'delivered' | 'claim sent' {
   return strategy === 'inbox' || strategy === 'lease-postgres' ? 'claim sent' : 'delivered'
 }
 
-/** F19: the record of one message cannot be read. That message alone is set aside, those that are claimed with it are handled. */
+/** F19: the record of one message is unreadable. Only that message is set aside; messages claimed with it are handled. */
 export const UNREADABLE: readonly Cell[] = Object.entries(STORES).flatMap(([how, row]) =>
   cellsOfWhole('F19', how, row, (_, strategy) => ({
     fault: { kind: 'spoil-record', at: momentOf(strategy), how: how as Spoilt },

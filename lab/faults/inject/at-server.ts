@@ -10,7 +10,7 @@ import type { Scene, Injection } from './scene.ts'
 
 type Promotion = Extract<ServerFault, { kind: 'promote-redis' | 'promote-postgres' }>
 
-/** At the moment from which the replica lags: it has all that came before. */
+/** Stops replication at the moment `lagsFrom`: the replica keeps all earlier writes. */
 export function detachReplica({ kind }: Promotion, scene: Scene): Injection {
   const healed = kind === 'promote-redis' ? redis.leaveBehind(scene) : postgres.leaveBehind(scene)
   return { action: 'hold', healed }

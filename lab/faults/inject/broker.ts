@@ -1,6 +1,6 @@
 import type { Scene } from './scene.ts'
 
-/** To the worker it is gone with the bytes of the moment, and comes back when it has restarted. */
+/** The worker loses its broker after the bytes of the moment, and reaches it again after the restart. */
 export async function restartBroker({ context, recorder, worker }: Scene): Promise<void> {
   const { stage, place } = context
   if (stage.own.broker === undefined) throw new Error('this cell has no broker of its own')

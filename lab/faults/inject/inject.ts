@@ -5,11 +5,11 @@ import type { Fault } from '../fault.ts'
 import type { Scene, Injection } from './scene.ts'
 
 const PAUSE_MS = 2 * LEASE_MS
-/** A broker takes some time to give up a frozen worker, and the other then waits for a lease or a row. */
+/** A broker takes some time to drop a frozen worker, and the next worker then waits for a lease or a row. */
 const GONE_ON_WITHIN_MS = 6 * LEASE_MS
 const SILENCE_MS = 4_000
 
-/** Does it, at once: what needs longer goes on in `healed`. */
+/** Injects the fault at once. Slower steps continue in `healed`. */
 export function inject(fault: Exclude<Fault, { kind: 'none' }>, scene: Scene): Injection {
   const { worker, supervisor } = scene
   switch (fault.kind) {
@@ -47,14 +47,14 @@ export function inject(fault: Exclude<Fault, { kind: 'none' }>, scene: Scene): I
   }
 }
 
-/** As a supervisor does. */
+/** Starts the next worker, as a supervisor does. */
 async function startLater(awayMs: number, { worker, supervisor }: Scene): Promise<void> {
   await worker.process.ended
   await sleep(awayMs)
   await supervisor.start()
 }
 
-/** Another worker gets what the frozen one holds, and ends it, before that one goes on. */
+/** Thaws the worker after another one has settled the message that it held. */
 async function thawLater({ at }: Extract<Fault, { kind: 'freeze' }>, scene: Scene): Promise<void> {
   const { worker, supervisor, recorder, place } = scene
   recorder.record(worker.name, { f: 'pause' })
@@ -70,7 +70,7 @@ async function thawLater({ at }: Extract<Fault, { kind: 'freeze' }>, scene: Scen
   worker.release()
 }
 
-/** Longer than any call may take. */
+/** Waits longer than any call may take. */
 async function endSilence({ worker }: Scene): Promise<void> {
   await sleep(SILENCE_MS)
   worker.endSilence()
@@ -88,7 +88,7 @@ async function cutBrokerAgain({ again }: Extract<Fault, { kind: 'close-channel' 
   }
 }
 
-/** At once, so that no renewal slips through. The bytes of the moment have been judged, and still arrive. */
+/** Cuts the store off at once, so that no renewal gets through. The bytes of the moment still arrive. */
 async function cutOffStore({ worker, recorder }: Scene): Promise<void> {
   worker.toStore.fallSilent()
   recorder.record(worker.name, { f: 'store-down' })
@@ -96,7 +96,7 @@ async function cutOffStore({ worker, recorder }: Scene): Promise<void> {
   worker.toStore.endSilence()
 }
 
-/** The group, or the consumers of the queue, change while the message is under way. */
+/** Changes the members of the group, or the consumers of the queue, while the message is in flight. */
 async function rebalance(guests: 'stays' | 'storm', { supervisor, recorder, worker }: Scene): Promise<void> {
   recorder.record(worker.name, { f: 'rebalance' })
   const guest = await supervisor.start()

@@ -11,7 +11,7 @@ export async function terminate({ context, recorder, worker }: Scene): Promise<v
   worker.release()
 }
 
-/** What it was about to do is over before anything else happens. */
+/** SIGQUIT ends every statement before anything else happens. */
 export async function restart(scene: Scene): Promise<void> {
   const { primary } = ownOf(scene)
   for (const pid of primary.pids) process.kill(pid, 'SIGQUIT')
@@ -26,7 +26,7 @@ export async function leaveBehind(scene: Scene): Promise<void> {
   scene.worker.release()
 }
 
-/** What was marked is read before it is gone: it was durable when the worker was told so. */
+/** Records the marks before they are lost: they were durable when Postgres confirmed them. */
 export async function promote(then: WorkerAfterwards, scene: Scene): Promise<void> {
   const { context, recorder, worker } = scene
   const { primary, replica } = ownOf(scene)

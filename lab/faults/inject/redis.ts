@@ -16,7 +16,7 @@ export async function freeze(scene: Scene): Promise<void> {
   primary.thaw()
 }
 
-/** Killed before anything else happens, and reached again when its writes are heard. */
+/** Kills Redis before anything else happens. The worker reaches it again once MONITOR is connected. */
 export async function empty(then: WorkerAfterwards, scene: Scene): Promise<void> {
   const { primary } = ownOf(scene)
   const killed = primary.kill()
@@ -27,7 +27,7 @@ export async function empty(then: WorkerAfterwards, scene: Scene): Promise<void>
   await moveTo(primary, then, scene)
 }
 
-/** Before the bytes of the moment go on. */
+/** Flushes Redis before the bytes of the moment go on. */
 export async function flush(then: WorkerAfterwards, scene: Scene): Promise<void> {
   await scene.context.stage.redis.flush()
   scene.recorder.record('redis', { f: 'store-loss' })
@@ -35,7 +35,7 @@ export async function flush(then: WorkerAfterwards, scene: Scene): Promise<void>
   await replace(then, scene)
 }
 
-/** The replica has all that was written until now, and hears no more. */
+/** Detaches the replica once it has all writes up to now. */
 export async function leaveBehind(scene: Scene): Promise<void> {
   const { primary, replica } = ownOf(scene)
   const isThere = await withRedis(primary.url, (redis) => redis.wait(1, REPLICATED_WITHIN_MS))
@@ -46,7 +46,7 @@ export async function leaveBehind(scene: Scene): Promise<void> {
 
 const REPLICATED_WITHIN_MS = 1_000
 
-/** What the replica has is told as it is then. */
+/** Promotes the replica, and records what it holds at that time. */
 export async function promote(fault: WorkerAfterwards & { readonly lagsFrom?: Moment }, scene: Scene): Promise<void> {
   const { primary, replica } = ownOf(scene)
   if (replica === undefined) throw new Error('there is no replica')
@@ -59,7 +59,7 @@ export async function promote(fault: WorkerAfterwards & { readonly lagsFrom?: Mo
   await moveTo(replica, fault, scene)
 }
 
-/** Who was the primary comes back as a replica: where marks wait for one, there must be one. */
+/** The former primary comes back as a replica: stores whose marks wait for a replica need one. */
 async function follow(former: PrivateRedis, { url, port }: PrivateRedis): Promise<void> {
   await former.restart()
   await withRedis(former.url, (redis) => redis.replicaof('127.0.0.1', port))

@@ -3,7 +3,7 @@ import type { Scene } from './scene.ts'
 import type { WorkerAfterwards } from '../fault.ts'
 import type { Moment } from '../moment.ts'
 
-/** Of the bytes of the moment, which would be `fate`: a worker that is killed dies first, and what it was about to settle with it. */
+/** Action for the bytes of the moment, `action` unless the worker is killed: it dies first, and its settle is lost with it. */
 export function actionWith(
   { at, worker: then }: WorkerAfterwards & { readonly at: Moment },
   action: Action,
@@ -14,7 +14,7 @@ export function actionWith(
   return at === 'settle sent' ? 'lose' : action
 }
 
-/** As a supervisor does. */
+/** Starts the next worker, as a supervisor does. */
 export async function replace({ worker: then }: WorkerAfterwards, { supervisor, worker }: Scene): Promise<void> {
   if (then === 'stays') return
   await worker.process.ended

@@ -4,11 +4,11 @@ import type { Action } from '../wire/proxy.ts'
 import type { CellContext, Worker } from '../worker/worker.ts'
 
 export interface Injection {
-  /** Of the bytes that the moment was seen by. */
+  /** What the proxy does with the bytes of the moment. */
   readonly action: Action
-  /** Resolves when nothing is harmed any more. */
+  /** Resolves when the fault has healed. */
   readonly healed: Promise<void>
-  /** What is done when the neighbours have been sent. */
+  /** Runs after the neighbours have been sent. */
   readonly afterwards?: () => Promise<void>
 }
 
@@ -17,6 +17,6 @@ export interface Scene {
   readonly worker: Worker
   readonly supervisor: Supervisor
   readonly recorder: Recorder
-  /** Of the message that the cell is about, the first of its partition. */
+  /** Place of the target, the first message of its partition. */
   readonly place: string
 }

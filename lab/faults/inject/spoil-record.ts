@@ -3,7 +3,7 @@ import { subjectOf } from '../truth/store-history.ts'
 import type { ServerFault } from '../fault.ts'
 import type { Scene } from './scene.ts'
 
-/** Delivery or claim wait meanwhile. */
+/** The proxy holds the delivery or the claim meanwhile. */
 export async function spoilRecord(
   { how }: Extract<ServerFault, { kind: 'spoil-record' }>,
   { context, recorder, worker }: Scene,

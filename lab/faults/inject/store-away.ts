@@ -4,7 +4,7 @@ import { portOf } from '../stage/own-servers.ts'
 import { LEASE_MS } from '../settings.ts'
 import type { Scene } from './scene.ts'
 
-/** Long enough for a client that hands over the same messages at once to do so very often. */
+/** Long enough for a client that hands over the same messages in a tight loop to do so many times. */
 export async function bringStoreBack({ context, worker, recorder }: Scene): Promise<void> {
   const { cell, stage } = context
   recorder.record('store', { f: 'store-down' })

@@ -3,7 +3,7 @@ import type { TopicFaults } from '../stage/broker-side.ts'
 import type { Scene } from './scene.ts'
 
 const NOTICED_WITHIN_MS = 10_000
-/** So long nothing may be handled. */
+/** Nothing may be handled for this long. */
 const HELD_FOR_MS = 2_000
 const DELETED = ['topic-missing', 'retry-topic']
 const HELD = ['position-beyond-end', 'position-of-another-log', 'position-held']
@@ -20,7 +20,7 @@ export async function recreate(scene: Scene): Promise<void> {
   await untilReported(scene, HELD, worker.name)
 }
 
-/** The new log is longer than the old one was, and nothing of it is handled, by this worker or the next, until a person says so. */
+/** The new log is longer than the old one. Neither this worker nor the next may handle any of it until a person releases it. */
 export async function holdThenRelease(scene: Scene): Promise<void> {
   const { supervisor, recorder, context, worker } = scene
   const runs = (): number => recorder.events.filter(({ f }) => f === 'hstart').length
@@ -42,7 +42,7 @@ async function untilReported({ recorder, supervisor }: Scene, names: readonly st
   const isReported = (): boolean =>
     recorder.has((event) => event.f === 'tell' && event.proc === proc && names.includes(event.what))
   await Promise.race([recorder.until(isReported), sleep(NOTICED_WITHIN_MS)])
-  if (!isReported()) supervisor.breaches.push(`${proc} told none of ${names.join(', ')}`)
+  if (!isReported()) supervisor.breaches.push(`${proc} reported none of ${names.join(', ')}`)
 }
 
 function topicsOf({ context }: Scene): TopicFaults {

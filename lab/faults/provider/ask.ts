@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { ProviderReply, ProviderRequest } from './protocol.ts'
 
-/** One request on a connection of its own. Rejects when no answer came: then nobody knows. */
+/** Sends one request on a new connection. Rejects without an answer: the outcome is then unknown. */
 export async function askProvider(port: number, request: ProviderRequest, withinMs: number): Promise<ProviderReply> {
   const socket = connect(port, '127.0.0.1')
   try {

@@ -1,4 +1,4 @@
-// The provider of effects, a process of its own: what it logs is what happened, whoever dies. Ends with whoever started it.
+// The provider of effects: a process that logs each effect, so that the log survives the workers. It ends with its parent.
 
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -8,7 +8,7 @@ import type { LoggedEffect, ProviderReply, ProviderRequest } from './protocol.ts
 const logs = new Map<string, LoggedEffect[]>()
 const known = new Set<string>()
 
-/** Without an await: a key is looked up and kept in one step. */
+/** Has no await, so the lookup and the storing of a key are atomic. */
 function answer(request: ProviderRequest): ProviderReply {
   const log = logs.get(request.log) ?? []
   logs.set(request.log, log)

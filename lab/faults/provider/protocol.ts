@@ -1,14 +1,14 @@
-/** A line of JSON each. */
+/** One line of JSON. */
 export type ProviderRequest =
   | { readonly ask: 'effect'; readonly log: string; readonly id: string; readonly token: string; readonly key?: string }
   | { readonly ask: 'log'; readonly log: string }
 
-/** An effect that was asked for, at its true time. */
+/** A requested effect with its true time. */
 export interface LoggedEffect {
   readonly at: number
   readonly id: string
   readonly token: string
-  /** `false`: its key was known, nothing was done. */
+  /** `false`: the key was known, so there was no effect. */
   readonly isAccepted: boolean
 }
 

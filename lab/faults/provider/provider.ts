@@ -5,7 +5,7 @@ import { bundledProgram } from '../../kit/worker/bundled.ts'
 import { askProvider } from './ask.ts'
 import type { LoggedEffect } from './protocol.ts'
 
-/** The process of the provider, as a run sees it. */
+/** Starts the provider process, and reads its log. */
 export class Provider implements AsyncDisposable {
   readonly port: number
   readonly #child: ChildProcess
@@ -24,7 +24,7 @@ export class Provider implements AsyncDisposable {
       throw new Error(`the provider ended before it listened: ${how.join(' ')}`)
     })
     const [line]: unknown[] = await Promise.race([once(child.stdout, 'data'), ended])
-    ended.catch(() => {}) // In the end it is killed.
+    ended.catch(() => {}) // The process is killed at the end.
     return new Provider(child, Number(String(line)))
   }
 

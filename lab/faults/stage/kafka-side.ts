@@ -11,7 +11,7 @@ interface KafkaTopicPlace extends BrokerPlace {
   beginAnew(sent: number): void
 }
 
-/** A member that is missed soon. */
+/** The group drops a silent member soon. */
 const IN_GROUP = {
   sessionTimeout: SESSION_MS,
   rebalanceTimeout: SESSION_MS,
@@ -20,9 +20,9 @@ const IN_GROUP = {
 } as const
 
 /**
- * Topics of one partition: what is sent in turn has the number of its send as offset. None is deleted before the end: a producer
- * of kafkajs that has sent to a topic asks for it with all others, and gets no answer for those any more. So a topic is created anew
- * on a broker of the cell's own, where the producer connects again, and a topic beside was never sent to.
+ * Topics have one partition, so the offset of a message is the number of its send. No topic is deleted before the end: a kafkajs
+ * producer requests metadata for every topic that it has sent to, and a deleted one makes the whole request fail. So a topic is
+ * recreated on a private broker, where the producer connects again, and nothing is ever sent to a second topic.
  */
 export async function kafkaSide(brokers: string[]): Promise<BrokerSide> {
   const cluster = await Cluster.open(brokers)
@@ -78,7 +78,7 @@ export async function kafkaSide(brokers: string[]): Promise<BrokerSide> {
       },
     },
     async isDrained({ group, origin, log }, sent) {
-      // A broker that was restarted loads its groups first.
+      // A restarted broker loads its groups first.
       const committed = await cluster.committed(group, origin).catch((): readonly number[] => [])
       return committed[0] === sent - (log?.().firstSend ?? 0)
     },
@@ -102,7 +102,7 @@ async function hasLeader(cluster: Cluster, topic: string): Promise<boolean> {
   )
 }
 
-/** kafkajs fails with a TypeError where a broker does not answer for a partition yet. */
+/** kafkajs fails with a TypeError while a broker does not answer for a partition yet. */
 async function readAll(cluster: Cluster, topic: string): Promise<readonly ReadMessage[]> {
   let found: readonly ReadMessage[] = []
   await eventually(async () => {

@@ -6,11 +6,11 @@ import type { BrokerSide } from './broker-side.ts'
 import { kafkaSide } from './kafka-side.ts'
 import { rabbitSide } from './rabbit-side.ts'
 
-/** A broker that can be restarted. */
+/** A private broker that a fault can restart. */
 export class OwnBroker implements AsyncDisposable {
   readonly #server: PrivateInstance
   readonly #restartServer: () => Promise<void>
-  /** After a restart: connections that do not come back by themselves are opened again. */
+  /** After a restart: reopens connections that do not come back by themselves. */
   readonly #sideAgain: () => Promise<BrokerSide>
   readonly #close: () => Promise<void>
   #side: BrokerSide
@@ -63,7 +63,7 @@ export class OwnBroker implements AsyncDisposable {
     this.#side = await this.#sideAgain()
   }
 
-  /** Nobody cleans up what ends with the server. */
+  /** Needs no cleanup: all data ends with the server. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.stop()
     await this.#close()

@@ -1,10 +1,10 @@
 import { startPrivatePostgres, type PrivatePostgres } from '../../../test/kit/servers/private-postgres.ts'
 import { PostgresSide } from './postgres-side.ts'
 
-/** Commits are told by their true time. */
+/** Postgres records the time of each commit. */
 export const SETTINGS: Readonly<Record<string, string>> = { track_commit_timestamp: 'on', max_connections: '200' }
 
-/** A Postgres that can be restarted, or replaced by a replica. */
+/** A private Postgres that a fault can restart or replace by its replica. */
 export class OwnPostgres implements AsyncDisposable {
   readonly primary: PrivatePostgres
   readonly replica: PrivatePostgres | undefined

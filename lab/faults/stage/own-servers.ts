@@ -6,7 +6,7 @@ import type { Stage } from './stage.ts'
 
 type Act<T> = (stage: Stage) => Promise<T>
 
-/** The stage, with servers of the cell's own in place of those that it harms. */
+/** Replaces the servers that the fault hits by private ones. */
 export async function withOwnServers<T>({ fault, broker }: Cell, stage: Stage, act: Act<T>): Promise<T> {
   switch (fault.kind) {
     case 'freeze-redis':
@@ -15,7 +15,7 @@ export async function withOwnServers<T>({ fault, broker }: Cell, stage: Stage, a
     case 'promote-redis':
       return withOwnRedis('with a replica', stage, act)
     case 'restart-broker':
-    // Its producer remembers the topic that is gone.
+    // A shared producer would remember the deleted topic.
     case 'recreate-topic':
       return stage.spares[broker].lend((own) => act({ ...stage, broker: () => own.side, own: { broker: own } }))
     case 'restart-postgres':
@@ -41,7 +41,7 @@ export async function withOwnServers<T>({ fault, broker }: Cell, stage: Stage, a
   }
 }
 
-/** It keeps nothing over a restart. */
+/** Without persistence: a restart loses all data. */
 async function withOwnRedis<T>(replicas: 'alone' | 'with a replica', stage: Stage, act: Act<T>): Promise<T> {
   const args = ['--appendonly', 'no']
   await using primary = await startPrivateRedis({ args })

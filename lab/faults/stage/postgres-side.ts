@@ -9,7 +9,7 @@ import { CONSUMER } from '../identity.ts'
 import { EFFECTS } from '../settings.ts'
 import { trueTimeOf } from './wall-clock.ts'
 
-/** A row with its transaction, at the true time of its COMMIT. */
+/** An effect row with its transaction and the true time of its COMMIT. */
 export interface CommittedEffect {
   readonly id: string
   readonly process: string
@@ -25,7 +25,7 @@ export interface InboxRow {
   readonly reason: string | null
 }
 
-/** A record of a lease, at the true time of the COMMIT that wrote it. */
+/** One write of a lease record, with the true time of its COMMIT. */
 export interface LeaseRow {
   readonly state: 'P' | 'R' | 'D' | 'G' | 'X'
   readonly fence: number
@@ -38,7 +38,7 @@ export interface LeaseRow {
   readonly at: number
 }
 
-/** Where a stream stands, at the true time of the COMMIT that moved it. */
+/** One move of a stored position, with the true time of its COMMIT. */
 export interface PositionRow {
   readonly next: number
   readonly xid: string
@@ -47,7 +47,7 @@ export interface PositionRow {
 
 const SCHEMA = 'faults'
 
-/** All that is written of leases and positions stays: a row tells only of its end. */
+/** Triggers keep every write of leases and positions: a row alone shows only its last state. */
 const TOLD = `
 create table ${SCHEMA}.lease_write (serial bigserial, key bytea, state text, fence int, attempts int, doubt boolean, owner text,
   rest text, lease_until float8, keep_until float8);
@@ -64,12 +64,12 @@ create function ${SCHEMA}.tell_position() returns trigger language plpgsql as $$
 end $$;
 create trigger tell after update of next_offset on ${SCHEMA}.position for each row execute function ${SCHEMA}.tell_position();`
 
-/** As a newer version may have left it. */
+/** A state that a newer version may have written. */
 const ANY_STATE = `
 alter table ${SCHEMA}.lease drop constraint lease_state_check;
 alter table ${SCHEMA}.inbox drop constraint inbox_outcome_check;`
 
-/** A Postgres with an inbox and a table of effects for all cells; it tracks commit timestamps. */
+/** A Postgres with the tables of all stores and of effects, for all cells. It tracks commit timestamps. */
 export class PostgresSide implements AsyncDisposable {
   readonly schema: string = SCHEMA
   #url: string
@@ -83,7 +83,7 @@ export class PostgresSide implements AsyncDisposable {
   static async open(url: string): Promise<PostgresSide> {
     const pool = poolOf(url)
     await pool.query(postgresMigrationSql({ schema: SCHEMA }))
-    // Nothing in it is unique: it must be able to show what happened twice.
+    // No unique key: the table must be able to show a second effect.
     await pool.query(`create table ${SCHEMA}.${EFFECTS}
       (serial bigserial, id text, process text, token text, xid xid8 default pg_current_xact_id())`)
     await pool.query(TOLD)
@@ -103,7 +103,7 @@ export class PostgresSide implements AsyncDisposable {
     return rows.map((row) => ({ ...row, at: trueTimeOf(row.at) }))
   }
 
-  /** What the inbox holds under a key, if a store can read it. */
+  /** The inbox record of a key, if a store can read it. */
   async record(key: string): Promise<InboxRow | undefined> {
     const { rows } = await this.#pool.query<InboxRow>(
       `select outcome, xmin::text as xid, reason, ${COMMITTED_AT} from ${SCHEMA}.inbox where key = $1 and outcome in ('d', 'g', 'p')`,
@@ -122,7 +122,7 @@ export class PostgresSide implements AsyncDisposable {
     await this.#pool.query(insert, [scopeText([group, CONSUMER]), Buffer.from(key, 'base64url')])
   }
 
-  /** All writes of a record, in their order. */
+  /** All writes of a record, in order. */
   async leaseWrites(key: string): Promise<readonly LeaseRow[]> {
     const { rows } = await this.#pool.query<LeaseRow>(
       `select state, fence, attempts, doubt, owner, rest, lease_until, keep_until, ${COMMITTED_AT}
@@ -137,7 +137,7 @@ export class PostgresSide implements AsyncDisposable {
     }))
   }
 
-  /** All moves of a stream, in their order. */
+  /** All moves of a stream, in order. */
   async moves(stream: string): Promise<readonly PositionRow[]> {
     const { rows } = await this.#pool.query<PositionRow>(
       `select next::int, xmin::text as xid, ${COMMITTED_AT} from ${SCHEMA}.position_write where stream = $1 order by serial`,
@@ -146,7 +146,7 @@ export class PostgresSide implements AsyncDisposable {
     return rows.map((row) => ({ ...row, at: trueTimeOf(row.at) }))
   }
 
-  /** As a person does who has looked at the topic. */
+  /** Releases the partition, as a person does after looking at the topic. */
   async releaseHold(group: string, stream: string): Promise<HoldVerdict> {
     const store = postgresOffsets({ pool: this.#pool, schema: SCHEMA, setup: 'check' })
     const consumer = defineConsumer({ name: CONSUMER, store, handle: () => {} })
@@ -155,13 +155,13 @@ export class PostgresSide implements AsyncDisposable {
     return await positionsOf(consumer, { group }).release(stream, how)
   }
 
-  /** Ends all that a worker has open there, as an administrator does. */
+  /** Terminates all backends of a worker, as an administrator does. */
   async terminate(applicationName: string): Promise<void> {
     const terminated = 'select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = $1'
     await this.#pool.query(terminated, [applicationName])
   }
 
-  /** A replica has all that was committed until now, and hears no more. */
+  /** Detaches the replica once it has everything that was committed up to now. */
   async leaveBehind(replica: string): Promise<void> {
     const { rows } = await this.#pool.query<{ lsn: string }>('select pg_current_wal_flush_lsn() as lsn')
     await withPostgres(replica, async (client) => {
@@ -174,7 +174,7 @@ export class PostgresSide implements AsyncDisposable {
     })
   }
 
-  /** It is the one from here on. */
+  /** Promotes the replica, and uses it from then on. */
   async promote(replica: string): Promise<void> {
     await this.#pool.end()
     this.#url = replica

@@ -2,7 +2,7 @@ import { Rabbit, type Taken } from '../../../test/rabbitmq/rabbit.ts'
 import type { FaultMessage } from '../message.ts'
 import type { BrokerPlace, BrokerSide, DeadLetter } from './broker-side.ts'
 
-/** A broker closes the connection of a frozen worker after two or three of these. */
+/** A broker closes the connection of a frozen worker after two or three missed heartbeats. */
 const HEARTBEAT_SECONDS = 1
 
 export async function rabbitSide(url: string): Promise<BrokerSide> {

@@ -8,16 +8,16 @@ import { trueMs } from '../../kit/true-time.ts'
 import { trueTimeOf } from './wall-clock.ts'
 import type { Spoilt } from '../fault.ts'
 
-/** A record as a script wrote it, at its true time. */
+/** A record as a script wrote it, with its true time. */
 export interface Written {
   readonly at: number
   readonly name: string
   readonly value: string
-  /** For how long it is kept; `undefined`: as long as what was there, or for ever. */
+  /** Time to live; `undefined`: unchanged, or unlimited. */
   readonly keptMs: number | undefined
 }
 
-/** A Redis that tells every write that its scripts make, in its own order: MONITOR. */
+/** A Redis whose MONITOR reports every write of its scripts, in order. */
 export class RedisSide extends Signal implements AsyncDisposable {
   #listener: Connections
   readonly #written: Written[] = []
@@ -37,7 +37,7 @@ export class RedisSide extends Signal implements AsyncDisposable {
     return this.#listener.url
   }
 
-  /** Another process serves it now, there. What that one has is as if it were written now. */
+  /** Moves to another server. The records that it holds count as written now. */
   async moveTo(url: string): Promise<void> {
     close(this.#listener)
     this.#listener = await connectTo(url)
@@ -53,7 +53,7 @@ export class RedisSide extends Signal implements AsyncDisposable {
     await this.#listener.redis.flushall()
   }
 
-  /** All that was written under a prefix, up to now. */
+  /** All writes under a prefix up to now. */
   async writtenUnder(prefix: string): Promise<readonly Written[]> {
     const mark = `${prefix} ${this.#written.length}`
     await this.#listener.redis.echo(mark)
@@ -61,14 +61,14 @@ export class RedisSide extends Signal implements AsyncDisposable {
     return this.#written.filter(({ name }) => name.startsWith(`${prefix}:`))
   }
 
-  /** `undefined`: there is none that a store could read. */
+  /** `undefined`: no record that a store could read. */
   async record(prefix: string, key: string): Promise<string | undefined> {
     const { redis } = this.#listener
     const name = nameOf(prefix, key)
     return (await redis.type(name)) === 'string' ? ((await redis.get(name)) ?? undefined) : undefined
   }
 
-  /** Writes what no store can read in place of a record. */
+  /** Replaces a record by one that no store can read. */
   async spoil(prefix: string, key: string, how: Spoilt): Promise<void> {
     const { redis } = this.#listener
     const name = nameOf(prefix, key)
@@ -111,7 +111,7 @@ interface Connections {
 async function connectTo(url: string): Promise<Connections> {
   const redis = new Redis(url)
   redis.on('error', () => {})
-  // So that workers ask by digest from the first time on.
+  // Workers then call the scripts by digest from the first time on.
   for (const { lua } of [CLAIM, MARK]) await redis.script('LOAD', lua)
   const monitor = await redis.monitor()
   monitor.on('error', () => {})

@@ -1,4 +1,4 @@
-/** Servers that are harmed by one cell at a time: started when they are needed, at most so many. */
+/** Pool of servers for faults: one cell uses a server at a time. Servers start on demand, at most `most` of them. */
 export class Spares<T extends AsyncDisposable> implements AsyncDisposable {
   readonly #most: number
   readonly #start: () => Promise<T>
@@ -11,7 +11,7 @@ export class Spares<T extends AsyncDisposable> implements AsyncDisposable {
     this.#start = start
   }
 
-  /** It is given back as it is: whoever harms it heals it. */
+  /** The server returns to the pool as it is: whoever injects a fault heals it. */
   async lend<R>(use: (spare: T) => Promise<R>): Promise<R> {
     const spare = this.#free.pop() ?? this.#startAnother() ?? this.#untilFree()
     const lent = await spare

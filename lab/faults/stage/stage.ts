@@ -13,14 +13,14 @@ import { rabbitSide } from './rabbit-side.ts'
 import { RedisSide } from './redis-side.ts'
 import { Spares } from './spares.ts'
 
-/** Private servers of a cell: its fault hits them. */
+/** Private servers of a cell, which its fault hits. */
 interface OwnServers {
   readonly broker?: OwnBroker
   readonly postgres?: OwnPostgres
   readonly redis?: { readonly primary: PrivateRedis; readonly replica: PrivateRedis | undefined }
 }
 
-/** The servers of a cell: those of all that do no harm to them, where it has places of its own, and those that it harms. */
+/** The servers of a cell: shared servers, on which it has places of its own, and private servers for its fault. */
 export interface Stage {
   readonly own: OwnServers
   readonly spares: Readonly<Record<BrokerName, Spares<OwnBroker>>> & { readonly postgres: Spares<OwnPostgres> }
@@ -30,10 +30,10 @@ export interface Stage {
   broker(name: BrokerName): BrokerSide
 }
 
-/** Of a kind. */
+/** Limit for each kind of server. */
 const MOST_SPARES = 2
 
-/** Everything that was started ends with `act`. */
+/** Stops all servers after `act`. */
 export async function withStage<T>(brokers: ReadonlySet<BrokerName>, act: (stage: Stage) => Promise<T>): Promise<T> {
   const starting = {
     provider: Provider.start(),

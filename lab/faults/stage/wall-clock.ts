@@ -1,20 +1,20 @@
 import { trueMs } from '../../kit/true-time.ts'
 
 const MEASURED_FOR_MS = 1_000
-/** Between two looks at the clocks. */
+/** Accepted time between two reads of the clocks. */
 const EXACT_MS = 0.05
 const MOST_ATTEMPTS = 20
 
 let measuredAt = Number.NEGATIVE_INFINITY
 let offset = 0
 
-/** Of milliseconds since 1970, as a server on this machine has written them: all share its clock, to a microsecond. */
+/** Converts milliseconds since 1970 that a server on this machine wrote: all processes share its clock, to a microsecond. */
 export function trueTimeOf(wallMs: number): number {
   if (trueMs() - measuredAt > MEASURED_FOR_MS) measure()
   return wallMs + offset
 }
 
-/** At the moment of a tick, whole milliseconds are exact: unless this process was made to wait just then, which is tried again. */
+/** At a tick of the clock whole milliseconds are exact. If the process was preempted just then, it measures again. */
 function measure(): void {
   let best = Number.POSITIVE_INFINITY
   for (let attempt = 0; attempt < MOST_ATTEMPTS && best > EXACT_MS; attempt++) {

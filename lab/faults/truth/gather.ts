@@ -15,7 +15,7 @@ export interface Sent {
   readonly isDrained: boolean
 }
 
-/** What the servers say when no worker is left, joined to what was seen on the way. */
+/** Joins what the servers hold when no worker is left to what the proxies and workers recorded. */
 export async function gather(context: CellContext, { ids, sends, isDrained }: Sent): Promise<History> {
   const { stage, place, recorder, cell } = context
   const hasDeadLetters = recorder.has(({ f }) => f === 'copy')
@@ -29,7 +29,7 @@ export async function gather(context: CellContext, { ids, sends, isDrained }: Se
   return { events, end: { isDrained, unsettled, records, at: trueMs() } }
 }
 
-/** Marks of the target, as its store has them now. */
+/** Marks of the target that its store holds now. */
 export async function gatherMarks(context: CellContext): Promise<readonly EventOf<'mark'>[]> {
   const { events } = await HISTORY_OF[TERMS[context.cell.strategy].store](context, [context.target.id])
   return events.filter((event) => event.f === 'mark')
@@ -43,7 +43,7 @@ const HISTORY_OF: Readonly<Record<StoreName, (context: CellContext, ids: readonl
     'lease on redis': redisLeaseHistory,
   }
 
-/** Handlers know their claim by its fence only. */
+/** A handler knows only the fence of its claim. */
 function withToken(event: HistoryEvent, claims: readonly EventOf<'claim'>[]): HistoryEvent {
   if (event.f !== 'hstart' && event.f !== 'hend' && event.f !== 'effect') return event
   const claim = claims.findLast(
@@ -52,7 +52,7 @@ function withToken(event: HistoryEvent, claims: readonly EventOf<'claim'>[]): Hi
   return claim === undefined ? event : { ...event, token: claim.token }
 }
 
-/** The dead letter says why it was written. */
+/** Adds the reason that the dead letter carries. */
 function withDeadLetter(event: EventOf<'copy'>, { sends, place }: CellContext, deadLetters: readonly DeadLetter[]) {
   const deadLetter = deadLetters.find(({ send }) => place.placeOf(sends.numberOf(send) ?? -1) === event.place)
   return deadLetter === undefined ? event : { ...event, parked: deadLetter.isParked, reason: deadLetter.reason }

@@ -1,6 +1,6 @@
 import type { HistoryEvent } from '../../../testing/history.ts'
 
-/** A record of a lease as its store wrote it. */
+/** One write of a lease record. */
 export interface LeaseWrite {
   readonly at: number
   /** The server. */
@@ -9,14 +9,14 @@ export interface LeaseWrite {
   readonly fence: number
   readonly attempt: number
   readonly doubt: boolean
-  /** Of what is done, its beginning may be all that is kept. */
+  /** A done record may keep only the beginning of the token. */
   readonly owner: string
-  /** True time until which the lease holds, or the record is kept; `undefined`: nothing is known of it. */
+  /** True time at which the lease ends, or until which the record is kept; `undefined`: unknown. */
   readonly until: number | undefined
   readonly reason: string
 }
 
-/** What the writes of one record mean, in the order in which its store made them. */
+/** Translates the writes of one record, in the order of the store, into events. */
 export function eventsOfRecord(writes: readonly LeaseWrite[], subject: string): readonly HistoryEvent[] {
   const owners: string[] = []
   let before: LeaseWrite | undefined
@@ -37,7 +37,7 @@ export function eventsOfRecord(writes: readonly LeaseWrite[], subject: string): 
       case 'parked':
         return [{ ...head, f: 'set-aside', as: state, reason }]
       case 'done':
-        // Written once more where a mark is sent again.
+        // The store writes it again when a mark is sent again.
         return until === undefined ? [] : [{ ...head, f: 'mark', until }]
     }
   })

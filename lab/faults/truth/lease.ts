@@ -25,7 +25,7 @@ export async function postgresLeaseHistory(context: CellContext, ids: readonly s
 
 interface Kept {
   readonly writes: readonly LeaseWrite[]
-  /** What was written last is still there. */
+  /** The last write is still there. */
   readonly isKept: boolean
 }
 

@@ -2,7 +2,7 @@ import type { HistoryEvent } from '../../../testing/history.ts'
 import type { CellContext } from '../worker/worker.ts'
 import { effectsInPostgres, subjectOf, type StoreHistory } from './store-history.ts'
 
-/** What was sent n-th lies at offset n: a move over it is its mark. A move back begins with what was sent to the next log. */
+/** The n-th send has offset n, so a move past it marks it. A move back means a new log, which begins at its first send. */
 export async function offsetsHistory(context: CellContext, ids: readonly string[]): Promise<StoreHistory> {
   const { stage, place } = context
   const events: HistoryEvent[] = [...(await effectsInPostgres(context, ids))]

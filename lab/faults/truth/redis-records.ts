@@ -2,10 +2,10 @@ import type { Written } from '../stage/redis-side.ts'
 import { trueTimeOf } from '../stage/wall-clock.ts'
 import type { LeaseWrite } from './lease-writes.ts'
 
-/** As scripts/script.ts of redis/lease has it: the story of what is set aside follows the owner, behind a line break, which MONITOR writes as two characters. */
+/** Long form of a record, see scripts/script.ts of redis/lease. The history of a record set aside follows the owner after a line break. */
 const LONG =
   /^(?<state>[PRDGX])\|(?<fence>\d+)\|(?<attempt>\d+)\|(?<doubt>[01])\|[^|]*\|(?<owner>[^|\\\n]*)[^|]*\|(?<rest>.*)$/s
-/** What is done, in short: of the owner only its beginning. */
+/** Short form of a done record, with the beginning of the owner. */
 const SHORT = /^d(?<fence>[1-9]).{22}(?<owner>.{4})/s
 
 const STATES = { P: 'processing', R: 'released', D: 'done', G: 'given-up', X: 'parked' } as const
@@ -16,11 +16,11 @@ export function leaseWriteOf({ at, value, keptMs }: Written): LeaseWrite {
     short === undefined ? LONG.exec(value)?.groups : { ...short, state: 'D' }
   const { state: deadLetter = '', fence, attempt, doubt, owner = '', rest = '' } = groups ?? {}
   const state = STATES[deadLetter as keyof typeof STATES]
-  if (state === undefined) throw new Error(`Redis holds what is no record: ${value}`)
+  if (state === undefined) throw new Error(`expected a record in Redis, found ${value}`)
   const kept = keptMs === undefined ? undefined : at + keptMs
   const until = state === 'processing' ? trueTimeOf(Number(rest)) : kept
   const numbers = { fence: Number(fence), attempt: Number(attempt ?? 0) }
-  // The story of what was set aside follows the token, behind a line break, which MONITOR writes as two characters.
+  // The history of a record set aside follows the token after a line break, which MONITOR prints as two characters.
   const [token = ''] = owner.split('\\n')
   return { at, proc: 'redis', state, ...numbers, doubt: doubt === '1', owner: token, until, reason: rest }
 }

@@ -1,7 +1,7 @@
 import type { End, HistoryEvent } from '../../../testing/history.ts'
 import type { CellContext } from '../worker/worker.ts'
 
-/** What a store holds, and what it has written until now. */
+/** Records that a store holds, and the events that it wrote. */
 export interface StoreHistory {
   readonly events: readonly HistoryEvent[]
   /** By subject. */
@@ -12,7 +12,7 @@ export function subjectOf({ place }: CellContext, id: string): string {
   return `${place.group}:${id}`
 }
 
-/** Rows that were committed. */
+/** Effects whose rows are committed. */
 export async function effectsInPostgres(
   context: CellContext,
   ids: readonly string[],

@@ -1,10 +1,10 @@
-// The frames of Kafka's protocol that tests look at, in the versions that kafkajs 2 speaks.
+// Frames of the Kafka protocol that tests read, in the versions that kafkajs 2 uses.
 
-/** Cuts one direction of a connection into its frames: a length, and so many bytes. */
+/** Splits one direction of a connection into frames: a length, and that many bytes. */
 export class KafkaFrames {
   #left = Buffer.alloc(0)
 
-  /** What has come to its end with these bytes; `start` is where it begins in them, if it lies in them whole. */
+  /** Frames that end with these bytes; `start` is the offset of a frame that lies in them whole. */
   read(bytes: Buffer): readonly { readonly frame: Buffer; readonly start: number | undefined }[] {
     const carried = this.#left.length
     let left = Buffer.concat([this.#left, bytes])
@@ -48,7 +48,7 @@ export interface CommitRequest {
 
 interface CommittedOffset {
   readonly topic: string
-  /** Where in the frame the number of the partition stands. */
+  /** Offset of the partition number in the frame. */
   readonly partitionAt: number
   readonly offset: number
 }
@@ -109,7 +109,7 @@ class Fields {
     return Number(this.#bytes.readBigInt64BE(this.at - 8))
   }
 
-  /** Empty where it is null. */
+  /** Empty for null. */
   text(): string {
     const length = Math.max(0, this.int16())
     this.at += length

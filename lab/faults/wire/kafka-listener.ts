@@ -18,7 +18,7 @@ import type { Sends } from './sends.ts'
 /** The broker answers UNKNOWN_TOPIC_OR_PARTITION. */
 const NO_PARTITION = 999_999
 
-/** What one process is a member as: its connections share it. */
+/** Group membership of one process, shared by its connections. */
 export interface Membership {
   generation: number
 }
@@ -27,7 +27,7 @@ interface Asked {
   readonly api: number
   readonly version: number
   readonly commit?: CommitRequest
-  /** Sends that are produced: copies. */
+  /** Sends that this request produces, which are copies. */
   readonly copies: readonly number[]
 }
 
@@ -82,7 +82,7 @@ export function kafkaListener(
     if (commit === undefined || next === undefined) return []
     if (errorsOfCommit(frame, version).some((error) => error !== 0)) return []
     const via = `${proc}/${commit.generation}`
-    // The broker takes no commit of a generation that is over.
+    // The broker accepts no commit of an old generation.
     const event = { f: 'commit', partition: log?.().partition ?? '', next, via, assignedVia: via } as const
     return [{ moment: 'settled', isTarget: next > 0, event }]
   }
@@ -103,7 +103,7 @@ function ofTopic({ offsets }: CommitRequest, topic: string): CommitRequest['offs
   return offsets.find((place) => place.topic === topic)
 }
 
-/** The same commit, of a partition that does not exist. */
+/** The same commit for a partition that does not exist. */
 function misplaced({ bytes, start }: Place, partitionAt: number): Buffer | undefined {
   if (start === undefined) return undefined
   const changed = Buffer.from(bytes)

@@ -3,18 +3,18 @@ import type { Moment } from '../moment.ts'
 
 type Untimed<Event> = Event extends unknown ? Omit<Event, 'at' | 'proc'> : never
 
-/** What some bytes between a worker and a server mean. */
+/** Meaning of some bytes between a worker and a server. */
 export interface Seen {
   readonly moment: Moment
-  /** Of the message that the cell is about. */
+  /** Whether they belong to the target. */
   readonly isTarget: boolean
-  /** What has happened once these bytes have arrived. */
+  /** The event that happens when these bytes arrive. */
   readonly event?: Untimed<HistoryEvent>
-  /** The bytes made so that the server must refuse what they ask for; `undefined`: it cannot be done. */
+  /** The same bytes, changed so that the server must refuse the request; `undefined`: not possible. */
   readonly refused?: Buffer | undefined
 }
 
-/** Hears one connection, each piece of it before the other side gets it. */
+/** Reads one connection, each piece before the other side gets it. */
 export interface Listener {
   readonly fromClient: (bytes: Buffer) => readonly Seen[]
   readonly fromServer: (bytes: Buffer) => readonly Seen[]

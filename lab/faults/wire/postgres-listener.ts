@@ -6,7 +6,7 @@ type Asked =
   | readonly ['effect sent', 'effect applied']
   | readonly ['mark sent', 'marked']
 
-/** The claim opens the transaction, so that a connection that has claimed a message is where its COMMIT goes. */
+/** The claim opens the transaction, so the COMMIT comes on the connection that claimed the message. */
 export function transactionListener(store: 'inbox' | 'offsets', { id, key }: Target): Listener {
   const hex = hexOf(key)
   let hasClaimed = false
@@ -22,7 +22,7 @@ export function transactionListener(store: 'inbox' | 'offsets', { id, key }: Tar
   })
 }
 
-/** A claim of offsets names no message: that of the first one is the first. */
+/** A claim of offsets does not name its message: the first claim is for the first message. */
 const HELD = /pg_(?:try_)?advisory_xact_lock\(/
 
 /** Each call is one statement that commits by itself. */
@@ -36,7 +36,7 @@ export function postgresLeaseListener({ key }: Target): Listener {
   })
 }
 
-/** A connection answers one thing after the other. */
+/** A connection answers its requests in order. */
 function askedAndAnswered(askedIn: (text: string) => Asked | undefined): Listener {
   let waitsFor: Seen['moment'] | undefined
   return {

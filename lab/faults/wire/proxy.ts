@@ -2,18 +2,19 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { Listener, Seen } from './listener.ts'
 
 /**
- * What becomes of bytes that were seen. `hold`: they wait, with all that follows them in their direction. `lose`: the connection
- * is lost, and they with it. `swallow`: nothing comes through it any more, in neither direction, and nothing says so.
+ * What the proxy does with bytes. `hold`: they wait, and so do all later bytes of their direction. `lose`: the connection breaks before
+ * they arrive. `swallow`: the connection carries nothing any more, in either direction, without an error. `refuse`: the server gets
+ * changed bytes that it must refuse.
  */
 export type Action = 'pass' | 'hold' | 'lose' | 'swallow' | 'refuse'
 
 export interface WireProxyParts {
   readonly targetPort: number
-  /** One pair for each connection. */
+  /** Makes the listener of a connection. */
   readonly listener: (connection: number) => Listener
-  /** Asked before the other side gets them. */
+  /** Called before the other side gets the bytes. */
   readonly judge: (seen: Seen) => Action
-  /** Told when the other side has got them. */
+  /** Called when the other side has got the bytes. */
   readonly arrived: (seen: Seen) => void
 }
 
@@ -22,7 +23,7 @@ interface Piece {
   readonly seen: readonly Seen[]
 }
 
-/** A TCP proxy on loopback between one process and one server, that understands what it carries. */
+/** A TCP proxy on loopback between one process and one server, which understands the protocol. */
 export class WireProxy implements AsyncDisposable {
   readonly #parts: WireProxyParts
   readonly #server = createServer((client) => this.#serve(client))
@@ -46,28 +47,28 @@ export class WireProxy implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** New connections; `undefined`: as if nobody listened there. */
+  /** Port of the server for new connections; `undefined`: they are refused. */
   routeTo(port: number | undefined): void {
     this.#targetPort = port
   }
 
-  /** All its connections are lost; new ones are served. */
+  /** Breaks all connections; new ones are served. */
   cut(): void {
     for (const connection of this.#connections) connection.lose()
   }
 
-  /** What is held arrives. */
+  /** Forwards all held bytes. */
   release(): void {
     for (const connection of this.#connections) connection.release()
   }
 
-  /** Nothing comes through any more, in neither direction, also over new connections. */
+  /** Carries nothing any more, in either direction, also for new connections. */
   fallSilent(): void {
     this.#isSilent = true
     for (const connection of this.#connections) connection.isSilent = true
   }
 
-  /** Connections that are silent are lost. */
+  /** Breaks silent connections. */
   endSilence(): void {
     this.#isSilent = false
     for (const connection of this.#connections) if (connection.isSilent) connection.lose()
@@ -91,7 +92,7 @@ class Connection {
   readonly #client: Socket
   readonly #upstream: Socket
   readonly #parts: WireProxyParts
-  /** By who sends; `undefined` where nothing is held. */
+  /** Held bytes by their sender. */
   readonly #held = new Map<Socket, Piece[]>()
   isSilent = false
 
@@ -154,7 +155,7 @@ class Connection {
 
   #refuse(to: Socket, { seen }: Piece): void {
     const refused = seen.find((each) => each.refused !== undefined)?.refused
-    if (refused === undefined) throw new Error('these bytes cannot be made to be refused')
+    if (refused === undefined) throw new Error('expected bytes that the server can be made to refuse')
     to.write(refused)
   }
 

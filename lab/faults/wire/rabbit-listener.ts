@@ -4,7 +4,7 @@ import type { Sends } from './sends.ts'
 
 const GREETING_BYTES = 8
 
-/** `via` names the connection; each channel on it is a generation of its own. */
+/** `via` names the connection. Each channel on it is a generation of its own. */
 export function rabbitListener(via: string, sends: Sends): Listener {
   const channels = new Map<number, Channel>()
   let hasSettledTarget = false
@@ -24,7 +24,7 @@ export function rabbitListener(via: string, sends: Sends): Listener {
       return seen
     },
     fromServer: (bytes) => {
-      // No ack is answered: what is heard of the broker next, a heartbeat at the latest, comes after it has read the ack.
+      // The broker does not answer acks. Its next bytes, a heartbeat at the latest, come after it has read the ack.
       const settled: readonly Seen[] = hasSettledTarget ? [{ moment: 'settled', isTarget: true }] : []
       hasSettledTarget = false
       return [
@@ -38,7 +38,7 @@ export function rabbitListener(via: string, sends: Sends): Listener {
 class Channel {
   readonly #via: string
   readonly #sends: Sends
-  /** Sends by tag that are not settled, and copies by number that are not confirmed. */
+  /** Unsettled sends by delivery tag, and unconfirmed copies by publish number. */
   readonly #delivered = new Map<number, number>()
   readonly #copies = new Map<number, number>()
   #delivering: number | undefined
@@ -109,7 +109,7 @@ class Channel {
   }
 }
 
-/** Where it goes, and why, is read from the copy itself. */
+/** `gather` adds the destination and the reason, which it reads from the copy. */
 export function copied(send: number, sends: Sends): Seen {
   const place = sends.place(send)
   const event = { f: 'copy', type: 'ok', place, to: 'dead-letter', parked: false, reason: '' } as const

@@ -7,7 +7,7 @@ const STEPS = [
   { script: MARK, asked: 'mark sent', answered: 'marked' },
 ] as const
 
-/** A store asks one thing of a message at a time: the next answer is that to what was asked last. */
+/** A store has one request per message in flight, so the next answer belongs to the last request. */
 export function redisListener({ key }: Target): Listener {
   let waitsFor: 'claimed' | 'marked' | undefined
   return {

@@ -1,4 +1,4 @@
-/** Sends of a cell by their number; the target is the first. A message carries this name to be found between worker and broker. */
+/** Sends of a cell by number; the target is number 0. Each message carries the name of its send, so that a proxy finds it. */
 export class Sends {
   readonly #cell: string
   readonly #placeOf: (number: number) => string
@@ -12,7 +12,7 @@ export class Sends {
     return `${this.#cell}#${number}`
   }
 
-  /** `undefined` for what is no send of this cell. */
+  /** `undefined`: not a send of this cell. */
   numberOf(name: string | undefined): number | undefined {
     const [, number] = /#(\d+)$/.exec(name ?? '') ?? []
     return number === undefined ? undefined : Number(number)
@@ -22,7 +22,7 @@ export class Sends {
     return this.#placeOf(number)
   }
 
-  /** Numbers of the sends that these bytes carry whole. */
+  /** Numbers of the sends that these bytes contain whole. */
   in(bytes: Buffer): readonly number[] {
     const found = bytes.toString('latin1').matchAll(new RegExp(`${this.#cell}#(\\d+)"`, 'g'))
     return [...new Set([...found].map(([, number]) => Number(number)))]

@@ -1,4 +1,4 @@
-// What the handlers of a worker do, and what is planted in it.
+// The handlers of a worker, and its planted bugs.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OutcomeUnknownError } from '../../../src/index.ts'
 import type { Worker, WorkerContext, WorkerHooks, WorkerTransaction } from '../../kit/worker/module.ts'
@@ -8,7 +8,7 @@ import { withPlantedCommits, withPlantedMarks } from './planted.ts'
 import { ABORTED, EFFECTS, LEASE_MS, type FaultSettings, type HandlerReport } from '../settings.ts'
 
 const ANSWERS_WITHIN_MS = 1_000
-/** Longer than a lease, and shorter than a transaction may be idle. */
+/** Longer than a lease, and shorter than a transaction may stay idle. */
 const OUTLASTS_MS = LEASE_MS + 500
 
 export default function faulty(worker: Worker<FaultSettings, HandlerReport>): WorkerHooks<FaultMessage> {
@@ -28,7 +28,7 @@ export default function faulty(worker: Worker<FaultSettings, HandlerReport>): Wo
   }
 }
 
-/** `Date` alone, as when somebody sets the clock of a machine: timers go on. */
+/** Shifts `Date` only, as when somebody sets the clock of a machine: timers continue. */
 function shiftCalendar(byMs: number): void {
   if (byMs === 0) return
   const now = Date.now.bind(Date)
@@ -42,7 +42,7 @@ interface Run {
   readonly signal: AbortSignal
 }
 
-/** Tells of a run, whatever `apply` does. */
+/** Reports start and end of a run, whatever `apply` does. */
 async function run(
   { payload, attempt, token, signal }: Run,
   apply: () => Promise<void>,
@@ -89,19 +89,19 @@ async function prepare(does: FaultMessage['does'], attempt: number): Promise<voi
   }
 }
 
-/** A transaction is not aborted where its store is out of reach: then the handler ends by itself. */
+/** A transaction is not aborted when its store is unreachable: then the handler ends by itself. */
 async function outlast(signal: AbortSignal): Promise<void> {
   await sleep(OUTLASTS_MS, undefined, { signal }).catch(() => {})
   if (signal.aborted) throw new OutcomeUnknownError('aborted after its effect', { cause: signal.reason })
 }
 
-/** Of an inbox: a row in its transaction. Nothing makes it unique: a second one must be seen. */
+/** Effect of an inbox: a row in its transaction. It has no unique key, so that a second effect shows. */
 async function writeEffect(tx: WorkerTransaction, { payload, token }: Run, process: string): Promise<void> {
   const row = [payload.id, process, token]
   await tx.query(`insert into ${EFFECTS} (id, process, token) values ($1, $2, $3)`, row)
 }
 
-/** Of a lease: a call that leaves the process. */
+/** Effect of a lease: a call that leaves the process. */
 async function callProvider(
   { provider, isKeyed }: FaultSettings,
   { payload: { id }, token }: Run,

@@ -6,7 +6,7 @@ import type { MarkVerdict } from '../../../src/spi.ts'
 import { withCalls } from '../../../test/kit/store-with.ts'
 import type { Planted } from '../settings.ts'
 
-/** A store that lies about its marks: settles then come too early, or are never backed by anything. */
+/** A store that confirms marks it has not made: settles come too early, or without any mark. */
 export function withPlantedMarks<Tx>(store: Store<Tx>, planted: Planted | undefined): Store<Tx> {
   switch (planted) {
     case undefined:
@@ -26,7 +26,7 @@ export function withPlantedMarks<Tx>(store: Store<Tx>, planted: Planted | undefi
 
 const LATE_MS = 300
 
-/** A client that commits all that it was given, done or not, and nothing below that any more. */
+/** A client that commits the highest offset it was given, done or not, and never a lower one. */
 export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefined): KafkaLike {
   if (planted !== 'commit-highest') return kafka
   return {

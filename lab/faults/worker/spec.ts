@@ -13,7 +13,7 @@ interface Given {
   readonly prefix: string
 }
 
-/** Ports of the links before its servers. */
+/** Ports of the proxies before its servers. */
 interface WorkerProxies {
   readonly toBroker: number
   readonly toStore: number
@@ -22,7 +22,7 @@ interface WorkerProxies {
 
 const STOP_DEADLINE_MS = 5_000
 
-/** @param isFirst - its calendar may be wrong */
+/** @param isFirst - the first worker, whose clock may be wrong */
 export function specOf(
   name: string,
   given: Given,

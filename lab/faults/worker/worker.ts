@@ -28,7 +28,7 @@ export interface CellContext {
   readonly judge: (worker: Worker, seen: Seen) => Action
 }
 
-/** A process with the links that it reaches its servers through: whatever it says to them is seen. */
+/** A worker process, with the proxies through which it reaches its servers. */
 export class Worker implements AsyncDisposable {
   readonly name: string
   readonly process: WorkerProcess<HandlerReport>
@@ -62,12 +62,12 @@ export class Worker implements AsyncDisposable {
     return this.#proxies.store
   }
 
-  /** What was held on its way arrives. */
+  /** Forwards all held bytes. */
   release(): void {
     for (const proxy of Object.values(this.#proxies)) proxy.release()
   }
 
-  /** Connections that nothing came through any more are lost. */
+  /** Breaks silent connections. */
   endSilence(): void {
     for (const proxy of Object.values(this.#proxies)) proxy.endSilence()
   }
@@ -78,7 +78,7 @@ export class Worker implements AsyncDisposable {
   }
 }
 
-/** Its calendar may be wrong, and its store out of reach. */
+/** The worker whose clock may be wrong, and whose store may be unreachable. */
 const FIRST_WORKER = 'w1'
 
 type WorkerProxies = Readonly<Record<'broker' | 'store' | 'provider', WireProxy>>

@@ -10,7 +10,7 @@ export type { CrashPoint, WorkerEvent, WorkerMessage } from './settings.ts'
 /** What every worker is told, whatever its broker. */
 interface MortalConfig
   extends MortalSettings, Partial<Pick<ConsumerSpec, 'name' | 'leaseMs' | 'maxAttempts' | 'onInDoubt'>> {
-  /** Of strategy `inbox` or `offsets` with a table `effect (name)` in its schema or database. */
+  /** A store of strategy `inbox` or `offsets`, with a table `effect (name)` in its schema or database. */
   readonly store: StoreSpec
 }
 

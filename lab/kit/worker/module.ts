@@ -23,7 +23,7 @@ export interface Worker<Settings, Told> {
   ordered(order: Order): Promise<void>
 }
 
-/** Of the module; all of them optional, but for the handler of a worker that has a source. */
+/** Functions that the module gives. All are optional, except the handler of a worker that has a source. */
 export interface WorkerHooks<Payload> {
   /** The options of the consumer that are functions. */
   readonly consumer?: WorkerFunctions<Payload>

@@ -3,7 +3,7 @@ import type { ObserverEvent } from '../../../src/index.ts'
 export interface Observed {
   /** The outcome of a delivery, an event of the source, or the type of another event. */
   readonly what: string
-  /** Of the message. */
+  /** ID of the message. */
   readonly id?: string | undefined
   readonly detail?: string | undefined
 }

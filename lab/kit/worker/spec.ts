@@ -59,7 +59,7 @@ export interface PostgresSpec {
   readonly on: 'postgres'
   readonly strategy: 'inbox' | 'offsets' | 'lease'
   readonly url: string
-  /** Of its tables; statements of handlers find theirs there, too. @defaultValue that of the library, and `public` */
+  /** Schema of its tables, and of the tables that handlers use. @defaultValue the schema of the library, and `public` */
   readonly schema?: string
   /** @defaultValue 6 */
   readonly connections?: number

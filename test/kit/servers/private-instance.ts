@@ -8,7 +8,7 @@ import { forgetProcess, inRun, recordProcess } from './test-run.ts'
 
 /** A server of one test, on ports and data of its own. Whoever started it stops it; the end of the run stops the rest. */
 export interface PrivateInstance extends AsyncDisposable {
-  /** Of the server process itself (Kafka: one for each broker); empty while it is down. */
+  /** Process IDs of the server (Kafka: one for each broker); empty while it is down. */
   readonly pids: readonly number[]
   /** Ends it and removes its data. Legal in every state, twice too. */
   stop(): Promise<void>

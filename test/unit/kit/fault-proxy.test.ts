@@ -33,7 +33,7 @@ describe('the fault proxy', () => {
     expect(proxy.connections).toBe(1)
   })
 
-  it('lets somebody hear each connection', async () => {
+  it('hands the bytes of each connection to its listener', async () => {
     const heard: string[] = []
     const told: string[] = []
     const listening = await startFaultProxy((echo.address() as AddressInfo).port, () => ({

@@ -17,14 +17,14 @@ async function hasEnded(work: Promise<unknown>): Promise<boolean> {
 }
 
 describe.each(STYLES)('a stop with a deadline ($strategy, $handler)', (style) => {
-  it('ends within deadline and grace although a handler is deaf, and its late mark is still tried', async () => {
-    const deaf = gate()
+  it('ends within deadline and grace although a handler ignores its signal, and the late mark is still tried', async () => {
+    const stuck = gate()
     const rig = await startRig({
       ...BRIEF,
       style,
       effect: async (work) => {
         await work.apply()
-        await deaf.opened
+        await stuck.opened
       },
     })
     const [delivery] = await rig.deliver('a')
@@ -38,7 +38,7 @@ describe.each(STYLES)('a stop with a deadline ($strategy, $handler)', (style) =>
     const renewals = rig.store.calls('renew').length
     await rig.clock.advance(30_000)
     expect(rig.store.calls('renew').length).toBe(renewals)
-    deaf.open()
+    stuck.open()
     await turns()
     // An inbox has rolled back by then, so that its connection is free; a lease is nobody's until it runs out.
     expect(rig.journal).toEqual(style.strategy === 'lease' ? ['mark marked'] : [])

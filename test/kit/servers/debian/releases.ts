@@ -6,7 +6,7 @@ import { cachedRoot, unpackRoot, type DebianRoot } from './unpack.ts'
 
 /** A server in several versions, of which the machine has one at most: the others come from the Debian that has them. */
 export interface Releases<V extends string, P> {
-  /** Of its folders in the cache. */
+  /** Name of its folders in the cache. */
   readonly name: string
   readonly title: string
   readonly debian: Readonly<Record<V, Release>>

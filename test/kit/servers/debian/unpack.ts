@@ -8,7 +8,7 @@ import { FOLDER_INSIDE, needChroot, USER_INSIDE } from './chroot.ts'
 
 /** Programs of another Debian than the machine's own, in a folder to be used as the root (chroot.ts). */
 export interface DebianRoot {
-  /** Of the folder in the cache. */
+  /** Name of the folder in the cache. */
   readonly name: string
   readonly suite: string
   readonly packages: readonly string[]
@@ -86,7 +86,7 @@ done`
 
 async function extract(aside: string): Promise<void> {
   const root = join(aside, 'root')
-  // Of the older suites some packages still have files outside of /usr.
+  // In older suites some packages still have files outside /usr.
   for (const folder of ['bin', 'sbin', 'lib', 'lib64']) {
     mkdirSync(join(root, 'usr', folder), { recursive: true })
     symlinkSync(join('usr', folder), join(root, folder))

@@ -2,7 +2,7 @@ import { inCache } from '../cache.ts'
 import type { Jars } from '../maven.ts'
 import { kafkaVersion, loggersOf, POM } from './version.ts'
 
-/** Of the broker, in the version that the environment asks for. */
+/** Jars of the broker, in the version that the environment asks for. */
 export function kafkaJars(): Jars {
   const version = kafkaVersion()
   return {

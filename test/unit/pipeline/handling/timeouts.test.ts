@@ -61,14 +61,14 @@ describe.each(STYLES)('a handler past its timeout ($strategy, $handler)', (style
     expect(rig.count('in-doubt')).toBe(0)
   })
 
-  it('that is deaf counts as stuck: health is not live, and the others go on', async () => {
-    const deaf = gate()
+  it('that ignores its signal counts as stuck: health is not live, and the others go on', async () => {
+    const stuck = gate()
     const rig = await startRig({
       ...TIMES,
       style,
-      effect: (work) => (work.id === 'deaf' ? deaf.opened : work.apply()),
+      effect: (work) => (work.id === 'stuck' ? stuck.opened : work.apply()),
     })
-    await rig.deliver({ id: 'deaf', lane: 'l' })
+    await rig.deliver({ id: 'stuck', lane: 'l' })
     await rig.deliver({ id: 'behind', lane: 'l' }, 'b')
     expect(rig.world.effects).toEqual(['b'])
     expect(rig.running.health().live).toBe(true)
@@ -77,13 +77,13 @@ describe.each(STYLES)('a handler past its timeout ($strategy, $handler)', (style
     expect(rig.count('stuck')).toBe(1)
     await rig.deliver('c')
     expect(rig.world.effects).toEqual(['b', 'c'])
-    deaf.open()
+    stuck.open()
     await rig.clock.advance(0)
     expect(rig.running.health().live).toBe(true)
   })
 })
 
-describe.each(LEASES)('a deaf handler ($strategy, $handler)', (style) => {
+describe.each(LEASES)('a handler that ignores its signal ($strategy, $handler)', (style) => {
   it('is renewed until it counts as stuck, and its message is run again when its lease has run out', async () => {
     const rig = await startRig({
       ...TIMES,
@@ -103,11 +103,11 @@ describe.each(LEASES)('a deaf handler ($strategy, $handler)', (style) => {
   })
 
   it('that ends after all still marks, and the rerun finds it done', async () => {
-    const deaf = gate()
-    const rig = await startRig({ ...TIMES, style, effect: deafOnce(deaf.opened) })
+    const stuck = gate()
+    const rig = await startRig({ ...TIMES, style, effect: ignoresSignalOnce(stuck.opened) })
     await rig.deliver('a')
     await rig.clock.advance(12_000)
-    deaf.open()
+    stuck.open()
     await rig.clock.advance(60_000)
     expect(rig.started).toEqual(['a'])
     expect(rig.journal).toEqual(['mark marked', 'settle'])
@@ -115,12 +115,12 @@ describe.each(LEASES)('a deaf handler ($strategy, $handler)', (style) => {
   })
 
   it('is parked under park, and its late mark is written over that [T50]', async () => {
-    const deaf = gate()
-    const rig = await startRig({ ...TIMES, style, onInDoubt: 'park', effect: deafOnce(deaf.opened) })
+    const stuck = gate()
+    const rig = await startRig({ ...TIMES, style, onInDoubt: 'park', effect: ignoresSignalOnce(stuck.opened) })
     await rig.deliver('a')
     await rig.clock.advance(12_000)
     expect(rig.journal).toEqual(['record parked', 'dead letter in-doubt', 'settle'])
-    deaf.open()
+    stuck.open()
     await rig.clock.advance(0)
     expect(rig.journal.at(-1)).toBe('mark marked-late')
     expect(rig.events.at(-1)).toMatchObject({ type: 'marks', late: 1 })
@@ -152,6 +152,6 @@ describe.each(LEASES)('a deaf handler ($strategy, $handler)', (style) => {
   })
 })
 
-function deafOnce(opened: Promise<void>): (work: Work) => Promise<void> {
+function ignoresSignalOnce(opened: Promise<void>): (work: Work) => Promise<void> {
   return (work) => (work.attempt === 1 ? opened : Promise.resolve())
 }

@@ -107,8 +107,8 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
     expect(rig.events.find((event) => event.type === 'delivery')).toMatchObject({ outcome: 'handled', attempt: 2 })
   })
 
-  it('is rolled back under a deaf handler, whose later queries touch nothing', async () => {
-    const deaf = gate()
+  it('is rolled back under a handler that ignores its signal, whose later queries touch nothing', async () => {
+    const stuck = gate()
     let late: Promise<unknown> | undefined
     const rig = await startRig({
       style,
@@ -118,7 +118,7 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
       effect: async (work) => {
         await work.apply()
         if (work.attempt > 1) return
-        await deaf.opened
+        await stuck.opened
         late = work.tx?.insert('late')
         await late
       },
@@ -126,7 +126,7 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
     await rig.deliver('a')
     await rig.clock.advance(3_000)
     expect(rig.world.effects).toEqual(['a'])
-    deaf.open()
+    stuck.open()
     await turns()
     await expect(late).rejects.toMatchObject({ code: 'TRANSACTION_OVER' })
     expect(rig.world.effects).toEqual(['a'])

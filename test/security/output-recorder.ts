@@ -24,8 +24,8 @@ export function careless(what = 'failed'): Error {
 }
 
 /** Hears all that a consumer tells about messages, but for the messages themselves. */
-export class Ears {
-  readonly heard: string[] = []
+export class OutputRecorder {
+  readonly recorded: string[] = []
   readonly types: Set<ObserverEvent['type']> = new Set()
   readonly outcomes: Set<string> = new Set()
   /** Written by pino, and as a logger writes that knows nothing of errors. */
@@ -34,10 +34,10 @@ export class Ears {
   observerFails: Error | undefined
 
   constructor() {
-    const real = pinoLog(pino({ level: 'trace' }, { write: (line: string): void => void this.heard.push(line) }))
+    const real = pinoLog(pino({ level: 'trace' }, { write: (line: string): void => void this.recorded.push(line) }))
     const tell = (level: 'debug' | 'info' | 'warn' | 'error') => (fields: object, text: string) => {
       real[level](fields, text)
-      this.heard.push(JSON.stringify(fields) + text)
+      this.recorded.push(JSON.stringify(fields) + text)
     }
     this.log = { debug: tell('debug'), info: tell('info'), warn: tell('warn'), error: tell('error') }
   }
@@ -52,22 +52,22 @@ export class Ears {
       result: ___,
       ...told
     } = event as { message?: unknown; error?: unknown; result?: unknown }
-    this.heard.push(JSON.stringify(told))
+    this.recorded.push(JSON.stringify(told))
     if (this.observerFails !== undefined && 'message' in event) throw this.observerFails
   }
 
   /** What the headers of copies are made of, and health. */
   take({ source, running }: Pick<Rig, 'source' | 'running'>): void {
     for (const deadLetter of [...source.deadLetters, ...source.retries]) this.deadLetter(deadLetter)
-    this.heard.push(JSON.stringify(running.health()))
+    this.recorded.push(JSON.stringify(running.health()))
   }
 
   deadLetter(deadLetter: MessageCopy | DeadLetter): void {
-    this.heard.push(JSON.stringify({ ...deadLetter, message: undefined }))
+    this.recorded.push(JSON.stringify({ ...deadLetter, message: undefined }))
   }
 
-  /** What should not have been heard. */
+  /** What should not have been recorded. */
   get leaks(): readonly string[] {
-    return this.heard.filter((text) => text.includes(CANARY) || text.includes('7700900123'))
+    return this.recorded.filter((text) => text.includes(CANARY) || text.includes('7700900123'))
   }
 }

@@ -20,7 +20,7 @@ export async function runLane<Fault extends Planned>(
 }
 
 /** One lane for each worker. */
-export function harmWorkers(
+export function injectWorkerFaults(
   pace: Pace,
   workers: readonly WorkerSlot[],
   plan: readonly (readonly WorkerFault[])[],
@@ -29,11 +29,11 @@ export function harmWorkers(
   return plan.map((faults, index) => {
     const worker = workers[index]
     if (worker === undefined) throw new TypeError(`no worker ${index}`)
-    return runLane(pace, `worker ${index}`, faults, (fault) => harmWorker(worker, fault, journal))
+    return runLane(pace, `worker ${index}`, faults, (fault) => injectWorkerFault(worker, fault, journal))
   })
 }
 
-async function harmWorker(worker: WorkerSlot, fault: WorkerFault, journal: Journal): Promise<void> {
+async function injectWorkerFault(worker: WorkerSlot, fault: WorkerFault, journal: Journal): Promise<void> {
   journal.note(worker.current.name, `${fault.kind}, ${fault.forMs} ms`)
   switch (fault.kind) {
     case 'worker-freeze':

@@ -14,6 +14,10 @@ const REPLAY = `r.id, r.state, r.owner, r.request, ${epochMs('r.created_at')} as
 
 const HELD_UNTIL = (ms: string): string => `now() + ${ms}::float8 * interval '1 millisecond'`
 
+/** Replays are listed in this order, and PGlite has a clock of milliseconds. */
+const AFTER_ALL = (replay: string): string =>
+  `greatest(now(), (select max(created_at) + interval '1 microsecond' from ${replay} where scope = $1))`
+
 const NOW_MS = 'ceil(extract(epoch from clock_timestamp()) * 1000)::float8'
 
 /** What the tables keep beside the records of one scope, in the SQL of Postgres. */
@@ -63,8 +67,8 @@ select $1::smallint, decode($2, 'hex'), $3, $4, $5, $6::json from limits`,
       const isFree = 'r.owner is null or r.owner = excluded.owner or r.held_until <= now()'
       return {
         text: `${START}
-insert into ${tables.replay} as r (scope, id, owner, held_until, state)
-select $1::smallint, $2, $3, ${HELD_UNTIL('$4')}, $5 from limits
+insert into ${tables.replay} as r (scope, id, owner, held_until, state, created_at)
+select $1::smallint, $2, $3, ${HELD_UNTIL('$4')}, $5, ${AFTER_ALL(tables.replay)} from limits
 on conflict (scope, id) do update set owner = case when ${isFree} then excluded.owner else r.owner end,
     held_until = case when ${isFree} then excluded.held_until else r.held_until end
 returning ${REPLAY}`,

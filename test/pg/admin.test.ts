@@ -44,6 +44,14 @@ describePostgres('decisions about records of postgresInbox', () => {
     ])
   })
 
+  it('lists replays in the order in which they were made, also where the clock has stepped back', async () => {
+    const take = (id: string): unknown => admin.replays?.take(SCOPE, id, { owner: 'ops', ttlMs: DAY_MS, state: '{}' })
+    await take('a')
+    await place.pool.query(`update ${place.schema}.replay set created_at = created_at + interval '1 hour'`)
+    for (const id of ['b', 'c']) await take(id)
+    expect((await admin.replays?.list(SCOPE, 10))?.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
+  })
+
   it('are written down whatever their reason holds', async () => {
     const item = newItem()
     await setAside(item, 'parked')

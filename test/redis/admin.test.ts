@@ -54,6 +54,18 @@ describeOnRedis.each(LIBRARIES)('People who look after a redisLease by $name', (
     ])
   })
 
+  it('find an import before the decision that came in the same millisecond, though they are in two streams', async () => {
+    const admin = adminOf(harness.store)
+    const keys = Array.from({ length: 100 }, () => newItem().key)
+    for (const key of keys) {
+      await admin.import?.(SCOPE, [key], WHY)
+      await admin.forget(SCOPE, [key], WHY)
+    }
+    const page = await admin.audit?.(SCOPE, { limit: 200 })
+    const newest = keys.toReversed().flatMap((key) => ['forget', 'import'].map((decision) => [key, decision]))
+    expect(page?.entries.map(({ key, decision }) => [key, decision])).toEqual(newest)
+  })
+
   it('find of a long result its beginning in the audit', async () => {
     const { store, redis, prefix } = harness
     const item = newItem()

@@ -5,7 +5,7 @@ import { READ_AUDIT } from './scripts/audit.ts'
 /** Entries that one script reads. */
 const READ_AT_ONCE = 500
 
-/** Place of an entry: the ID in its stream, and the number of that. */
+/** Place of an entry: the ID in its stream, which tells milliseconds and microseconds, and the number of that. */
 interface Place {
   readonly ms: bigint
   readonly seq: bigint
@@ -104,14 +104,13 @@ function placeFrom(text: string): Place {
 
 function isBefore(one: Place, other: Place): boolean {
   if (one.ms !== other.ms) return one.ms < other.ms
-  if (one.stream !== other.stream) return one.stream < other.stream
-  return one.seq < other.seq
+  if (one.seq !== other.seq) return one.seq < other.seq
+  return one.stream < other.stream
 }
 
 /** The newest ID of a stream whose entry is older than `from`. */
 function startOf(stream: number, from: Place): string {
-  if (stream === from.stream) return beforeOf(from)
-  return stream < from.stream ? `${from.ms}-${LAST_SEQ}` : beforeOf({ ...from, seq: 0n })
+  return stream < from.stream ? `${from.ms}-${from.seq}` : beforeOf(from)
 }
 
 const LAST_SEQ = 2n ** 64n - 1n

@@ -1,3 +1,4 @@
+import { LOG } from './audit.ts'
 import { script, type Script } from './script.ts'
 
 /**
@@ -9,7 +10,7 @@ import { script, type Script } from './script.ts'
  *   or unreadable)
  * - Sent again: `already`; the value is written again, so that a WAIT or WAITAOF after it covers it
  */
-export const DECIDE: Script = script(`
+export const DECIDE: Script = script(`${LOG}
 local decision, retention, by, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -39,8 +40,7 @@ local function decide(key, audit)
     or table.concat({ 'R', fence, '0', '0', fp, owner, '' }, '|')
   -- A long result is cut: the stream is for people. XADD first, so that a user without that right decides nothing.
   local before = string.sub(value or '', 1, 1024)
-  redis.call('XADD', audit, 'MAXLEN', '~', 10000, '*',
-    'key', key, 'decision', decision, 'by', by, 'reason', reason, 'before', before)
+  log(audit, 'key', key, 'decision', decision, 'by', by, 'reason', reason, 'before', before)
   redis.call('SET', key, next, 'PX', retention)
   return 'decided'
 end

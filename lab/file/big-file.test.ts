@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { bundledProgram } from '../kit/worker/bundled.ts'
 
 const MESSAGES = 200_000
 /** About 1 KB, so the file has 200 MB. */
@@ -22,8 +23,9 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 it('a file is read in less memory than it has bytes, with a small heap', async () => {
-  const program = join(__dirname, 'read-all.ts')
-  const args = ['--max-old-space-size=48', '--import', 'tsx', program, path]
+  // Bundled: tsx takes some 20 MB itself, more or less of it.
+  const program = bundledProgram(new URL('read-all.ts', import.meta.url))
+  const args = ['--max-old-space-size=48', program, path]
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 120_000 })
   const { messages, mostMb } = JSON.parse(stdout) as { readonly messages: number; readonly mostMb: number }
   expect(messages).toBe(MESSAGES)

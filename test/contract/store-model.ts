@@ -66,7 +66,10 @@ export interface ModelOptions {
  * Sends random calls of three owners, granted or not, about three keys, and compares every answer with that of
  * `transition()` over a Map. Where the store has `admin`, people decide in between.
  */
-export async function assertLikeTransition(store: Store, { numRuns, seed, wait, age, without }: ModelOptions): Promise<void> {
+export async function assertLikeTransition(
+  store: Store,
+  { numRuns, seed, wait, age, without }: ModelOptions,
+): Promise<void> {
   // In a scope that is in use: a store may not know when something was marked before its first claim.
   const [retentionMs = HOUR_MS] = UNSTEERED.retentions
   await store.admin?.import?.('model', [named(newName())], { by: 'model', reason: 'first use', retentionMs })

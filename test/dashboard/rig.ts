@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import { rabbitSubscription, runRabbit } from '../../adapters/amqplib/index.ts'
+import { rabbitSubscription, runRabbit, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { kafkaSubscription, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { redisLease } from '../../adapters/redis/ioredis/index.ts'
@@ -17,11 +17,12 @@ import {
   TerminalError,
   type Admin,
   type Consumer,
+  type ConsumerSettings,
   type LiveSignals,
   type Running,
   type Store,
 } from '../../src/index.ts'
-import type { Key } from '../../src/spi.ts'
+import type { Key, LeaseStore } from '../../src/spi.ts'
 import { Cluster, FAST } from '../kafka/kit.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -29,17 +30,25 @@ import { startPrivateRedis } from '../kit/servers/private-redis.ts'
 import { server } from '../kit/servers/server.ts'
 import { Rabbit } from '../rabbitmq/rabbit.ts'
 
-/** What the handler does with a message. */
-type Fate = 'ok' | 'fails' | 'unknown'
+/** What the handler does with a message. `later`: an attempt fails, and another one follows. */
+type Fate = 'ok' | 'fails' | 'unknown' | 'later'
 
 export interface SentSms {
   readonly id: string
   readonly fate?: Fate
+  readonly text?: string
+}
+
+export interface RigOptions {
+  /** The store of the consumer on Kafka; the one on RabbitMQ has the other. @defaultValue redis */
+  readonly smsOn?: 'redis' | 'postgres'
+  /** Of both consumers. */
+  readonly settings?: Pick<ConsumerSettings<SentSms, SentSms, PgTransaction>, 'backoff' | 'maxAttempts' | 'retentionMs' | 'handlerTimeoutMs'>
 }
 
 /**
- * Two consumers that run, and dashboards over them: `sms-sender` on Kafka and Redis, behind a proxy, parks what is in doubt;
- * `email-sender` on RabbitMQ and Postgres.
+ * Two consumers that run, and dashboards over them: `sms-sender` on Kafka and `email-sender` on RabbitMQ, one of them on
+ * Postgres, the other on Redis, behind a proxy, where it parks what is in doubt.
  */
 export class Rig implements AsyncDisposable {
   readonly topic: string
@@ -47,7 +56,7 @@ export class Rig implements AsyncDisposable {
   readonly redisProxy: FaultProxy
   readonly sms: Consumer
   readonly email: Consumer
-  readonly smsStore: Store
+  readonly #redisStore: LeaseStore
   readonly #cluster: Cluster
   readonly #rabbit: Rabbit
   readonly #redis: Redis
@@ -69,7 +78,9 @@ export class Rig implements AsyncDisposable {
       topic,
       redisProxy,
       postgres,
-    }: { readonly topic: string; readonly redisProxy: FaultProxy; readonly postgres: string },
+      smsOn = 'redis',
+      settings = {},
+    }: RigOptions & { readonly topic: string; readonly redisProxy: FaultProxy; readonly postgres: string },
   ) {
     this.#cluster = cluster
     this.#rabbit = rabbit
@@ -82,12 +93,14 @@ export class Rig implements AsyncDisposable {
     this.#redis.on('error', () => {})
     this.#pool = new Pool({ connectionString: postgres, max: 6 })
     this.#pool.on('error', () => {})
-    this.smsStore = redisLease({ redis: this.#redis, prefix: this.#prefix })
-    this.sms = this.#consumer('sms-sender', this.smsStore)
-    this.email = this.#consumer('email-sender', postgresInbox({ pool: this.#pool, schema: this.#schema }))
+    this.#redisStore = redisLease({ redis: this.#redis, prefix: this.#prefix })
+    const postgresStore = postgresInbox({ pool: this.#pool, schema: this.#schema })
+    const isOnRedis = smsOn === 'redis'
+    this.sms = this.#consumer('sms-sender', isOnRedis ? this.#redisStore : postgresStore, settings)
+    this.email = this.#consumer('email-sender', isOnRedis ? postgresStore : this.#redisStore, settings)
   }
 
-  static async open(): Promise<Rig> {
+  static async open(options: RigOptions = {}): Promise<Rig> {
     // Lists look through all keys of a Redis: the shared one has those of all other tests.
     const [cluster, rabbit, redis, postgres] = await Promise.all([
       Cluster.open(),
@@ -97,10 +110,13 @@ export class Rig implements AsyncDisposable {
     ])
     const topic = await cluster.topic(2)
     const redisProxy = await startFaultProxy(redis.port)
-    const rig = new Rig(cluster, rabbit, { topic, redisProxy, postgres: postgres.url })
-    await rabbit.declare(rig.queue)
+    const rig = new Rig(cluster, rabbit, { ...options, topic, redisProxy, postgres: postgres.url })
+    // What is too old for this queue goes where the consumer puts its dead letters.
+    const dying = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${rig.queue}.dead-letter` }
+    await rabbit.declare(rig.queue, { 'x-queue-type': 'quorum', ...dying })
+    await rabbit.declare(`${rig.queue}.dead-letter`)
     const kafka = runKafka(cluster.client(), rig.sms, rig.#kafkaOptions)
-    const amqp = runRabbit(rabbit.url, rig.email, { queue: rig.queue })
+    const amqp = runRabbit(rabbit.url, rig.email, rig.#rabbitOptions)
     rig.#running.push(kafka, amqp)
     await Promise.all([kafka, amqp])
     return rig
@@ -127,6 +143,14 @@ export class Rig implements AsyncDisposable {
     return adminOf(this.sms, { group: this.#group, origins: [this.topic] })
   }
 
+  pauseEmail(): void {
+    this.#running[1]?.pause()
+  }
+
+  resumeEmail(): void {
+    this.#running[1]?.resume()
+  }
+
   /** From now on every handler succeeds. */
   mend(): void {
     this.#isMended = true
@@ -138,15 +162,17 @@ export class Rig implements AsyncDisposable {
   }
 
   async sendSms(messages: readonly SentSms[]): Promise<void> {
-    const values = messages.map(({ id, fate = 'ok' }) => ({ value: JSON.stringify({ id, fate }), headers: { id } }))
+    const values = messages.map((message) => ({ value: bodyOf(message), headers: { id: message.id } }))
     await this.#cluster.send(this.topic, values)
   }
 
-  async sendEmails(messages: readonly SentSms[]): Promise<void> {
-    const bodies = messages.map(({ id, fate = 'ok' }) => JSON.stringify({ id, fate }))
+  /** @param expiration - milliseconds after which a queue gives up a message that nobody took, as text */
+  async sendEmails(messages: readonly SentSms[], expiration?: string): Promise<void> {
+    const bodies = messages.map(bodyOf)
     await this.#rabbit.send(this.queue, bodies, {
       headersOf: (text) => ({ id: (JSON.parse(text) as SentSms).id }),
       timestamp: Date.now(),
+      ...(expiration === undefined ? {} : { expiration }),
     })
   }
 
@@ -154,7 +180,7 @@ export class Rig implements AsyncDisposable {
     const board = await serveDashboard({
       consumers: [
         { consumer: this.sms, subscription: kafkaSubscription(this.#cluster.client(), this.#kafkaOptions) },
-        { consumer: this.email, subscription: rabbitSubscription(this.#rabbit.url, { queue: this.queue }) },
+        { consumer: this.email, subscription: rabbitSubscription(this.#rabbit.url, this.#rabbitOptions) },
       ],
       live: this.#live,
       environment: { name: 'staging', color: '#d55e00' },
@@ -178,7 +204,7 @@ export class Rig implements AsyncDisposable {
         digest: '',
       }))
       const token = uniqueName('token')
-      const answers = await this.smsStore.claim({
+      const answers = await this.#redisStore.claim({
         scope,
         token,
         leaseMs: 60_000,
@@ -187,7 +213,7 @@ export class Rig implements AsyncDisposable {
         items,
       })
       const claims = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
-      await this.smsStore.setAside(claims, 'parked', {
+      await this.#redisStore.setAside(claims, 'parked', {
         reason: 'in-doubt',
         cause: 'Error: the provider did not answer',
       })
@@ -209,7 +235,16 @@ export class Rig implements AsyncDisposable {
     return { ...FAST, topics: [this.topic], group: this.#group, start: 'earliest' }
   }
 
-  #consumer(name: string, store: Store<PgTransaction>): Consumer {
+  /** The queue is as an administrator declared it. */
+  get #rabbitOptions(): RabbitOptions {
+    return { queue: this.queue, setup: 'check' }
+  }
+
+  #consumer(
+    name: string,
+    store: Store<PgTransaction>,
+    settings: NonNullable<RigOptions['settings']>,
+  ): Consumer {
     return defineConsumer<SentSms, SentSms, PgTransaction>({
       name,
       id: messageId.header('id'),
@@ -217,15 +252,21 @@ export class Rig implements AsyncDisposable {
       store,
       ...(store.strategy === 'lease' ? { onInDoubt: 'park', leaseMs: 5_000 } : {}),
       maxAttempts: 2,
+      ...settings,
       observe: this.#live,
       handle: ({ payload }) => {
         this.#runs.push(payload.id)
         if (this.#isMended) return
         if (payload.fate === 'fails') throw new TerminalError('no such number')
+        if (payload.fate === 'later') throw new Error('the provider answers 503')
         if (payload.fate === 'unknown') throw new OutcomeUnknownError('the provider did not answer')
       },
     })
   }
+}
+
+function bodyOf({ id, fate = 'ok', text }: SentSms): string {
+  return JSON.stringify({ id, fate, text })
 }
 
 /** 22 characters, the last of which has four bits that are zero. */

@@ -4,7 +4,7 @@ import type { ServedDashboard } from '../../dashboard/server/index.ts'
 import { backends } from '../kit/backends.ts'
 import { DashboardBrowser } from '../kit/browser.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { Rig } from './rig.ts'
+import { Rig, type RigOptions } from './rig.ts'
 import { open } from './screens.ts'
 
 const NEEDED = ['kafka', 'redis', 'rabbitmq', 'postgres'] as const
@@ -21,12 +21,17 @@ export interface OnPages {
 }
 
 /** Tests with a browser, on live consumers. An error in a page fails the test. */
-export function describePages(title: string, prepare: (rig: Rig) => Promise<void>, tests: (on: OnPages) => void): void {
+export function describePages(
+  title: string,
+  prepare: (rig: Rig) => Promise<void>,
+  tests: (on: OnPages) => void,
+  options: RigOptions = {},
+): void {
   describeAll(title, () => {
     const on = {} as { -readonly [Part in keyof OnPages]: OnPages[Part] }
 
     beforeAll(async () => {
-      ;[on.rig, on.browser] = await Promise.all([Rig.open(), DashboardBrowser.open()])
+      ;[on.rig, on.browser] = await Promise.all([Rig.open(options), DashboardBrowser.open()])
       on.board = await on.rig.serve(on.browser.pages)
       on.open = (page, path, query) => open(page, on.board.url, path, query)
       await prepare(on.rig)

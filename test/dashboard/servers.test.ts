@@ -14,6 +14,7 @@ import { backends } from '../kit/backends.ts'
 import { Page, pagesFolder } from '../kit/dashboard.ts'
 import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'
+import { turnsDuring } from '../kit/turns.ts'
 import { startPrivateRedis } from '../kit/servers/private-redis.ts'
 import { Incident, sms } from '../replay/incident.ts'
 import { replayed } from '../replay/settings.ts'
@@ -81,7 +82,7 @@ describeServers.each([
       const { answer: groups } = await page.get('GET api/groups', given)
       expect(groups).toMatchObject({ total: { count: 3 }, groups: [{ count: 3 }] })
       const { answer: message } = await page.get('GET api/message', { consumer: id, id: 'bad1' })
-      expect(message.records).toMatchObject([{ state: 'given-up', decisions: ['done', 'rerun', 'reopen'] }])
+      expect(message.records).toMatchObject([{ state: 'given-up', decisions: ['done', 'reopen'] }])
       expect(message.records[0]?.cause).toContain('cannot read the field')
       const looked = await ended(page, (await page.post('POST api/dead-letters/look', { consumer: id })).answer)
       expect(looked.result).toMatchObject({ looked: 3, totals: { redriven: 3 } })
@@ -219,10 +220,21 @@ describeServers('10,000 parked records', () => {
         (time: number) => page.get('GET api/records', { ...asked, limit: 500 - time }),
         (time: number) => page.get('GET api/records', { ...asked, text: `nothing like ${time}` }),
         () => page.post('POST api/decisions/preview', preview),
+        // A dashboard of its own: another one would remember the answer.
+        () => pageOf({ consumer, subscription }).get('GET api/groups', asked),
+        () => pageOf({ consumer, subscription }).get('GET api/counts', {}),
+        () =>
+          pageOf({ consumer, subscription }).get('GET api/message', { consumer: id, key: keyOf(9_876).slice(0, 8) }),
+        async () => {
+          const { answer: shown } = await page.post('POST api/decisions/preview', preview)
+          const { token, changing } = shown
+          const confirmed = { consumer: id, token, reason: 'the provider has them', confirm: changing }
+          const decided = await page.post('POST api/decisions', confirmed)
+          expect(decided.answer).toMatchObject({ decided: 1_000, refused: 0 })
+        },
       ]
-      for (const ask of asks) expect(await longestTurnMs(ask)).toBeLessThan(20)
-      const confirmed = { consumer: id, token: answer.token, reason: 'the provider has them', confirm: 1_000 }
-      expect((await page.post('POST api/decisions', confirmed)).answer).toMatchObject({ decided: 1_000, refused: 0 })
+      // On Postgres a page is a query; here all keys of the server pass through this process.
+      if (store === 'redis') for (const ask of asks) expect(await longestTurnMs(ask)).toBeLessThan(20)
       expect(first.ms).toBeLessThan(2_000)
     },
     WITHIN_MS,
@@ -273,28 +285,13 @@ async function timed<T extends object>(ask: () => Promise<T>): Promise<T & { rea
 const TIMES = 3
 
 /**
- * The CPU that the longest turn of the event loop took while a question was answered: a consumer in this process waits so
- * long. The least of several times: other threads of the process, which compile and collect, are counted too.
+ * The CPU of the longest turn while a question was answered: a consumer in this process waits so long. The median of several
+ * times: a collection of garbage may hit any turn.
  */
 async function longestTurnMs(ask: (time: number) => Promise<unknown>): Promise<number> {
   const longest: number[] = []
-  for (let time = 0; time < TIMES; time++) {
-    let isOver = false
-    let most = 0
-    let last = process.cpuUsage()
-    const turn = (): void => {
-      const { user, system } = process.cpuUsage(last)
-      most = Math.max(most, (user + system) / 1_000)
-      last = process.cpuUsage()
-      if (!isOver) setImmediate(turn)
-    }
-    setImmediate(turn)
-    await ask(time)
-    isOver = true
-    await new Promise((resolve) => void setImmediate(resolve))
-    longest.push(most)
-  }
-  return Math.min(...longest)
+  for (let time = 0; time < TIMES; time++) longest.push((await turnsDuring(() => ask(time)))[0] ?? 0)
+  return longest.toSorted((a, b) => a - b)[1] ?? Infinity
 }
 
 /** 10,000 messages whose effects may have happened, written by the store itself. Returns the scope. */

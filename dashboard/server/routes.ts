@@ -2,6 +2,7 @@ import type { Api } from '../api.ts'
 import { audit, doctor, guarantees, positions, settings } from './routes/checkups.ts'
 import { look, redriveFound } from './routes/dead-letters.ts'
 import { decide, preview } from './routes/decisions.ts'
+import { find } from './routes/find.ts'
 import { message } from './routes/message.ts'
 import { counts, groups, records } from './routes/records.ts'
 import { pauseConsumer, resumeConsumer } from './routes/pausing.ts'
@@ -33,6 +34,7 @@ const TABLE: Table = {
   'GET api/counts': { cost: 2, run: counts },
   'GET api/records': { cost: 4, run: records },
   'GET api/groups': { cost: 5, run: groups },
+  'GET api/find': { cost: 10, run: find },
   'GET api/message': { cost: 6, run: message },
   'GET api/audit': { cost: 4, run: audit },
   'GET api/doctor': { cost: 10, run: doctor },

@@ -145,13 +145,13 @@ function Screen({ route, session }: { route: Route; session: SessionInfo }): JSX
   }
   switch (screen) {
     case 'message':
-      return <Message consumer={consumer} query={query} />
+      return <Message consumer={consumer} isGiven={asked !== null} query={query} />
     case 'records':
       return (
         <Records consumer={consumer} state={LIST_NAMES.find((state) => state === part) ?? 'parked'} query={query} />
       )
     case 'dead-letters':
-      return <DeadLetters key={consumer.id} consumer={consumer} />
+      return <DeadLetters key={query.toString()} consumer={consumer} query={query} />
     case 'replays':
       if (part === 'plan') return <Plan key={consumer.id} consumer={consumer} query={query} />
       return part === undefined ? <Replays consumer={consumer} /> : <Replay key={part} consumer={consumer} id={part} />

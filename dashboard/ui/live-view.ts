@@ -107,6 +107,15 @@ export function coarse(combined: Combined, minutes: number, most: number): Combi
   }
 }
 
+/** Minutes that a chart shows: all that is known, in one of three lengths, so that a young process is not a thin line. */
+export function spanOf({ at, outcomes, attemptsFailed, stepMs }: Combined): 10 | 30 | 60 {
+  const first = at.findIndex(
+    (_, step) => (attemptsFailed[step] ?? 0) > 0 || OUTCOME_NAMES.some((name) => (outcomes[name][step] ?? 0) > 0),
+  )
+  const minutes = first < 0 ? 0 : ((at.length - first) * stepMs) / 60_000
+  return minutes <= 10 ? 10 : minutes <= 30 ? 30 : 60
+}
+
 export function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0)
 }

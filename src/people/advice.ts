@@ -18,7 +18,7 @@ export interface Advised {
   readonly isConflict: boolean
 }
 
-export function adviceOf(record: Pick<RecordView, 'state' | 'reason'>, advised: Advised): Advice {
+export function adviceOf(record: Pick<RecordView, 'state' | 'reason' | 'attempt'>, advised: Advised): Advice {
   const { consumer, consumers, message, isConflict } = advised
   const ref = refOf(message)
   const run = (about: string, verb: string, rest: string): Advice['commands'][number] => ({
@@ -59,12 +59,17 @@ export function adviceOf(record: Pick<RecordView, 'state' | 'reason'>, advised: 
         text: 'Nothing needs to be done. If another message came with the same ID (a conflict), do not forget this record: let the producer publish that one under an ID of its own.',
         commands: [run('Lets its effect happen AGAIN at the next delivery', 'forget', `--reason WHY ${ref}`)],
       }
-    case 'processing':
     case 'released':
-      return { text: 'Nothing needs to be done: it goes on by itself.', commands: [] }
+      if (record.attempt !== 0) return GOES_ON
+      return {
+        text: 'It runs at its next delivery. After it was reopened, none comes by itself: its copy is in the dead letters. Send that back.',
+        commands: redrives(advised),
+      }
+    case 'processing':
+      return GOES_ON
     case 'absent':
       return {
-        text: 'Compare the ID with what the producer sent: capitals, spaces and each character count. If it is right, the message was not delivered to this consumer, or its retention is over. It runs when it is delivered.',
+        text: 'Compare the ID with what the producer sent: capitals, spaces and each character count. If it is right, the message was not delivered to this consumer, or its retention is over. It runs when it is delivered. The dead letters may have it: a queue puts there what was too old for it.',
         commands: [],
       }
     case 'unreadable':
@@ -76,6 +81,8 @@ export function adviceOf(record: Pick<RecordView, 'state' | 'reason'>, advised: 
 export function lookAt({ consumer, consumers, message }: Omit<Advised, 'isConflict'>): Advice['commands'][number] {
   return { about: 'Shows this record', text: command('inspect', consumer, consumers, refOf(message)) }
 }
+
+const GOES_ON: Advice = { text: 'Nothing needs to be done: it goes on by itself.', commands: [] }
 
 const SPENT =
   'All its attempts failed. Mend the cause first, then send it back: a redrive reopens its record and publishes it where it came from.'

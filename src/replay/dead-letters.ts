@@ -48,11 +48,11 @@ export class DeadLetters {
 
   constructor(ctx: Redriving, horizon: Horizon, signal: AbortSignal) {
     const { of, options, clock } = ctx
-    const { since, until, ids, where, reasons, allowDestinations = [], destination } = options
+    const { since, until, ids, where, reasons, keys, allowDestinations = [], destination } = options
     this.#ctx = ctx
     this.#horizon = horizon
     this.#signal = signal
-    this.#lookup = new Lookup(of, { since, until, ids, where, reasons })
+    this.#lookup = new Lookup(of, { since, until, ids, where, reasons }, keys)
     this.#pace = new Pace(clock, options.rate, undefined)
     this.#allowed = new Set([
       ...of.subscription.origins,

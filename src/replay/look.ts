@@ -24,14 +24,17 @@ export class Lookup {
   readonly #of: ReplayedConsumer
   readonly #conditions: readonly Condition[]
   readonly #ids: ReadonlySet<string> | undefined
+  readonly #keys: ReadonlySet<Key> | undefined
   readonly #selection: Selection
   readonly #idOf: (message: Message) => string | undefined
 
-  constructor(of: ReplayedConsumer, selection: Selection) {
+  /** @param keys - only messages with these keys */
+  constructor(of: ReplayedConsumer, selection: Selection, keys?: readonly Key[]) {
     this.#idOf = createIdReader(of.definition)
     this.#of = of
     this.#selection = selection
     this.#conditions = (selection.where ?? []).map(parseCondition).filter((one) => typeof one !== 'string')
+    this.#keys = keys === undefined ? undefined : new Set(keys)
     this.#ids = selection.ids === undefined ? undefined : new Set(selection.ids)
   }
 
@@ -66,6 +69,7 @@ export class Lookup {
     const at = deadLetter?.since ?? item.timestamp
     if (since !== undefined && at !== undefined && at < since) return false
     if (until !== undefined && at !== undefined && at >= until) return false
+    if (this.#keys !== undefined && !(typeof key === 'string' && this.#keys.has(key))) return false
     if (reasons !== undefined && !reasons.includes(deadLetter?.reason ?? '')) return false
     if (this.#ids !== undefined) {
       const id = typeof key === 'string' ? this.#idOf(message) : undefined

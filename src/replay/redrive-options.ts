@@ -11,6 +11,8 @@ export interface RedriveOptions extends Selection, Partial<Decider> {
   readonly from?: string | undefined
   /** Where a dead letter goes whose headers do not tell where it came from. @defaultValue none: it is left */
   readonly destination?: string | undefined
+  /** Only the dead letters of messages with these keys. @defaultValue all */
+  readonly keys?: readonly Key[] | undefined
   /** Destinations beside the topics or the queue of the consumer. @defaultValue none */
   readonly allowDestinations?: readonly string[] | undefined
   /** Messages without a record that may have been handled before. @defaultValue 'leave' */

@@ -71,12 +71,26 @@ describePages('the dashboard in a browser', prepare, (on) => {
     await on.open(page, ['message'], { consumer: on.rig.emailId })
     await page.getByRole('textbox', { name: 'Message ID' }).fill('in-doubt-1')
     await page.keyboard.press('Enter')
-    await page.getByText('Another consumer may know it').waitFor()
+    await page.getByText('Another consumer has a message with this ID').waitFor()
     await page.getByRole('link', { name: 'sms-sender', exact: true }).click()
     await page.getByText('It may have gone out: it was parked').waitFor()
     const { key = '' } = (await on.rig.smsAdmin.inspect(['in-doubt-1']))[0] ?? {}
     await page.getByRole('article', { name: `Message ${key}` }).waitFor()
     expect(await page.getByRole('article').count()).toBe(1)
+
+    // In a list, too; if its record is in another one, the way there.
+    await on.open(page, ['records', 'parked'], { consumer: on.rig.smsId })
+    await page.getByRole('searchbox', { name: 'Message ID', exact: true }).fill('in-doubt-1')
+    await page.keyboard.press('Enter')
+    const rows = page.getByRole('table', { name: 'Records' }).locator('tbody tr')
+    await eventually(async () => (await rows.count()) === 1)
+    expect(await rows.getByRole('link').getAttribute('title')).toBe(key)
+    await page.getByRole('searchbox', { name: 'Message ID', exact: true }).fill('wrong-number')
+    await page.keyboard.press('Enter')
+    await page.getByText('wrong-number is not in the list Parked').waitFor()
+    await page.getByRole('link', { name: 'Go to that list' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Given up' }).waitFor()
+    await eventually(async () => (await rows.count()) === 1)
   })
 
   it('decides a parked message by keyboard alone: choose, preview, reason, confirm', async () => {

@@ -43,7 +43,10 @@ export interface RigOptions {
   /** The store of the consumer on Kafka; the one on RabbitMQ has the other. @defaultValue redis */
   readonly smsOn?: 'redis' | 'postgres'
   /** Of both consumers. */
-  readonly settings?: Pick<ConsumerSettings<SentSms, SentSms, PgTransaction>, 'backoff' | 'maxAttempts' | 'retentionMs' | 'handlerTimeoutMs'>
+  readonly settings?: Pick<
+    ConsumerSettings<SentSms, SentSms, PgTransaction>,
+    'backoff' | 'maxAttempts' | 'retentionMs' | 'handlerTimeoutMs'
+  >
 }
 
 /**
@@ -143,12 +146,24 @@ export class Rig implements AsyncDisposable {
     return adminOf(this.sms, { group: this.#group, origins: [this.topic] })
   }
 
-  pauseEmail(): void {
-    this.#running[1]?.pause()
+  /** Does something while no process consumes the queue. */
+  async withoutEmail(work: () => Promise<void>): Promise<void> {
+    const [, running] = this.#running
+    await running?.stop()
+    await work()
+    const again = runRabbit(this.#rabbit.url, this.email, this.#rabbitOptions)
+    this.#running[1] = again
+    await again
   }
 
-  resumeEmail(): void {
-    this.#running[1]?.resume()
+  /** How many dead letters lie beside the queue. */
+  emailDeadLetters(): Promise<number> {
+    return this.#rabbit.ready(`${this.queue}.dead-letter`)
+  }
+
+  /** A message without an ID. */
+  async sendNameless(): Promise<void> {
+    await this.#cluster.send(this.topic, [bodyOf({ id: 'nobody reads it' })])
   }
 
   /** From now on every handler succeeds. */
@@ -240,11 +255,7 @@ export class Rig implements AsyncDisposable {
     return { queue: this.queue, setup: 'check' }
   }
 
-  #consumer(
-    name: string,
-    store: Store<PgTransaction>,
-    settings: NonNullable<RigOptions['settings']>,
-  ): Consumer {
+  #consumer(name: string, store: Store<PgTransaction>, settings: NonNullable<RigOptions['settings']>): Consumer {
     return defineConsumer<SentSms, SentSms, PgTransaction>({
       name,
       id: messageId.header('id'),

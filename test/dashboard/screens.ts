@@ -1,4 +1,5 @@
 import { mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { eventually } from '../kit/eventually.ts'
 import type { Rig } from './rig.ts'
@@ -36,6 +37,14 @@ export async function open(
   const hash = `#/${path.map(encodeURIComponent).join('/')}${words === '' ? '' : `?${words}`}`
   await page.goto(url + hash)
   await page.getByRole('heading', { level: 1 }).waitFor()
+}
+
+/** Writes a picture for whoever changes the pages into the folder SCREENSHOTS, if that is asked for. */
+export async function look(page: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS']
+  if (folder === undefined || folder === '') return
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
 }
 
 /** Writes a picture for the docs, if that is asked for: UPDATE_DOCS=1. */

@@ -10,8 +10,12 @@ export function storyOf(entries: readonly LiveEntry[]): readonly Told[] {
     const [first] = same
     const text = same.length === 1 ? sentenceOf(first, hasDelivery) : attemptsText(same)
     hasDelivery ||= first.type === 'delivery'
-    return { from: first.at, to: (same.at(-1) ?? first).at, text }
+    return { from: first.at, to: (same.at(-1) ?? first).at, text, at: placeOf(first) }
   })
+}
+
+function placeOf(entry: LiveEntry): string | undefined {
+  return entry.type === 'delivery' && entry.system === 'kafka' ? place(entry) : undefined
 }
 
 type Group = readonly [LiveEntry, ...LiveEntry[]]

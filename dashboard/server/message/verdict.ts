@@ -1,5 +1,6 @@
 // Did a message go out: the answer in one sentence, and what belongs to it. Pure.
 
+import { isDone } from '../../../src/ports/outcome.ts'
 import type { LiveEntry, RecordRow, Verdict } from '../../api.ts'
 import { duration, place, plural, relative } from '../../format.ts'
 
@@ -97,17 +98,37 @@ function verdictOf(record: Known, entries: readonly LiveEntry[], { now, it }: Ab
     case 'released':
       return waiting(record, lastFailure(entries, attempt), { now, it })
     case 'absent':
-      return {
-        tone: 'none',
-        text: 'Nobody can tell whether it went out: there is no record of it.',
-        details: [],
-      }
+      return absent(entries, now)
     case 'unreadable':
       return {
         tone: 'alarm',
         text: 'Nobody can tell: its record was written by another program or a newer version.',
         details: [],
       }
+  }
+}
+
+/** The record is gone, or never was; a process may remember. */
+function absent(entries: readonly LiveEntry[], now: number): Verdict {
+  const last = entries.findLast((entry): entry is Delivery => entry.type === 'delivery')
+  if (last !== undefined && isDone(last.outcome)) {
+    return {
+      tone: 'watch',
+      text: `It went out: a process remembers that it was ${last.outcome === 'duplicate' ? 'a duplicate of what was handled' : last.outcome} ${relative(last.at, now)}. Its record is gone, so it runs AGAIN if it is delivered again.`,
+      details: ['Its retention is over, a person forgot it, or the store has lost it.'],
+    }
+  }
+  if (last?.outcome === 'dead-lettered') {
+    return {
+      tone: 'alarm',
+      text: `It did not go out: it went to the dead letters ${relative(last.at, now)}${last.reason === undefined ? '' : `, reason ${last.reason}`}. There is no record of it.`,
+      details: last.detail === undefined ? [] : [last.detail],
+    }
+  }
+  return {
+    tone: 'none',
+    text: 'Nobody can tell whether it went out: there is no record of it.',
+    details: [],
   }
 }
 
@@ -121,6 +142,9 @@ function lastFailure(entries: readonly LiveEntry[], attempt: number | undefined)
 
 function waiting(record: Known, failed: Failure | undefined, { now, it }: About): Verdict {
   const { attempt = failed?.attempt ?? 0, maxAttempts } = record
+  if (record.state === 'released' && attempt === 0) {
+    return { tone: 'watch', text: `${it} did not go out yet. It is open, and runs at its next delivery.`, details: [] }
+  }
   const at = record.notBefore ?? (failed?.retryInMs === undefined ? undefined : failed.at + failed.retryInMs)
   const next = at === undefined || at <= now ? 'at its next turn' : relative(at, now)
   const spent = `${attempt} of ${plural(maxAttempts, 'attempt')} ${attempt === 1 ? 'is' : 'are'} spent`

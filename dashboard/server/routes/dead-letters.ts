@@ -5,9 +5,10 @@ import type {
   RedrivenDeadLetter,
   RedriveResult,
 } from '../../../src/replay/redrive-options.ts'
-import type { JobInfo } from '../../api.ts'
+import type { JobInfo, OneMessage } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'
+import type { Params } from '../params.ts'
 import type { Asked, Services } from '../services.ts'
 import { reasonIn } from './decisions.ts'
 
@@ -21,16 +22,18 @@ export async function look(services: Services, { params, principal }: Asked): Pr
   const max = params.maybeWhole('max', { least: 1, most: MOST_LOOKED_AT }) ?? MOST_LOOKED_AT
   if (!shown.info(principal.readOnly).can.deadLetters) throw refusedLook(shown, principal.readOnly)
   const sample: RedrivenDeadLetter[] = []
+  const only = onlyIn(params)
   return services.jobs.start({
     kind: 'dead-letters',
     consumer: shown.id,
     by: principal.by,
-    job: () => jobOf(shown, { dryRun: true, max }),
+    job: () => jobOf(shown, { dryRun: true, max, ...selectionOf(only) }),
     progressOf: (progress: RedriveProgress) => {
-      sample.push(...progress.deadLetters.slice(0, SAMPLE - sample.length))
+      const meant = progress.deadLetters.filter(({ outcome }) => outcome !== 'filtered')
+      sample.push(...meant.slice(0, SAMPLE - sample.length))
       return progressOf(progress)
     },
-    resultOf: (result) => ({ ...result, sample }),
+    resultOf: (result) => ({ ...result, sample, only }),
   })
 }
 
@@ -43,11 +46,11 @@ export async function redriveFound(services: Services, { params, principal }: As
   if (services.clock.now() - (found.endedAt ?? 0) > LOOK_IS_GOOD_MS) {
     throw new HttpError(409, 'HTTP_PREVIEW', 'the look is older than 10 minutes: look again before you redrive')
   }
-  const { looked, totals } = found.result
+  const { looked, totals, only } = found.result
   const confirmed = params.maybeWhole('confirm', { least: 1, most: MOST_LOOKED_AT })
   if (confirmed !== totals.redriven) throw badRequest(`confirm: expected ${totals.redriven}, what would be redriven`)
   const rate = params.maybeNumber('rate', { least: 0.01, most: 100_000 })
-  const options = { dryRun: false, by: principal.by, reason: reasonIn(params), max: looked, rate }
+  const options = { dryRun: false, by: principal.by, reason: reasonIn(params), max: looked, rate, ...selectionOf(only) }
   return services.jobs.start({
     kind: 'redrive',
     consumer: shown.id,
@@ -56,6 +59,16 @@ export async function redriveFound(services: Services, { params, principal }: As
     progressOf,
     resultOf: (result: RedriveResult) => result,
   })
+}
+
+function onlyIn(params: Params): OneMessage {
+  const [id, key] = [params.maybeText('id'), params.maybeText('key')]
+  if (id && key) throw badRequest('expected id or key, not both')
+  return { ...(id ? { id } : {}), ...(key ? { key } : {}) }
+}
+
+function selectionOf({ id, key }: OneMessage): Pick<RedriveOptions, 'ids' | 'keys'> {
+  return { ...(id === undefined ? {} : { ids: [id] }), ...(key === undefined ? {} : { keys: [key] }) }
 }
 
 function jobOf({ entry }: Shown, options: RedriveOptions): ReturnType<typeof redrive> {

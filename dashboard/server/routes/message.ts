@@ -5,7 +5,7 @@ import { verdictOn } from '../../../src/core/record.ts'
 import type { ReplayItem } from '../../../src/ports/replay.ts'
 import { ReplayedConsumer } from '../../../src/replay/place.ts'
 import { readAt } from '../../../src/replay/read-at.ts'
-import type { AuditRow, MessageAnswer, MessageRecord, ShownMessage } from '../../api.ts'
+import type { AuditRow, DecisionKind, MessageAnswer, MessageRecord, ShownMessage } from '../../api.ts'
 import { storyOf } from '../message/story.ts'
 import { isConflictIn, verdictsOf } from '../message/verdict.ts'
 import { adminOfShown, adminUnder, type Shown } from '../consumers.ts'
@@ -162,10 +162,19 @@ async function recordOf(
     isConflict,
     story: storyOf(entries),
     maxAttempts,
-    decisions: principal.readOnly ? [] : DECISIONS.filter((decision) => verdictOn(decision, record) === 'decided'),
+    decisions: principal.readOnly ? [] : decisionsOn(record, isConflict),
     audit,
     entries,
   }
+}
+
+/** Without those that would do harm, or do the same as another one: the command-line tool has them all. */
+function decisionsOn(record: Inspected, isConflict: boolean): readonly DecisionKind[] {
+  return DECISIONS.filter((decision) => {
+    if (decision === 'forget' && isConflict) return false
+    if (decision === 'rerun' && record.state === 'given-up') return false
+    return verdictOn(decision, record) === 'decided'
+  })
 }
 
 async function auditOf(services: Services, shown: Shown, key: string): Promise<readonly AuditRow[]> {

@@ -70,6 +70,8 @@ export async function records(services: Services, { params }: Asked): Promise<Re
     after: params.maybeText('after'),
   }
   const filter = filterIn(params)
+  const id = params.maybeText('id')
+  if (id) return recordOfId(services, asked.admin, { id, state: filter.state })
   const name = JSON.stringify([shown.id, filter, asked.limit, asked.after])
   return services.lists.get(name, () => recordsOf(services, asked, filter))
 }
@@ -86,7 +88,23 @@ async function recordsOf(
     for (const record of page) if (matches(record, filter)) found.push(rowOf(record))
     return found.length >= limit
   })
-  return { now: services.clock.now(), records: found, ...lookedTo }
+  return { now: services.clock.now(), records: found, ...lookedTo, elsewhere: undefined }
+}
+
+async function recordOfId(
+  services: Services,
+  admin: Admin,
+  { id, state }: { readonly id: string; readonly state: ListState },
+): Promise<RecordsAnswer> {
+  const found = await services.asking(() => admin.inspect([id]))
+  const its = found.filter((record) => record.state === state).map(rowOf)
+  return {
+    now: services.clock.now(),
+    records: its,
+    looked: found.length,
+    next: undefined,
+    elsewhere: its.length > 0 ? undefined : found[0]?.state,
+  }
 }
 
 export async function groups(services: Services, { params }: Asked): Promise<GroupsAnswer> {

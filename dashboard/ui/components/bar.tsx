@@ -69,9 +69,9 @@ function Find(): JSX.Element {
       onSubmit={(event) => {
         event.preventDefault()
         if (text === '') return
-        const consumer = consumerOf(session, query.get('consumer')) ?? session.consumers[0]
-        const reader = readerOf(text, consumer === undefined ? [] : [consumer, ...session.consumers])
-        go(['message'], reader === undefined ? { consumer: consumer?.id, id: text } : { consumer: reader.id, at: text })
+        const consumer = consumerOf(session, query.get('consumer'))
+        const reader = readerOf(text, consumer === undefined ? session.consumers : [consumer, ...session.consumers])
+        go(['message'], reader === undefined ? { id: text } : { consumer: reader.id, at: text })
         setText('')
       }}
     >

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { countText } from '../alarms.ts'
 import type { ListState, StateCount } from '../../api.ts'
 import { useShared } from '../context.ts'
@@ -10,6 +11,12 @@ const ALARMING: readonly ListState[] = ['parked', 'in-doubt', 'given-up']
 export function Nav({ route }: { route: Route }): JSX.Element {
   const consumer = route.query.get('consumer') ?? undefined
   const [screen = 'overview', part] = route.path
+  const box = useRef<HTMLElement>(null)
+  // On a telephone it is one row that is wider than the window.
+  useEffect(() => {
+    const [nav, here] = [box.current, box.current?.querySelector<HTMLElement>('[aria-current]')]
+    if (nav && here) nav.scrollLeft = here.offsetLeft - nav.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2
+  }, [screen, part])
   const link = (path: readonly string[], title: string, pill?: JSX.Element): JSX.Element => {
     const isHere = path[0] === screen && (screen !== 'records' || path[1] === (part ?? 'parked'))
     return (
@@ -22,7 +29,7 @@ export function Nav({ route }: { route: Route }): JSX.Element {
     )
   }
   return (
-    <nav class="nav" aria-label="Pages">
+    <nav class="nav" aria-label="Pages" ref={box}>
       <div>
         <ul>
           {link(['overview'], 'Overview')}

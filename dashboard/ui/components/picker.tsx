@@ -6,13 +6,17 @@ import { go, useRoute } from '../router.ts'
 /** Chooses the consumer that a screen is about. */
 export function ConsumerPicker({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
   const { session } = useShared()
-  const { path } = useRoute()
+  const { path, query } = useRoute()
+  const asked = path[0] === 'message' ? (query.get('id') ?? '') : ''
   const isAmbiguous = new Set(session.consumers.map(({ name }) => name)).size < session.consumers.length
   return (
     <div class="end">
       <label>
         <span class="visually-hidden">Consumer</span>
-        <select value={consumer.id} onChange={(event) => go(path.slice(0, 2), { consumer: event.currentTarget.value })}>
+        <select
+          value={consumer.id}
+          onChange={(event) => go(path.slice(0, 2), { consumer: event.currentTarget.value, id: asked })}
+        >
           {session.consumers.map(({ id, name }) => (
             <option key={id} value={id}>
               {isAmbiguous ? id : name}

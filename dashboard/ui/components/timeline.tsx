@@ -16,9 +16,13 @@ const STEPS = [
   ['settle', 'settled', 'settleMs'],
 ] as const
 
-const LABELS = 172
-const ROW = 38
+/** Beside the bars; in a narrow window above them, where they stay in sight. */
+const WIDE = { labels: 172, row: 38, bar: 0 }
+const NARROW = { labels: 0, row: 62, bar: 34 }
+const NARROW_BELOW = 620
 const TOP = 30
+
+type Shape = typeof WIDE
 
 /** More rows push what follows off the screen, and the newest tell most. */
 const MOST_DRAWN = 12
@@ -43,14 +47,15 @@ export function Timeline({ entries: all }: { entries: readonly Entry[] }): JSX.E
   const sent = entries.map(({ timestamp }) => timestamp).find((at) => at !== undefined)
   const first = Math.min(...entries.map((entry) => spanOf(entry).from))
   const marks: readonly Span[] = sent === undefined || sent > first ? [] : [{ from: sent, to: sent }]
-  const axis = timeAxis([...marks, ...entries.map(spanOf)], Math.max(320, room - LABELS - 24))
-  const height = TOP + entries.length * ROW + 28
-  const width = LABELS + axis.width + 24
+  const shape = room < NARROW_BELOW ? NARROW : WIDE
+  const axis = timeAxis([...marks, ...entries.map(spanOf)], Math.max(240, room - shape.labels - 24))
+  const height = TOP + entries.length * shape.row + 28
+  const width = shape.labels + axis.width + 24
   return (
     <figure aria-label="Time line of this message">
       <div class="timeline" ref={box} tabIndex={0} role="region" aria-label="Time line, drawn">
         <svg width={width} height={height} aria-hidden="true">
-          <g transform={`translate(${LABELS} 0)`}>
+          <g transform={`translate(${shape.labels} 0)`}>
             {axis.gaps.map((gap) => (
               <g key={gap.from}>
                 <rect
@@ -84,7 +89,14 @@ export function Timeline({ entries: all }: { entries: readonly Entry[] }): JSX.E
             ))}
           </g>
           {entries.map((entry, at) => (
-            <Row key={at} entry={entry} number={earlier + at + 1} y={TOP + at * ROW} placeOf={axis.place} />
+            <Row
+              key={at}
+              entry={entry}
+              number={earlier + at + 1}
+              y={TOP + at * shape.row}
+              shape={shape}
+              placeOf={axis.place}
+            />
           ))}
         </svg>
       </div>
@@ -109,23 +121,26 @@ export function Timeline({ entries: all }: { entries: readonly Entry[] }): JSX.E
 function Row({
   entry,
   number,
-  y,
+  y: top,
+  shape: { labels, row, bar },
   placeOf,
 }: {
   entry: Entry
   number: number
   y: number
+  shape: Shape
   placeOf: (at: number) => number
 }): JSX.Element {
   const { from, to } = spanOf(entry)
-  const left = placeOf(from) + LABELS
-  const right = Math.max(left + 4, placeOf(to) + LABELS)
+  const left = placeOf(from) + labels
+  const right = Math.max(left + 4, placeOf(to) + labels)
+  const y = top + bar
   return (
     <g>
       <title>{`${titleOf(entry)}, ${exact(from)} to ${exact(to)}`}</title>
-      <path class="rule" d={`M0 ${y + ROW - 4}H${LABELS - 12}`} />
-      <text class="strong" x={0} y={y + 14}>{`${number}  ${titleOf(entry)}`}</text>
-      <text x={18} y={y + 28}>
+      {labels > 0 && <path class="rule" d={`M0 ${top + row - 4}H${labels - 12}`} />}
+      <text class="strong" x={0} y={top + 14}>{`${number}  ${titleOf(entry)}`}</text>
+      <text x={18} y={top + 28}>
         {subtitleOf(entry)}
       </text>
       {entry.type === 'delivery' ? (
@@ -135,7 +150,7 @@ function Row({
             <rect
               key={step}
               class={`fill-${step}`}
-              x={placeOf(begin) + LABELS}
+              x={placeOf(begin) + labels}
               y={y + (step === 'wait' ? 10 : 3)}
               width={Math.max(step === 'wait' ? 0 : 3, placeOf(end) - placeOf(begin))}
               height={step === 'wait' ? 5 : 19}

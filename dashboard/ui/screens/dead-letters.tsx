@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
-import type { ConsumerInfo, DeadLettersFound } from '../../api.ts'
+import { useEffect, useState } from 'preact/hooks'
+import type { ConsumerInfo, DeadLettersFound, OneMessage } from '../../api.ts'
 import { countText } from '../alarms.ts'
 import { post } from '../client.ts'
-import { command } from '../../../src/people/command-text.ts'
+import { command, quoted } from '../../../src/people/command-text.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { confirmation, Form, REASON } from '../components/form.tsx'
 import { Problem } from '../components/loaded.tsx'
@@ -16,12 +16,19 @@ import { useJob } from '../use-job.ts'
 import { href } from '../place.ts'
 import { REDRIVE_WORDS } from '../words.ts'
 
-export function DeadLetters({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
+export function DeadLetters({ consumer, query }: { consumer: ConsumerInfo; query: URLSearchParams }): JSX.Element {
   const { session } = useShared()
   const work = useJob()
   const { job } = work
   const found = job?.kind === 'dead-letters' ? job.result : undefined
-  const look = (): void => work.start(() => post('api/dead-letters/look', { consumer: consumer.id }))
+  const [id, key] = [query.get('id') ?? '', query.get('key') ?? '']
+  const one = id === '' ? key : id
+  const only: OneMessage = { ...(id === '' ? {} : { id }), ...(id === '' && key !== '' ? { key } : {}) }
+  const look = (): void => work.start(() => post('api/dead-letters/look', { consumer: consumer.id, ...only }))
+  // Whoever comes for one message wants to see it. A queue counts each reading as a delivery, so a person asks for it.
+  useEffect(() => {
+    if (one !== '' && consumer.can.deadLetters && consumer.system === 'kafka') look()
+  }, [])
   return (
     <>
       <div class="head">
@@ -34,6 +41,12 @@ export function DeadLetters({ consumer }: { consumer: ConsumerInfo }): JSX.Eleme
         <ConsumerPicker consumer={consumer} />
       </div>
       <section class="card stack">
+        {one !== '' && (
+          <p class="row wrap">
+            <strong>Only those of message {one}</strong>
+            <a href={href(['dead-letters'], { consumer: consumer.id })}>All dead letters</a>
+          </p>
+        )}
         <div class="row">
           <button type="button" class="primary" disabled={!consumer.can.deadLetters || work.isRunning} onClick={look}>
             {found === undefined ? 'Look at the dead letters' : 'Look again'}
@@ -105,9 +118,18 @@ function Found({
   const { session } = useShared()
   const [isAsking, ask] = useState(false)
   const reasons = Object.entries(found.reasons).toSorted(([, a], [, b]) => b - a)
-  const totals = Object.entries(found.totals).filter(([, number]) => number > 0)
+  const isOne = found.only.id !== undefined || found.only.key !== undefined
+  const meant = found.looked - (isOne ? found.totals.filtered : 0)
+  const totals = Object.entries(found.totals).filter(([name, number]) => number > 0 && !(isOne && name === 'filtered'))
   const most = Math.max(1, ...reasons.map(([, number]) => number))
   const most2 = Math.max(1, ...totals.map(([, number]) => number))
+  if (meant === 0 && isOne) {
+    return (
+      <Empty title="It has no dead letter">
+        <p>{plural(found.looked, 'dead letter')} of this consumer looked at, none of this message.</p>
+      </Empty>
+    )
+  }
   if (found.looked === 0) {
     return (
       <Empty title="No dead letters">
@@ -124,13 +146,15 @@ function Found({
       ))}
       <div class="columns">
         <Histogram
-          title={`What would become of ${plural(found.looked, 'dead letter')}`}
+          title={`What would become of ${plural(meant, 'dead letter')}`}
           rows={totals.map(([name, number]) => [REDRIVE_WORDS[name] ?? name, number, number / most2])}
         />
-        <Histogram
-          title="Why those that can go back were set aside"
-          rows={reasons.map(([name, number]) => [name, number, number / most])}
-        />
+        {reasons.length > 0 && (
+          <Histogram
+            title="Why those that can go back were set aside"
+            rows={reasons.map(([name, number]) => [name, number, number / most])}
+          />
+        )}
       </div>
       <div class="row">
         {!session.readOnly && found.totals.redriven > 0 && (
@@ -138,12 +162,18 @@ function Found({
             Send {plural(found.totals.redriven, 'dead letter')} back …
           </button>
         )}
-        {consumer.can.plan && (
+        {consumer.can.plan && !isOne && (
           <a class="button" href={href(['replays', 'plan'], { consumer: consumer.id, from: consumer.deadLetters[0] })}>
             Plan a replay of them
           </a>
         )}
       </div>
+      {found.totals.unknown > 0 && found.only.key === undefined && (
+        <Command
+          about="Those without a record may have been handled. If you know that they were not, this sends them back"
+          text={handleUnknown(consumer, session.consumers, found.only)}
+        />
+      )}
       <h2>Sample</h2>
       <Table
         caption="Sample of the dead letters"
@@ -165,7 +195,11 @@ function Found({
           { title: 'Reason', cell: ({ reason }) => <span class="wrap">{reason ?? 'unknown'}</span> },
           {
             title: 'Now',
-            cell: ({ outcome }) => <Chip tone={outcome === 'redriven' ? 'good' : 'none'}>{outcome}</Chip>,
+            cell: ({ outcome }) => (
+              <Chip tone={outcome === 'redriven' ? 'good' : 'none'}>
+                {outcome === 'redriven' ? 'can go back' : outcome}
+              </Chip>
+            ),
           },
           { title: 'Would go to', cell: ({ destination }) => destination ?? '–' },
         ]}
@@ -175,6 +209,11 @@ function Found({
       )}
     </>
   )
+}
+
+function handleUnknown(consumer: ConsumerInfo, consumers: readonly ConsumerInfo[], { id }: OneMessage): string {
+  const [before, ids] = id === undefined ? ['', ''] : [`printf '%s\\n' ${quoted(id)} | `, '--ids-from - --yes ']
+  return `${before}${command('redrive', consumer, consumers, `${ids}--treat-unknown-as handle --reason WHY`)}`
 }
 
 function Histogram({

@@ -1,18 +1,21 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { ConsumerInfo, DecisionKind, MessageRecord, MessageQuery, ShownMessage } from '../../api.ts'
+import type { ConsumerInfo, DecisionKind, FindAnswer, MessageRecord, ShownMessage } from '../../api.ts'
 import { ConsumerPicker } from '../components/picker.tsx'
 import { DecisionDialog } from '../components/decision.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Chip, Command, Copyable, Empty, StateChip, Time } from '../components/parts.tsx'
 import { Timeline } from '../components/timeline.tsx'
 import { AuditTable } from './audit.tsx'
-import { useNow, useShared } from '../context.ts'
-import { count, duration, exact, zone } from '../../format.ts'
+import { consumerOf, useNow, useShared } from '../context.ts'
+import { count, duration, exact, plural, zone } from '../../format.ts'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
 import { go } from '../router.ts'
 import { DECISIONS } from '../words.ts'
+
+/** States in which the dead letters may have it. */
+const WITH_DEAD_LETTERS: readonly MessageRecord['state'][] = ['given-up', 'parked', 'absent']
 
 type By = 'id' | 'key' | 'at'
 
@@ -22,74 +25,183 @@ const BY: Readonly<Record<By, { readonly title: string; readonly example: string
   at: { title: 'Topic/partition/offset', example: 'sms/3/1204' },
 }
 
-export function Message({ consumer, query }: { consumer: ConsumerInfo; query: URLSearchParams }): JSX.Element {
+export function Message({
+  consumer,
+  isGiven,
+  query,
+}: {
+  consumer: ConsumerInfo
+  /** The address names the consumer. */
+  isGiven: boolean
+  query: URLSearchParams
+}): JSX.Element {
+  const { session } = useShared()
   const by = (['id', 'key', 'at'] as const).find((one) => query.has(one))
   const text = by === undefined ? '' : (query.get(by) ?? '')
-  const asked: MessageQuery | undefined =
-    by === undefined || text === '' ? undefined : { consumer: consumer.id, [by]: text }
-  const found = useResource('api/message', asked, 5_000)
-  return (
-    <>
-      <div class="head">
-        <h1 class="wrap">{by === 'id' && text !== '' ? `Message ${text}` : 'Message'}</h1>
-        <p>Did it go out, and why, or why not?</p>
-        <ConsumerPicker consumer={consumer} />
-      </div>
-      <FindForm key={`${consumer.id} ${by} ${text}`} consumer={consumer} by={by ?? 'id'} text={text} />
-      {asked === undefined ? (
+  if (by === undefined || text === '') {
+    return (
+      <>
+        <Head title="Message" consumer={consumer} />
+        <FindForm key={consumer.id} consumer={consumer} by="id" text="" />
         <Empty title="Find a message">
           <p>
             Give the ID that the consumer takes from it, its key as the log and the lists show it, or on Kafka its
             place. What is shown: the record in plain words, each delivery on a time line, and what a person can do.
           </p>
         </Empty>
+      </>
+    )
+  }
+  if (by === 'id' && !isGiven && session.consumers.length > 1) return <Anywhere key={text} id={text} />
+  return <OfConsumer key={`${consumer.id} ${by} ${text}`} consumer={consumer} by={by} text={text} />
+}
+
+function Head({ title, consumer }: { title: string; consumer?: ConsumerInfo }): JSX.Element {
+  return (
+    <div class="head">
+      <h1 class="wrap">{title}</h1>
+      <p>Did it go out, and why, or why not?</p>
+      {consumer !== undefined && <ConsumerPicker consumer={consumer} />}
+    </div>
+  )
+}
+
+/** Whoever has an ID need not know which consumer it belongs to. */
+function Anywhere({ id }: { id: string }): JSX.Element {
+  const { session } = useShared()
+  const found = useResource('api/find', { id }, 5_000)
+  const [only, another] = found.data?.found ?? []
+  if (only !== undefined && another === undefined && found.data?.failed.length === 0) {
+    const consumer = consumerOf(session, only.consumer)
+    // A text that is no ID of a message may be the key of one.
+    if (consumer !== undefined) {
+      return <OfConsumer consumer={consumer} by={only.key === id ? 'key' : 'id'} text={id} />
+    }
+  }
+  return (
+    <>
+      <Head title={`Message ${id}`} />
+      <section class="card stack">
+        <Loaded of={found}>{(data) => <Holders id={id} data={data} />}</Loaded>
+      </section>
+    </>
+  )
+}
+
+/** The consumers that know an ID; else those that could. */
+function Holders({ id, data, but }: { id: string; data: FindAnswer; but?: string }): JSX.Element {
+  const { session } = useShared()
+  const found = data.found.filter(({ consumer }) => consumer !== but)
+  const others = session.consumers.filter(({ id: one, can }) => can.records && one !== but)
+  const title =
+    found.length === 0
+      ? `No ${but === undefined ? '' : 'other '}consumer has a record of this ID`
+      : but === undefined
+        ? `${plural(found.length, 'consumer')} ${found.length === 1 ? 'has' : 'have'} a message with this ID`
+        : 'Another consumer has a message with this ID'
+  return (
+    <>
+      <h2>{title}</h2>
+      {found.length === 0 && but === undefined && (
+        <p>
+          Compare it with what the producer sent: capitals, spaces and each character count. If it is right, no consumer
+          has begun the message, or its retention is over. See whether a consumer is behind or paused, and look into the
+          dead letters: a queue puts there what was too old for it.
+        </p>
+      )}
+      {data.failed.map(({ consumer, error }) => (
+        <div key={consumer} class="notice">
+          <p class="wrap">
+            {consumer} could not be asked: {error.message}
+          </p>
+        </div>
+      ))}
+      {found.length > 0 ? (
+        <ul class="stack">
+          {found.map(({ consumer, state }) => (
+            <li key={consumer} class="row">
+              <StateChip state={state} />
+              <a href={href(['message'], { consumer, id })}>{consumerOf(session, consumer)?.name}</a>
+            </li>
+          ))}
+        </ul>
       ) : (
-        <Loaded of={found}>
-          {(data) => (
-            <>
-              {data.noId !== undefined && (
-                <div class="notice alarm">
-                  <strong>It has no usable ID</strong>
-                  <p class="wrap">{data.noId}</p>
-                </div>
-              )}
-              {data.records.length === 0 && data.noId === undefined && (
-                <Empty title="No record is found under this key" />
-              )}
-              {data.records.map((record) => (
-                <RecordCard
-                  key={`${record.key} ${record.origin ?? ''}`}
-                  consumer={consumer}
-                  record={record}
-                  onChange={found.refresh}
-                />
+        but === undefined && (
+          <ul class="row">
+            <li>
+              <a class="button" href={href(['consumers'])}>
+                Look at the consumers
+              </a>
+            </li>
+            {others
+              .filter(({ can }) => can.deadLetters)
+              .map((one) => (
+                <li key={one.id}>
+                  <a class="button" href={href(['dead-letters'], { consumer: one.id, id })}>
+                    Look into the dead letters of {one.name}
+                  </a>
+                </li>
               ))}
-              {by === 'id' && data.records.every(({ state }) => state === 'absent') && (
-                <OtherConsumers than={consumer} id={text} />
-              )}
-              {data.message !== undefined && <Shown message={data.message} />}
-            </>
-          )}
-        </Loaded>
+          </ul>
+        )
       )}
     </>
   )
 }
 
-/** An ID belongs to one consumer: it may be the other one's. */
-function OtherConsumers({ than, id }: { than: ConsumerInfo; id: string }): JSX.Element | null {
-  const { session } = useShared()
-  const others = session.consumers.filter((one) => one.id !== than.id && one.can.records)
-  if (others.length === 0) return null
+function OfConsumer({ consumer, by, text }: { consumer: ConsumerInfo; by: By; text: string }): JSX.Element {
+  const found = useResource('api/message', { consumer: consumer.id, [by]: text }, 5_000)
   return (
-    <p class="row">
-      Another consumer may know it:
-      {others.map((one) => (
-        <a key={one.id} href={href(['message'], { consumer: one.id, id })}>
-          {one.name}
-        </a>
-      ))}
-    </p>
+    <>
+      <Head title={by === 'id' ? `Message ${text}` : 'Message'} consumer={consumer} />
+      <details>
+        <summary>Find another one</summary>
+        <FindForm key={`${consumer.id} ${text}`} consumer={consumer} by={by} text={text} />
+      </details>
+      <Loaded of={found}>
+        {(data) => (
+          <>
+            {data.noId !== undefined && (
+              <div class="notice alarm">
+                <strong>It has no usable ID</strong>
+                <p class="wrap">
+                  {data.noId}. Its handler does not run, and the dead letters have it: without an ID, nobody can tell a
+                  copy from another message. Let its producer send it again with an ID.
+                </p>
+              </div>
+            )}
+            {data.records.length === 0 && data.noId === undefined && (
+              <Empty title="No record is found under this key" />
+            )}
+            {data.records.map((record) => (
+              <RecordCard
+                key={`${record.key} ${record.origin ?? ''}`}
+                consumer={consumer}
+                record={record}
+                id={by === 'id' ? text : undefined}
+                onChange={found.refresh}
+              />
+            ))}
+            {by === 'id' && data.records.every(({ state }) => state === 'absent') && (
+              <Elsewhere than={consumer} id={text} />
+            )}
+            {data.message !== undefined && <Shown message={data.message} />}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+/** An ID belongs to one consumer: it may be another one's. */
+function Elsewhere({ than, id }: { than: ConsumerInfo; id: string }): JSX.Element | null {
+  const { session } = useShared()
+  const found = useResource('api/find', session.consumers.length > 1 ? { id } : undefined, 15_000)
+  if (found.data === undefined) return null
+  return (
+    <section class="card stack">
+      <Holders id={id} data={found.data} but={than.id} />
+    </section>
   )
 }
 
@@ -146,10 +258,13 @@ function FindForm({
 function RecordCard({
   consumer,
   record,
+  id,
   onChange,
 }: {
   consumer: ConsumerInfo
   record: MessageRecord
+  /** If it was found by its ID. */
+  id: string | undefined
   onChange: () => void
 }): JSX.Element {
   const now = useNow()
@@ -157,6 +272,8 @@ function RecordCard({
   const [deciding, decide] = useState<DecisionKind>()
   const { verdicts, isConflict } = record
   const { text: todo, commands } = record.advice
+  const hasDeadLetter =
+    consumer.can.deadLetters && (isConflict || WITH_DEAD_LETTERS.includes(record.state) || record.attempt === 0)
   useEffect(
     () => tell(`State ${record.state}${isConflict ? ', with a conflict' : ''}. ${todo}`),
     [record.key, record.state, isConflict],
@@ -183,7 +300,7 @@ function RecordCard({
         <section class="stack">
           <h2>What can be done</h2>
           <p class="wrap">{todo}</p>
-          {record.decisions.length > 0 && (
+          {(record.decisions.length > 0 || hasDeadLetter) && (
             <div class="row">
               {record.decisions.map((kind) => (
                 <button
@@ -196,19 +313,36 @@ function RecordCard({
                   {DECISIONS[kind].title}
                 </button>
               ))}
+              {hasDeadLetter && (
+                <a
+                  class="button"
+                  href={href(['dead-letters'], { consumer: consumer.id, id, key: id ? '' : record.key })}
+                >
+                  {isConflict ? 'Look at its dead letters' : 'Look for its dead letter'}
+                </a>
+              )}
             </div>
           )}
-          {commands.map((one) => (
-            <Command key={one.text} {...one} />
-          ))}
+          <details open={session.readOnly}>
+            <summary>On the command line</summary>
+            <div class="stack">
+              {commands.map((one) => (
+                <Command key={one.text} {...one} />
+              ))}
+            </div>
+          </details>
         </section>
         <Facts record={record} />
       </div>
       {record.entries.length > 0 ? (
         <section class="stack">
-          <h2>What happened</h2>
-          <p class="small muted">Times are in {zone(now)}.</p>
-          <Story story={record.story} />
+          <h2>
+            What happened <span class="small muted">times in {zone(now)}</span>
+          </h2>
+          <Story
+            story={record.story}
+            linkTo={(at) => (consumer.can.place ? href(['message'], { consumer: consumer.id, at }) : '')}
+          />
           <Timeline entries={record.entries} />
         </section>
       ) : (
@@ -238,13 +372,21 @@ function RecordCard({
   )
 }
 
-function Story({ story }: { story: MessageRecord['story'] }): JSX.Element {
+function Story({ story, linkTo }: { story: MessageRecord['story']; linkTo: (at: string) => string }): JSX.Element {
   return (
     <ol class="story wrap">
-      {story.map(({ from, to, text }, at) => (
-        <li key={at}>
-          {exact(from).slice(11)}
-          {to > from && ` to ${exact(to).slice(11)}`}: {text}
+      {story.map(({ from, to, text, at }, index) => (
+        <li key={index}>
+          <span class="muted">
+            {exact(from).slice(11)}
+            {to > from && ` to ${exact(to).slice(11)}`}
+          </span>{' '}
+          {text}{' '}
+          {at !== undefined && linkTo(at) !== '' && (
+            <a class="nowrap" href={linkTo(at)} aria-label={`See the message at ${at}`}>
+              See it
+            </a>
+          )}
         </li>
       ))}
     </ol>

@@ -7,7 +7,7 @@ import { Chip, Empty, OutcomeChip, Tile, Time } from '../components/parts.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
 import { count, duration, place } from '../../format.ts'
-import { coarse, combine, eventsOf, isUsual, maxOf, runningOf, total, type Running } from '../live-view.ts'
+import { coarse, combine, eventsOf, isUsual, maxOf, runningOf, spanOf, total, type Running } from '../live-view.ts'
 import { href } from '../place.ts'
 import { OUTCOME_NAMES, OUTCOMES } from '../words.ts'
 
@@ -67,7 +67,10 @@ function Alarms({ alarms }: { alarms: readonly Alarm[] }): JSX.Element {
 function Signals({ running }: { running: readonly Running[] }): JSX.Element {
   const { theme } = useShared()
   const all = useMemo(() => combine(running), [running])
-  const shown = useMemo(() => coarse(all, 60, COLUMNS), [all])
+  const minutes = spanOf(all)
+  const shown = useMemo(() => coarse(all, minutes, COLUMNS), [all, minutes])
+  const span = minutes === 60 ? 'last hour' : `last ${minutes} min`
+  const each = shown.stepMs === 60_000 ? 'minute' : duration(shown.stepMs)
   const outcomes = useMemo<readonly Line[]>(
     () =>
       OUTCOME_NAMES.filter((name) => name === 'handled' || name === 'duplicate' || total(shown.outcomes[name]) > 0).map(
@@ -101,15 +104,22 @@ function Signals({ running }: { running: readonly Running[] }): JSX.Element {
       <div class="columns">
         <section class="card">
           <header>
-            <h2>Outcomes per minute</h2>
-            <span class="small muted end">last hour</span>
+            <h2>Outcomes per {each}</h2>
+            <span class="small muted end">{span}</span>
           </header>
-          <Chart title="Outcomes per minute" kind="stack" at={shown.at} lines={outcomes} text={count} theme={theme} />
+          <Chart
+            title={`Outcomes per ${each}`}
+            kind="stack"
+            at={shown.at}
+            lines={outcomes}
+            text={count}
+            theme={theme}
+          />
         </section>
         <section class="card">
           <header>
             <h2>Latency</h2>
-            <span class="small muted end">worst consumer, last hour</span>
+            <span class="small muted end">worst consumer, {span}</span>
           </header>
           <Chart title="Latency" kind="lines" at={shown.at} lines={latency} text={duration} theme={theme} />
         </section>
@@ -131,25 +141,25 @@ function Tiles({ running, all }: { running: readonly Running[]; all: ReturnType<
   const deadLetters = total(outcomes['dead-lettered'])
   return (
     <div class="tiles">
-      <Tile title="Handled in the last hour" value={count(handled)}>
-        of {count(arrived)} deliveries that ended
+      <Tile title="Handled, last hour" value={count(handled)}>
+        of {count(arrived)} deliveries
       </Tile>
       <Tile title="Duplicates stopped" value={count(stopped)}>
         {oldest === undefined
           ? stoppedText(outcomes)
           : `${stoppedText(outcomes)}; the latest came ${duration(oldest)} after its mark`}
       </Tile>
-      <Tile title="Attempts that failed" value={count(retries)}>
+      <Tile title="Failed attempts" value={count(retries)}>
         tried again
       </Tile>
-      <Tile title="Dead letters and parked" value={count(deadLetters + total(outcomes.parked))}>
-        {count(deadLetters)} dead letters
+      <Tile title="Set aside" value={count(deadLetters + total(outcomes.parked))}>
+        {count(deadLetters)} dead-lettered, {count(total(outcomes.parked))} parked
       </Tile>
-      <Tile title="Handler p99, 5 min" value={text(maxOf(running.map(({ live }) => live.handler.p99Ms)))}>
-        p50 {text(maxOf(running.map(({ live }) => live.handler.p50Ms)))}
+      <Tile title="Handler p99" value={text(maxOf(running.map(({ live }) => live.handler.p99Ms)))}>
+        p50 {text(maxOf(running.map(({ live }) => live.handler.p50Ms)))}, last 5 min
       </Tile>
-      <Tile title="End to end p99, 5 min" value={text(maxOf(running.map(({ live }) => live.endToEnd.p99Ms)))}>
-        from sent to settled
+      <Tile title="End to end p99" value={text(maxOf(running.map(({ live }) => live.endToEnd.p99Ms)))}>
+        sent to settled, last 5 min
       </Tile>
     </div>
   )
@@ -221,8 +231,20 @@ function Recent({ running }: { running: readonly Running[] }): JSX.Element {
                 </Chip>
               ),
           },
-          { title: 'Consumer', cell: (row) => row.consumer },
-          { title: 'Place', cell: (row) => <span class="mono">{place(row)}</span> },
+          { title: 'Consumer', cell: (row) => <span class="nowrap">{row.consumer}</span> },
+          {
+            title: 'Place',
+            cell: (row) => {
+              const [at, consumer] = [place(row), session.consumers.find((one) => one.name === row.consumer)]
+              return row.system === 'kafka' && consumer?.can.place === true ? (
+                <a class="mono" href={href(['message'], { consumer: consumer.id, at })}>
+                  {at}
+                </a>
+              ) : (
+                <span class="mono">{at}</span>
+              )
+            },
+          },
           {
             title: 'Took',
             isNumber: true,
@@ -257,7 +279,7 @@ function Events({ running }: { running: readonly Running[] }): JSX.Element | nul
             title: 'Event',
             cell: ({ event, isWarning }) => <Chip tone={isWarning === true ? 'watch' : 'none'}>{event}</Chip>,
           },
-          { title: 'Consumer', cell: ({ consumer }) => consumer },
+          { title: 'Consumer', cell: ({ consumer }) => <span class="nowrap">{consumer}</span> },
           { title: 'Detail', cell: ({ detail }) => <span class="wrap">{detail ?? ''}</span> },
           { title: 'When', isNumber: true, cell: ({ at }) => <Time at={at} /> },
         ]}

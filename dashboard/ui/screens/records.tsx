@@ -1,10 +1,18 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { countText } from '../alarms.ts'
-import type { ConsumerInfo, DecisionKind, GroupsAnswer, ListState, PreviewRequest, RecordsQuery } from '../../api.ts'
+import type {
+  ConsumerInfo,
+  DecisionKind,
+  GroupsAnswer,
+  ListState,
+  PreviewRequest,
+  RecordsQuery,
+  RecordView,
+} from '../../api.ts'
 import { DecisionDialog } from '../components/decision.tsx'
 import { Loaded } from '../components/loaded.tsx'
-import { Bar, Command, Empty, Time } from '../components/parts.tsx'
+import { Bar, Command, Empty, StateChip, Time } from '../components/parts.tsx'
 import { ConsumerPicker } from '../components/picker.tsx'
 import { RecordTable } from '../components/record-table.tsx'
 import { command } from '../../../src/people/command-text.ts'
@@ -28,6 +36,7 @@ export function Records({
 }): JSX.Element {
   const reason = query.get('reason') ?? undefined
   const text = query.get('text') ?? undefined
+  const id = query.get('id') ?? undefined
   return (
     <>
       <div class="head">
@@ -38,11 +47,12 @@ export function Records({
       <Tabs consumer={consumer} state={state} />
       {consumer.can.records ? (
         <List
-          key={`${consumer.id} ${state} ${reason} ${text}`}
+          key={`${consumer.id} ${state} ${reason} ${text} ${id}`}
           consumer={consumer}
           state={state}
           reason={reason}
           text={text}
+          id={id}
         />
       ) : (
         <section class="card">
@@ -83,9 +93,10 @@ interface ListProps {
   readonly state: ListState
   readonly reason: string | undefined
   readonly text: string | undefined
+  readonly id: string | undefined
 }
 
-function List({ consumer, state, reason, text }: ListProps): JSX.Element {
+function List({ consumer, state, reason, text, id }: ListProps): JSX.Element {
   const { session, counts } = useShared()
   /** Ends of the pages that led here. */
   const [ends, setEnds] = useState<readonly PageEnd[]>([])
@@ -98,6 +109,7 @@ function List({ consumer, state, reason, text }: ListProps): JSX.Element {
     state,
     limit: PAGE,
     ...filter,
+    ...(id === undefined ? {} : { id }),
     ...(after === undefined ? {} : { after }),
   }
   const page = useResource('api/records', asked, 5_000)
@@ -118,12 +130,23 @@ function List({ consumer, state, reason, text }: ListProps): JSX.Element {
         <Loaded of={groups}>
           {(data) => <Groups data={data} state={state} consumer={consumer} reason={reason} />}
         </Loaded>
-        <TextFilter text={text} onFind={(found) => go(['records', state], { consumer: consumer.id, text: found })} />
+        <Filter
+          label="Message ID"
+          text={id}
+          onFind={(found) => go(['records', state], { consumer: consumer.id, id: found })}
+        />
+        <Filter
+          label="Text in reason or error"
+          text={text}
+          onFind={(found) => go(['records', state], { consumer: consumer.id, text: found })}
+        />
       </aside>
       <section class="card">
         <Loaded of={page}>
-          {({ records, looked, next }) =>
-            records.length === 0 && next === undefined && ends.length === 0 ? (
+          {({ records, looked, next, elsewhere }) =>
+            elsewhere !== undefined ? (
+              <Elsewhere consumer={consumer} id={id ?? ''} state={state} found={elsewhere} />
+            ) : records.length === 0 && next === undefined && ends.length === 0 ? (
               <Empty title={reason === undefined && text === undefined ? 'Nothing here' : 'Nothing matches'}>
                 <p>{LISTS[state].empty}</p>
                 <Command text={command('inspect', consumer, session.consumers, `--${state}`)} />
@@ -153,6 +176,7 @@ function List({ consumer, state, reason, text }: ListProps): JSX.Element {
                     chosen={chosen}
                     total={totalOf(groups.data, reason)}
                     isFiltered={reason !== undefined || text !== undefined}
+                    isOne={id !== undefined}
                     onDecide={(decision, all) =>
                       decide({
                         consumer: consumer.id,
@@ -197,12 +221,15 @@ function Decide({
   chosen,
   total,
   isFiltered,
+  isOne,
   onDecide,
 }: {
   decisions: readonly DecisionKind[]
   chosen: ReadonlySet<string>
   total: string
   isFiltered: boolean
+  /** The list is of one message: its row is chosen, or nothing. */
+  isOne: boolean
   onDecide: (decision: DecisionKind, all: boolean) => void
 }): JSX.Element | null {
   const [isAll, setAll] = useState(false)
@@ -211,10 +238,12 @@ function Decide({
   return (
     <>
       <span role="status">{isAll ? `all ${total} chosen` : `${plural(chosen.size, 'message')} chosen`}</span>
-      <label class="check">
-        <input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} />
-        {isFiltered ? 'all that match' : 'all'}
-      </label>
+      {!isOne && (
+        <label class="check">
+          <input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} />
+          {isFiltered ? 'all that match' : 'all'}
+        </label>
+      )}
       {decisions.map((kind) => (
         <button
           key={kind}
@@ -277,7 +306,41 @@ function Groups({
   )
 }
 
-function TextFilter({ text, onFind }: { text: string | undefined; onFind: (text: string) => void }): JSX.Element {
+/** The list has no row for an ID: its record is in another state, or there is none. */
+function Elsewhere({
+  consumer,
+  id,
+  state,
+  found,
+}: {
+  consumer: ConsumerInfo
+  id: string
+  state: ListState
+  found: RecordView['state']
+}): JSX.Element {
+  const there = LIST_NAMES.find((name) => name === found)
+  return (
+    <Empty title={`${id} is not in the list ${LISTS[state].title}`}>
+      <p class="row">
+        {found === 'absent' ? 'This consumer has no record of it.' : <StateChip state={found} />}
+        {there !== undefined && <a href={href(['records', there], { consumer: consumer.id, id })}>Go to that list</a>}
+        <a href={href(['message'], found === 'absent' ? { id } : { consumer: consumer.id, id })}>
+          {found === 'absent' ? 'Look at all consumers' : 'Open the message'}
+        </a>
+      </p>
+    </Empty>
+  )
+}
+
+function Filter({
+  label,
+  text,
+  onFind,
+}: {
+  label: string
+  text: string | undefined
+  onFind: (text: string) => void
+}): JSX.Element {
   const [typed, setTyped] = useState(text ?? '')
   return (
     <form
@@ -287,7 +350,7 @@ function TextFilter({ text, onFind }: { text: string | undefined; onFind: (text:
       }}
     >
       <label>
-        Text in reason or error
+        {label}
         <input type="search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
       </label>
     </form>

@@ -112,6 +112,32 @@ describe('a decision', () => {
   })
 })
 
+describe('the dead letters of one message', () => {
+  it.each(['id', 'key'] as const)('are found by its %s among others, and only they are sent back', async (by) => {
+    await using made = new MemoryBoard(writable())
+    for (const id of ['g1', 'g2']) made.failing.set(id, 'given-up')
+    await made.send(['g1', 'g2'])
+    made.failing.clear()
+    const page = new Page(made.board)
+    const { answer } = await page.get('GET api/message', { consumer, id: 'g2' })
+    const only = by === 'id' ? { id: 'g2' } : { key: answer.records[0]?.key ?? '' }
+    const looked = await ended(page, (await page.post('POST api/dead-letters/look', { consumer, ...only })).answer)
+    if (looked.kind !== 'dead-letters') throw new Error(`a job of kind ${looked.kind}`)
+    expect(looked.result).toMatchObject({ looked: 2, totals: { redriven: 1, filtered: 1 }, only })
+    expect(looked.result?.sample).toMatchObject([{ key: answer.records[0]?.key, outcome: 'redriven' }])
+    const redrive = { consumer, look: looked.id, reason: 'OPS-2', confirm: 1 }
+    await ended(page, (await page.post('POST api/dead-letters/redrive', redrive)).answer)
+    await made.broker.drained('sms', 'workers')
+    expect(made.handled).toEqual(['g2'])
+  })
+
+  it('are asked for by one of both', async () => {
+    await using made = new MemoryBoard(writable())
+    const asked = { consumer, id: 'a', key: 'k'.repeat(22) }
+    expect((await new Page(made.board).post('POST api/dead-letters/look', asked)).status).toBe(400)
+  })
+})
+
 describe('a replay', () => {
   it('is planned, started after its count is confirmed, told about, and reported', async () => {
     await using made = new MemoryBoard(writable())
@@ -267,6 +293,57 @@ describe('what is shown', () => {
     expect((await page.get('GET api/message', { consumer, key: 'nope' })).status).toBe(404)
     expect((await page.get('GET api/message', { consumer, key: 'no' })).status).toBe(400)
     expect((await page.get('GET api/message', { consumer })).status).toBe(400)
+  })
+
+  it('is the row of an ID in a list, or the state in which it is', async () => {
+    await using made = new MemoryBoard()
+    made.failing.set('p', 'parked')
+    made.failing.set('g', 'given-up')
+    await made.send(['p', 'g', 'ok'])
+    const page = new Page(made.board)
+    const parked = { consumer, state: 'parked' } as const
+    const { answer: found } = await page.get('GET api/records', { ...parked, id: 'p' })
+    expect(found).toMatchObject({ records: [{ state: 'parked' }] })
+    expect(found.elsewhere).toBeUndefined()
+    const elsewhere = async (id: string): Promise<unknown> =>
+      (await page.get('GET api/records', { ...parked, id })).answer
+    expect(await elsewhere('g')).toMatchObject({ records: [], elsewhere: 'given-up' })
+    expect(await elsewhere('ok')).toMatchObject({ records: [], elsewhere: 'done' })
+    expect(await elsewhere('nobody')).toMatchObject({ records: [], elsewhere: 'absent' })
+  })
+
+  it('is which consumers know an ID or a key, and which store does not answer', async () => {
+    await using made = new MemoryBoard()
+    await made.send(['a'])
+    const store = memoryStore()
+    const peek = (): Promise<never> => Promise.reject(new StoreError('STORE_UNREACHABLE', 'connection refused'))
+    const admin = Object.assign(Object.create(store.admin ?? null) as StoreAdmin, { peek })
+    const down = defineConsumer({
+      name: 'mail',
+      store: Object.assign(Object.create(store) as Store, { admin }),
+      handle: () => {},
+    })
+    const subscription = { group: 'g', origins: ['mail'] }
+    const board = dashboard({ consumers: [made.entry, { consumer: down, subscription }], pages: pagesFolder() })
+    const page = new Page(board)
+    const { answer } = await page.get('GET api/find', { id: 'a' })
+    expect(answer.found).toMatchObject([{ consumer, state: 'done' }])
+    expect(answer.failed).toMatchObject([{ consumer: 'g/mail', error: { status: 503 } }])
+    const byKey = await page.get('GET api/find', { id: answer.found[0]?.key ?? '' })
+    expect(byKey.answer.found).toEqual(answer.found)
+    expect((await page.get('GET api/find', { id: 'nobody' })).answer.found).toEqual([])
+  })
+
+  it('is no decision that would do harm: a record that a conflict met is not forgotten here', async () => {
+    await using made = new MemoryBoard(writable())
+    await made.send(['a'])
+    const page = new Page(made.board)
+    const decisions = async (): Promise<unknown> =>
+      (await page.get('GET api/message', { consumer, id: 'a' })).answer.records[0]?.decisions
+    expect(await decisions()).toEqual(['forget'])
+    made.broker.publish('sms', { value: Buffer.from('{"to":"another one"}'), headers: { id: 'a' } })
+    await made.broker.drained('sms', 'workers')
+    expect(await decisions()).toEqual([])
   })
 
   it('is live, the guarantee, the settings with their origin, and the session', async () => {

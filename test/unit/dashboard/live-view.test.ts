@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LiveAnswer, LiveConsumer, SessionInfo } from '../../../dashboard/api.ts'
 import { alarmsOf } from '../../../dashboard/ui/alarms.ts'
-import { coarse, combine, runningOf, total } from '../../../dashboard/ui/live-view.ts'
+import { coarse, combine, runningOf, spanOf, total } from '../../../dashboard/ui/live-view.ts'
 
 const NOW = 1_700_000_000_000
 const STEP = 10_000
@@ -85,6 +85,16 @@ describe('the live signals of several instances', () => {
     expect(total(columns.outcomes.handled)).toBe(6)
     expect(columns.at.every((at) => at % 60_000 === 0)).toBe(true)
     expect(Math.max(...columns.handlerP99Ms.map((value) => value ?? 0))).toBe(60)
+  })
+
+  it('are shown over 10 or 30 minutes, or an hour: as long as something is known', () => {
+    const since = (minutes: number): number => {
+      const at = [NOW - minutes * 60_000, NOW]
+      const series = { ...LIVE.series, at, outcomes: { handled: [1, 1] }, attemptsFailed: [0, 0] }
+      return spanOf(combine(runningOf(answer({ ...LIVE, series }))))
+    }
+    expect([since(1), since(9), since(12), since(29), since(31), since(59)]).toEqual([10, 10, 30, 30, 60, 60])
+    expect(spanOf(combine([]))).toBe(10)
   })
 })
 

@@ -50,6 +50,25 @@ describe('the verdict on a message', () => {
     expect(begun).toContain('It is being handled now, attempt 17 of 20')
   })
 
+  it('tells of a record that is gone what a process remembers', () => {
+    const handled: LiveEntry = { ...PLACE, type: 'delivery', at: NOW - 5_000, outcome: 'handled' }
+    expect(textOf({ state: 'absent' }, [handled])).toMatch(/^It went out: .* handled 5 s ago\. .* runs AGAIN/)
+    const duplicate: LiveEntry = { ...handled, outcome: 'duplicate' }
+    expect(textOf({ state: 'absent' }, [handled, duplicate])).toMatch(
+      /^It went out: .* a duplicate of what was handled/,
+    )
+    const refused: LiveEntry = { ...handled, outcome: 'dead-lettered', reason: 'undecodable' }
+    expect(textOf({ state: 'absent' }, [refused])).toMatch(
+      /^It did not go out: .* dead letters 5 s ago, reason undecodab/,
+    )
+  })
+
+  it('does not say of what a person reopened that it was tried', () => {
+    expect(textOf({ state: 'released', attempt: 0 })).toMatch(
+      /^It did not go out yet\. It is open, and runs at its next/,
+    )
+  })
+
   it('tells first of another message with the same ID, which did not go out', () => {
     const [conflict, first] = verdictsOf({ state: 'done', maxAttempts: 5 }, [CONFLICT, CONFLICT], NOW)
     expect(conflict?.tone).toBe('alarm')
@@ -84,6 +103,13 @@ describe('the advice on a message', () => {
     expect(adviceOf({ state: 'given-up', reason: 'handler-failed' }, asked).text).toContain('a redrive fails again')
   })
 
+  it('says of what was reopened that its dead letter must be sent back, and of a retry that it goes on', () => {
+    const reopened = adviceOf({ state: 'released', attempt: 0, reason: undefined }, asked)
+    expect(reopened.text).toContain('its copy is in the dead letters')
+    expect(reopened.commands[0]?.text).toContain('redrive sms --ids-from -')
+    expect(adviceOf({ state: 'released', attempt: 1, reason: undefined }, asked).commands).toEqual([])
+  })
+
   it('names the message by its key if that is all there is, and the consumer so that it is the only one', () => {
     const message = { id: undefined, key: '-abc', origin: undefined }
     const consumers = [consumer, { name: 'sms' }]
@@ -101,6 +127,7 @@ describe('the story of a message', () => {
       { ...PLACE, type: 'delivery', at: NOW - 5_000, outcome: 'dead-lettered', reason: 'handler-failed' },
     ])
     expect(attempt?.text).toContain('Attempt 1 failed (Error: 503), to be tried again after 2 s.')
+    expect([attempt?.at, delivery?.at]).toEqual([undefined, 'sms/3/1204'])
     // A failed attempt is not a delivery: what follows it is the first.
     expect(delivery?.text).toContain('Delivered from sms/3/1204: it went to the dead letters, reason handler-failed')
   })

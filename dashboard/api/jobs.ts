@@ -1,0 +1,120 @@
+// Work of the process of the dashboard: looks at dead letters, redrives, plans, replays.
+
+import type { Key } from '../../src/core/record.ts'
+import type { ReplayRules } from '../../src/core/replay.ts'
+import type { EpochMs } from '../../src/core/units.ts'
+import type { PlanProgress } from '../../src/replay/make-plan.ts'
+import type { ReplayPlan } from '../../src/replay/plan.ts'
+import type { RedriveResult } from '../../src/replay/redrive-options.ts'
+import type { ReplayStatus } from '../../src/replay/report.ts'
+import type { RunProgress, RunResult } from '../../src/replay/run-options.ts'
+import type { ApiError, ConsumerQuery } from './session.ts'
+
+export type JobKind = 'plan' | 'replay' | 'dead-letters' | 'redrive'
+
+interface JobBase<Kind extends JobKind, Progress, Result> {
+  readonly id: string
+  readonly kind: Kind
+  readonly consumer: string
+  readonly by: string
+  readonly startedAt: EpochMs
+  readonly endedAt: EpochMs | undefined
+  readonly state: 'running' | 'finished' | 'failed'
+  /** With `failed`. */
+  readonly error: ApiError['error'] | undefined
+  readonly progress: Progress | undefined
+  /** With `finished`. */
+  readonly result: Result | undefined
+}
+
+/** Work of this dashboard's process. It keeps the last 50 for an hour. */
+export type JobInfo =
+  | JobBase<'plan', PlanProgress, ReplayPlan>
+  | JobBase<'replay', RunProgress, RunResultInfo>
+  | JobBase<'dead-letters', LookProgress, DeadLettersFound>
+  | JobBase<'redrive', LookProgress, RedriveResult>
+
+export type RunResultInfo = Pick<RunResult, 'id' | 'status' | 'because' | 'totals'>
+
+export interface LookProgress {
+  readonly looked: number
+  readonly of: number
+  readonly totals: RedriveResult['totals']
+}
+
+/** At most one of them: the dead letters of one message. */
+export interface OneMessage {
+  readonly id?: string
+  readonly key?: string
+}
+
+export interface DeadLettersFound extends RedriveResult {
+  /** What was looked for; empty: all. Only these are redriven. */
+  readonly only: OneMessage
+  /** At most 50 of them. */
+  readonly sample: readonly {
+    readonly part: string
+    readonly position: string
+    readonly key: Key | undefined
+    readonly outcome: keyof RedriveResult['totals']
+    readonly reason: string | undefined
+    readonly destination: string | undefined
+  }[]
+}
+
+export interface PlanRequest extends ConsumerQuery {
+  /** One of `ConsumerInfo.places`, a partition of one (`kafka:sms@3`). Files are for the command-line tool. */
+  readonly from: string
+  readonly since?: EpochMs
+  readonly until?: EpochMs
+  /** Offsets, as text. */
+  readonly fromPosition?: string
+  readonly toPosition?: string
+  readonly ids?: readonly string[]
+  readonly where?: readonly string[]
+  readonly reasons?: readonly string[]
+  /** @defaultValue 100,000 */
+  readonly max?: number
+  readonly groupBy?: string
+  readonly rules?: Partial<ReplayRules>
+}
+
+/** One of `plan`, the ID of a finished `plan` job, and `resume`, the ID of a replay. */
+export interface StartRequest extends ConsumerQuery {
+  readonly plan?: string
+  readonly resume?: string
+  readonly reason: string
+  /** `toHandle` of the plan; to go on with a replay, `left` of its status. */
+  readonly confirm: number
+  /** Messages per second. */
+  readonly rate?: number
+  readonly concurrency?: number
+  readonly canary?: number
+  readonly stopOnFailures?: number
+  readonly quietHours?: string
+  readonly unknown?: 'handle' | 'skip'
+}
+
+export interface ReplayRequest extends ConsumerQuery {
+  readonly id: string
+}
+
+export interface StopRequest extends ReplayRequest {
+  /** For the audit. */
+  readonly reason: string
+}
+
+export interface ReplaysAnswer {
+  readonly now: EpochMs
+  readonly replays: readonly ReplayStatus[]
+}
+
+export interface ReplayAnswer {
+  readonly now: EpochMs
+  readonly status: ReplayStatus
+  readonly plan: ReplayPlan
+  /** It runs in this process: its rate, and the time that is left. */
+  readonly progress: RunProgress | undefined
+  /** The journal can be read from here. */
+  readonly hasReport: boolean
+}

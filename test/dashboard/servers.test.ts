@@ -233,8 +233,7 @@ describeServers('10,000 parked records', () => {
           expect(decided.answer).toMatchObject({ decided: 1_000, refused: 0 })
         },
       ]
-      // On Postgres a page is a query; here all keys of the server pass through this process.
-      if (store === 'redis') for (const ask of asks) expect(await longestTurnMs(ask)).toBeLessThan(20)
+      for (const ask of asks) expect(await longestTurnMs(ask)).toBeLessThan(20)
       expect(first.ms).toBeLessThan(2_000)
     },
     WITHIN_MS,

@@ -23,6 +23,8 @@ const writable = (): Partial<DashboardOptions> => ({
 
 const byUser = (request: Request): { by: string } => ({ by: request.headers.get('x-user') ?? '' })
 
+const unreachable = (): Promise<never> => Promise.reject(new StoreError('STORE_UNREACHABLE', 'connection refused'))
+
 async function ended(page: Page, { id }: JobInfo): Promise<JobInfo> {
   for (;;) {
     const { answer } = await page.get('GET api/job', { id })
@@ -316,8 +318,7 @@ describe('what is shown', () => {
     await using made = new MemoryBoard()
     await made.send(['a'])
     const store = memoryStore()
-    const peek = (): Promise<never> => Promise.reject(new StoreError('STORE_UNREACHABLE', 'connection refused'))
-    const admin = Object.assign(Object.create(store.admin ?? null) as StoreAdmin, { peek })
+    const admin = Object.assign(Object.create(store.admin ?? null) as StoreAdmin, { peek: unreachable })
     const down = defineConsumer({
       name: 'mail',
       store: Object.assign(Object.create(store) as Store, { admin }),

@@ -88,12 +88,7 @@ describe('the live signals of several instances', () => {
   })
 
   it('are shown over 10 or 30 minutes, or an hour: as long as something is known', () => {
-    const since = (minutes: number): number => {
-      const at = [NOW - minutes * 60_000, NOW]
-      const series = { ...LIVE.series, at, outcomes: { handled: [1, 1] }, attemptsFailed: [0, 0] }
-      return spanOf(combine(runningOf(answer({ ...LIVE, series }))))
-    }
-    expect([since(1), since(9), since(12), since(29), since(31), since(59)]).toEqual([10, 10, 30, 30, 60, 60])
+    expect([1, 9, 12, 29, 31, 59].map(spanOfLast)).toEqual([10, 10, 30, 30, 60, 60])
     expect(spanOf(combine([]))).toBe(10)
   })
 })
@@ -177,6 +172,13 @@ describe('alarms', () => {
     expect(found[0]?.link?.href).toBe('#/records/parked?consumer=g%2Fsms')
   })
 })
+
+/** For something that happened so many minutes ago, and now. */
+function spanOfLast(minutes: number): number {
+  const at = [NOW - minutes * 60_000, NOW]
+  const series = { ...LIVE.series, at, outcomes: { handled: [1, 1] }, attemptsFailed: [0, 0] }
+  return spanOf(combine(runningOf(answer({ ...LIVE, series }))))
+}
 
 function answer(...consumers: readonly LiveConsumer[]): LiveAnswer {
   return {

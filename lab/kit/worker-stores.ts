@@ -1,7 +1,26 @@
 import { server } from '../../test/kit/servers/server.ts'
+import { newMysqlPlace } from '../../test/mysql/support.ts'
 import { newPlace } from '../../test/pg/support.ts'
 import { redisHarness } from '../../test/redis/harness.ts'
-import type { PostgresSpec, RedisSpec } from './worker/spec.ts'
+import type { MariadbSpec, PostgresSpec, RedisSpec, StoreSpec } from './worker/spec.ts'
+
+/** A store for processes of a test: its records and effects are its own, and removed in the end. */
+export interface WorkerStore<Spec extends StoreSpec = StoreSpec> extends AsyncDisposable {
+  readonly spec: Spec
+  /** How often an effect is in the database of the store; always 0 on Redis, which has no table of effects. */
+  readonly committed: (id: string) => Promise<number>
+}
+
+export const LEASES_ON = {
+  redis: onRedis,
+  postgres: () => onPostgres('lease'),
+  mariadb: () => onMariadb('lease'),
+} as const
+
+export const INBOXES_ON = {
+  postgres: () => onPostgres('inbox'),
+  mariadb: () => onMariadb('inbox'),
+} as const
 
 /** One store of each strategy for workers of a test file, and what was committed to the second. */
 export interface WorkerStores extends AsyncDisposable {
@@ -12,12 +31,37 @@ export interface WorkerStores extends AsyncDisposable {
 }
 
 export async function openStores(): Promise<WorkerStores> {
-  const [redisUrl, postgresUrl] = [(await server('redis')).url, (await server('postgres')).url]
-  const [redis, postgres] = [await redisHarness(redisUrl), await newPlace(postgresUrl)]
+  const [lease, inbox] = [await onRedis(), await onPostgres('inbox')]
   return {
-    lease: { on: 'redis', strategy: 'lease', url: redisUrl, options: { prefix: redis.prefix } },
-    inbox: { on: 'postgres', strategy: 'inbox', url: postgresUrl, schema: postgres.schema },
-    committed: postgres.committed,
-    [Symbol.asyncDispose]: async () => void (await Promise.all([redis.close(), postgres.close()])),
+    lease: lease.spec,
+    inbox: inbox.spec,
+    committed: inbox.committed,
+    [Symbol.asyncDispose]: async () => {
+      await lease[Symbol.asyncDispose]()
+      await inbox[Symbol.asyncDispose]()
+    },
   }
+}
+
+async function onRedis(): Promise<WorkerStore<RedisSpec>> {
+  const { url } = await server('redis')
+  const { prefix, close } = await redisHarness(url)
+  return {
+    spec: { on: 'redis', strategy: 'lease', url, options: { prefix } },
+    committed: async () => 0,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function onPostgres(strategy: PostgresSpec['strategy']): Promise<WorkerStore<PostgresSpec>> {
+  const { url } = await server('postgres')
+  const { schema, committed, close } = await newPlace(url)
+  return { spec: { on: 'postgres', strategy, url, schema }, committed, [Symbol.asyncDispose]: close }
+}
+
+async function onMariadb(strategy: MariadbSpec['strategy']): Promise<WorkerStore<MariadbSpec>> {
+  const url = new URL((await server('mariadb')).url)
+  const { database, committed, close } = await newMysqlPlace(url.href)
+  url.pathname = database
+  return { spec: { on: 'mariadb', strategy, url: url.href }, committed, [Symbol.asyncDispose]: close }
 }

@@ -1,16 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once as event } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { backends } from '../../test/kit/backends.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { server } from '../../test/kit/servers/server.ts'
-import { redisHarness } from '../../test/redis/harness.ts'
+import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
 import { bundledProgram } from '../kit/worker/bundled.ts'
 import type { LockSpec } from './program.ts'
 
-const describeRedis = backends.has('redis') ? describe : describe.skip
+/** The resource is on Redis, wherever the lock is. */
+const wanted = (['redis', 'postgres', 'mariadb'] as const).filter((on) => backends.has('redis') && backends.has(on))
 
 const PROCESSES = 20
 const ROUNDS = 5
@@ -24,13 +25,18 @@ interface Write {
   readonly taken: boolean
 }
 
-describeRedis('withLock, held by processes that are stopped for longer than their lease', () => {
+describe.each(wanted)('withLock on %s, held by processes that are stopped for longer than their lease', (on) => {
+  let store: WorkerStore
+  beforeAll(async () => {
+    store = await LEASES_ON[on]()
+  }, SERVER_WITHIN_MS)
+  afterAll(() => store[Symbol.asyncDispose]())
+
   it('has no two holders with one fence, and the fence refuses every late write', async () => {
-    const { url } = await server('redis')
-    const { prefix, close } = await redisHarness(url)
-    const redis = new Redis(url)
+    const { url: resource } = await server('redis')
+    const redis = new Redis(resource)
     const journal = uniqueName('journal')
-    const spec: LockSpec = { url, prefix, journal, rounds: ROUNDS }
+    const spec: LockSpec = { store: store.spec, resource, journal, rounds: ROUNDS }
     const program = bundledProgram(new URL('program.ts', import.meta.url))
     let grants = 0
     let pauses = 0
@@ -64,6 +70,5 @@ describeRedis('withLock, held by processes that are stopped for longer than thei
     expect([pauses > 0, refused.length > 0, refused.length <= pauses]).toEqual([true, true, true])
     await redis.del(journal, `${journal}:fence`)
     redis.disconnect()
-    await close()
   }, 240_000)
 })

@@ -2,13 +2,16 @@
 import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
 import { withLock } from '../../src/index.ts'
+import type { LeaseStore } from '../../src/spi.ts'
+import type { StoreSpec } from '../kit/worker/spec.ts'
+import { storeOf } from '../kit/worker/stores.ts'
 
 export interface LockSpec {
-  readonly url: string
-  readonly prefix: string
-  /** A list in Redis: what the resource took and refused. */
+  readonly store: StoreSpec
+  /** The Redis that has the resource, wherever the lock is. */
+  readonly resource: string
+  /** A list there: what the resource took and refused. */
   readonly journal: string
   readonly rounds: number
 }
@@ -22,11 +25,12 @@ const RESOURCE = `
   redis.call('rpush', KEYS[1], cjson.encode({ fence = fence, pid = ARGV[2], taken = taken }))
   return taken and 1 or 0`
 
-const { url, prefix, journal, rounds } = JSON.parse(process.argv[2] ?? '') as LockSpec
-const redis = new Redis(url)
-const store = redisLease({ redis, prefix })
+const spec = JSON.parse(process.argv[2] ?? '') as LockSpec
+const { journal, rounds } = spec
+const redis = new Redis(spec.resource)
 
 async function main(): Promise<void> {
+  const store = (await storeOf(spec.store, 'lock')) as LeaseStore
   for (let round = 0; round < rounds;) {
     const end = await withLock(
       store,
@@ -42,7 +46,7 @@ async function main(): Promise<void> {
     )
     if (end.verdict !== 'busy') round++
   }
-  redis.disconnect()
+  process.exit(0)
 }
 
 void main()

@@ -7,10 +7,10 @@ import { lend, newMysqlPlace } from './support.ts'
 
 type Rows = Record<string, unknown>[]
 
-/** `flags`: what mysql2 asks of the server. */
-export async function newMysqlGuardRig(flags: string[]): Promise<GuardRig> {
-  const place = await newMysqlPlace()
-  const { url: uri } = await server('mariadb')
+/** `flags`: what mysql2 asks of the server. `url`: another server than that of the tests. */
+export async function newMysqlGuardRig(flags: string[], url?: string): Promise<GuardRig> {
+  const uri = url ?? (await server('mariadb')).url
+  const place = await newMysqlPlace(uri)
   const { database } = place
   const pool = createPool({ uri, database, flags, connectionLimit: 4, supportBigNumbers: true })
   const inbox = await place.newInbox({ pool })
@@ -44,11 +44,7 @@ export async function newMysqlGuardRig(flags: string[]): Promise<GuardRig> {
     },
     waiting: () =>
       eventually(async () => {
-        // Not innodb_trx: it shows what it did 0.1 s before, and what it did at the last look if that was later.
-        const waits = await place.rows(
-          `select 1 from information_schema.processlist
-           where db = '${database}' and command in ('Query', 'Execute') and id <> connection_id() and time_ms > 200`,
-        )
+        const waits = await place.rows(place.isMariadb ? waitsOnMariadb(database) : waitsOnMysql(database))
         return waits.length > 0
       }),
     async close() {
@@ -68,4 +64,15 @@ function sessionOf(client: Pick<Connection, 'query' | 'execute'>, done: () => vo
       done()
     },
   }
+}
+
+/** Not innodb_trx: it shows what it did 0.1 s before, and what it did at the last look if that was later. */
+function waitsOnMariadb(database: string): string {
+  return `select 1 from information_schema.processlist
+    where db = '${database}' and command in ('Query', 'Execute') and id <> connection_id() and time_ms > 200`
+}
+
+function waitsOnMysql(database: string): string {
+  return `select 1 from performance_schema.data_lock_waits
+    join performance_schema.threads on thread_id = requesting_thread_id where processlist_db = '${database}'`
 }

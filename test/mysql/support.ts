@@ -21,6 +21,8 @@ export const ALONE = { alone: true }
 /** A database of one test, for the stores and effects, with as many pools as the test wants. */
 export interface MysqlPlace {
   readonly database: string
+  /** Not MySQL. */
+  readonly isMariadb: boolean
   /** Outside all stores. */
   readonly pool: Pool
   readonly newPool: (config?: PoolOptions) => Pool
@@ -55,6 +57,7 @@ export async function newMysqlPlace(url?: string): Promise<MysqlPlace> {
   const isMariadb = String(about?.['version']).includes('MariaDB')
   return {
     database,
+    isMariadb,
     pool,
     messages: isMariadb ? { ofMark: 1, ofLease: 2 } : { ofMark: 6, ofLease: 12 },
     newPool,

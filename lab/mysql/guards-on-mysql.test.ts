@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, describe } from '@jest/globals'
+import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
+import type { PrivateInstance } from '../../test/kit/servers/private-instance.ts'
+import { describeHistories } from '../../test/stores/guard-histories.ts'
+import { describeGuards, type GuardRig } from '../../test/stores/guards.ts'
+import { newMysqlGuardRig } from '../../test/mysql/guards-rig.ts'
+
+/** Unpacked the first time. */
+const MYSQL_WITHIN_MS = 600_000
+
+describe('guards on MySQL 9', () => {
+  let mysql: (PrivateInstance & { readonly url: string }) | undefined
+  beforeAll(async () => {
+    mysql = await startPrivateMariadb({ version: 'mysql-9' })
+  }, MYSQL_WITHIN_MS)
+  afterAll(() => mysql?.stop())
+
+  const rigWith = (flags: string[]) => (): Promise<GuardRig> => newMysqlGuardRig(flags, mysql?.url)
+
+  describe('with the flags of mysql2', () => {
+    describeGuards(rigWith([]))
+    describeHistories(rigWith([]), 300)
+  })
+
+  describe('where affected rows are those that changed', () => {
+    describeGuards(rigWith(['-FOUND_ROWS']))
+  })
+})

@@ -6,8 +6,8 @@ import type { Reply } from './reply.ts'
 
 /** What is used of a request of Express, or of Nest on Express. */
 export interface ExpressRequestLike {
-  readonly method?: string
-  readonly url?: string
+  readonly method?: string | undefined
+  readonly url?: string | undefined
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly originalUrl?: string
   /** Parsed before, such as by `express.json()`. */

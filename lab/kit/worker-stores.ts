@@ -11,16 +11,16 @@ export interface WorkerStore<Spec extends StoreSpec = StoreSpec> extends AsyncDi
   readonly committed: (id: string) => Promise<number>
 }
 
-export const LEASES_ON = {
+export const LEASES_ON: Readonly<Record<'redis' | 'postgres' | 'mariadb', () => Promise<WorkerStore>>> = {
   redis: onRedis,
   postgres: () => onPostgres('lease'),
   mariadb: () => onMariadb('lease'),
-} as const
+}
 
-export const INBOXES_ON = {
+export const INBOXES_ON: Readonly<Record<'postgres' | 'mariadb', () => Promise<WorkerStore>>> = {
   postgres: () => onPostgres('inbox'),
   mariadb: () => onMariadb('inbox'),
-} as const
+}
 
 /** One store of each strategy for workers of a test file, and what was committed to the second. */
 export interface WorkerStores extends AsyncDisposable {

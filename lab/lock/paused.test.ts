@@ -30,7 +30,7 @@ describe.each(wanted)('withLock on %s, held by processes that are stopped for lo
   beforeAll(async () => {
     store = await LEASES_ON[on]()
   }, SERVER_WITHIN_MS)
-  afterAll(() => store[Symbol.asyncDispose]())
+  afterAll(async () => store[Symbol.asyncDispose]())
 
   it('has no two holders with one fence, and the fence refuses every late write', async () => {
     const { url: resource } = await server('redis')

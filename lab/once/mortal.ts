@@ -1,0 +1,57 @@
+import { appendFileSync } from 'node:fs'
+import type { Store } from '../../src/index.ts'
+import type { InboxStore } from '../../src/spi.ts'
+import { withCalls } from '../../test/kit/store-with.ts'
+import type { WorkerTransaction } from '../kit/worker/module.ts'
+import type { StoreSpec } from '../kit/worker/spec.ts'
+
+export type DieAt = 'before the claim is answered' | 'in the function' | 'before the mark' | 'after the mark' | 'never'
+
+/** What a process of these tests is started with. */
+export interface MortalSpec {
+  readonly store: StoreSpec
+  readonly key: string
+  readonly dieAt: DieAt
+  readonly onInDoubt?: 'rerun' | 'park'
+  /** Effects of a lease: one line each. */
+  readonly file: string
+}
+
+/** A store, and the effect of the function, both of which kill the process where its spec says. */
+export class Mortal {
+  readonly #spec: MortalSpec
+
+  constructor(spec: MortalSpec) {
+    this.#spec = spec
+  }
+
+  store(store: Store<WorkerTransaction>): InboxStore<WorkerTransaction> {
+    return withCalls(store, {
+      claim: async (request) => {
+        const answers = await store.claim(request)
+        await this.#dieAt('before the claim is answered')
+        return answers
+      },
+      mark: async (claims, results) => {
+        await this.#dieAt('before the mark')
+        const verdicts = await store.mark(claims, results)
+        await this.#dieAt('after the mark')
+        return verdicts
+      },
+    }) as InboxStore<WorkerTransaction>
+  }
+
+  async effect(tx: WorkerTransaction | undefined): Promise<void> {
+    const { store, key, file } = this.#spec
+    if (store.strategy === 'inbox') {
+      await tx?.query(`insert into effect (name) values (${store.on === 'mariadb' ? '?' : '$1'})`, [key])
+    } else appendFileSync(file, `${key}\n`)
+    await this.#dieAt('in the function')
+  }
+
+  async #dieAt(point: DieAt): Promise<void> {
+    if (this.#spec.dieAt !== point) return
+    process.kill(process.pid, 'SIGKILL')
+    await new Promise(() => {})
+  }
+}

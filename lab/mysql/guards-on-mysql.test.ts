@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe } from '@jest/globals'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
 import type { PrivateInstance } from '../../test/kit/servers/private-instance.ts'
-import { describeHistories } from '../../test/stores/guard-histories.ts'
-import { describeGuards, type GuardRig } from '../../test/stores/guards.ts'
+import { describeHistories } from '../../test/kit/suites/guard-histories.ts'
+import { describeGuards, type GuardRig } from '../../test/kit/suites/guards.ts'
 import { newMysqlGuardRig } from '../../test/mysql/guards-rig.ts'
 
 /** Unpacked the first time. */

@@ -1,22 +1,10 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
-import { Command, CommanderError } from 'commander'
+import { CommanderError } from 'commander'
 import { adviceOn } from './advice.ts'
-import { addDashboard } from './dashboard.ts'
-import { addDemo } from './demo/command.ts'
-import { addDoctor } from './doctor.ts'
 import { CommandError, EXIT } from './exit.ts'
-import { addMigrate } from './migrate.ts'
 import { say } from './output.ts'
-import { addAudit } from './records/audit.ts'
-import { addDecisions } from './records/decide.ts'
-import { addInspect } from './records/inspect.ts'
-import { addPositions } from './records/positions.ts'
-import { addMark } from './records/mark.ts'
-import { addPurge } from './records/purge.ts'
-import { addReplay } from './replay/command.ts'
-import { addReport } from './report.ts'
-import { addRedrive } from './replay/redrive.ts'
+import { newProgram } from './program.ts'
 import { isConsumeOnceError } from '../src/index.ts'
 
 /**
@@ -37,31 +25,10 @@ function version(): string {
 }
 
 async function main(): Promise<number> {
-  const program = new Command('consume-once')
-    .description('Effectively-once handling for Kafka and RabbitMQ consumers.')
-    .version(version())
-    .exitOverride()
-    .showHelpAfterError('Run it with --help to see what it takes.')
   let exitCode: number = EXIT.ok
-  for (const add of [
-    addDemo,
-    addInspect,
-    addAudit,
-    addDecisions,
-    addPositions,
-    addPurge,
-    addMark,
-    addReplay,
-    addReport,
-    addRedrive,
-    addMigrate,
-    addDoctor,
-    addDashboard,
-  ]) {
-    add(program, (code) => {
-      exitCode = code
-    })
-  }
+  const program = newProgram((code) => {
+    exitCode = code
+  }).version(version())
   try {
     await program.parseAsync()
     return exitCode

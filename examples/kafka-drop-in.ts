@@ -1,12 +1,10 @@
 // A kafkajs consumer that stays yours: only its function changes. A weaker promise than runKafka's, which examples/kafka-inbox.ts shows.
 import assert from 'node:assert/strict'
-// #region readme
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { defineConsumer, json, messageId } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
 import { eachMessage } from 'consume-once/kafkajs'
-// #endregion
 import { eventually, kafkaBrokers, ownName, redisUrl } from './support/servers.ts'
 
 process.env['KAFKA_BROKERS'] ??= kafkaBrokers().join(',')
@@ -29,7 +27,6 @@ async function send(sms: { to: string }): Promise<void> {
   sent.push(sms.to)
 }
 
-// #region readme
 const brokers = (process.env['KAFKA_BROKERS'] ?? 'localhost:9092').split(',')
 const kafka = new Kafka({ brokers, logLevel: logLevel.ERROR })
 const redis = new Redis(process.env['REDIS_URL'] ?? 'redis://localhost')
@@ -45,9 +42,9 @@ const sms = defineConsumer({
 const consumer = kafka.consumer({ groupId })
 await consumer.connect()
 await consumer.subscribe({ topic, fromBeginning: true })
+// #region readme
 const onMessage = eachMessage(sms, { group: groupId, kafka }) // `kafka` publishes what must be dead-lettered
 await consumer.run({ eachMessage: onMessage })
-// … and when the process ends, both at once: await Promise.all([consumer.stop(), onMessage.stop()])
 // #endregion
 
 const once = { value: '{"to":"+15550100"}', headers: { 'message-id': 'sms-1' } }
@@ -60,7 +57,10 @@ await eventually(async () => {
   return answer?.partitions[0]?.offset === '5'
 })
 const [dead] = await admin.fetchTopicOffsets(`${topic}.dead-letter`)
+// #region readme
+// When the process ends, both at once:
 await Promise.all([consumer.stop(), onMessage.stop()])
+// #endregion
 await consumer.disconnect()
 assert.deepEqual(sent, ['+15550100', '+15550101'])
 assert.equal(dead?.high, '1')

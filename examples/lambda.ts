@@ -1,10 +1,13 @@
-// A Lambda function for events of Amazon MSK, called here with a batch that Lambda delivers twice.
+// Lambda functions for events of Amazon MSK and of Amazon MQ, called here with batches that Lambda delivers twice.
 import assert from 'node:assert/strict'
-// #region docs
+import { amazonMqHandler, type KafkaEvent, type RabbitEvent } from 'consume-once/lambda'
+// #region readme
 import { defineConsumer, json, memoryStore, messageId } from 'consume-once'
-import { mskHandler, type KafkaEvent } from 'consume-once/lambda'
+import { mskHandler } from 'consume-once/lambda'
 
+// #endregion
 const sent: string[] = []
+// #region readme
 const sms = defineConsumer({
   name: 'sms-sender',
   id: messageId.header('message-id'),
@@ -13,23 +16,28 @@ const sms = defineConsumer({
   handle: async ({ payload }) => void sent.push(payload.to),
 })
 
-const handler = mskHandler(sms, { group: 'sms', reportsFailures: true }) // what the module of the function exports
+const handler = mskHandler(sms, { group: 'sms', reportsFailures: true }) // export it from the module of your function
 // #endregion
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
-const record = {
-  topic: 'sms',
-  partition: 0,
-  offset: 15,
-  timestamp: Date.now(),
-  value: base64('{"to":"+15550100"}'),
-  headers: [{ 'message-id': [...Buffer.from('sms-1')] }],
-}
-const event: KafkaEvent = { records: { 'sms-0': [record] } }
+const bytes = (text: string): number[] => [...Buffer.from(text)]
 const context = { getRemainingTimeInMillis: () => 30_000 }
+const value = base64('{"to":"+15550100"}')
+const record = { topic: 'sms', partition: 0, offset: 15, value, headers: [{ 'message-id': bytes('sms-1') }] }
+const kafkaEvent: KafkaEvent = { records: { 'sms-0': [record] } }
 for (let delivery = 0; delivery < 2; delivery++) {
-  assert.deepEqual(await handler(event, context), { batchItemFailures: [] })
+  assert.deepEqual(await handler(kafkaEvent, context), { batchItemFailures: [] })
 }
 await handler.stop()
-console.log(sent) // [ '+15550100' ]
 assert.deepEqual(sent, ['+15550100'])
+
+// #region mq
+const mqHandler = amazonMqHandler(sms, { group: 'sms' })
+// #endregion
+const headers = { 'message-id': { bytes: bytes('sms-2') } }
+const data = base64('{"to":"+15550101"}')
+const mqEvent: RabbitEvent = { rmqMessagesByQueue: { 'sms::/': [{ basicProperties: { headers }, data }] } }
+for (let delivery = 0; delivery < 2; delivery++) await mqHandler(mqEvent, context)
+await mqHandler.stop()
+console.log(sent) // [ '+15550100', '+15550101' ]
+assert.deepEqual(sent, ['+15550100', '+15550101'])

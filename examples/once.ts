@@ -1,16 +1,43 @@
-// A payment that is requested three times, once concurrently, and happens once. Run: npx tsx examples/once.ts
-import { memoryStore, once } from 'consume-once'
+// A payment that is requested three times, once concurrently, and happens once.
+import assert from 'node:assert/strict'
+import { adminOf, defineConsumer } from 'consume-once'
+// #region readme
+import { once } from 'consume-once'
+import { redisLease } from 'consume-once/ioredis'
 
-const store = memoryStore() // redisLease({ redis }) or postgresInbox({ pool }) in production
-const charged: string[] = []
+// #endregion
+import { redisUnder, removeKeys } from './support/redis.ts'
+import { ownName } from './support/servers.ts'
 
-async function charge(orderId: string): Promise<{ receipt: string }> {
-  charged.push(orderId)
-  return { receipt: `receipt of ${orderId}` }
+const prefix = ownName('once')
+const redis = redisUnder(prefix)
+const charged: number[] = []
+/** The stand-in for a payment provider. */
+const provider = {
+  async charge({ amount }: { amount: number; idempotencyKey: string; signal: AbortSignal }) {
+    charged.push(amount)
+    return { receipt: `r-${charged.length}` }
+  },
 }
 
-const pay = (orderId: string) => once(store, orderId, () => charge(orderId), { scope: 'charge', payload: orderId })
+// #region readme
+const store = redisLease({ redis })
 
-console.log(await Promise.all([pay('order-4711'), pay('order-4711')]))
-console.log(await pay('order-4711'))
-console.log('charged:', charged)
+const pay = (order: string) =>
+  once(store, order, ({ idempotencyKey, signal }) => provider.charge({ amount: 1_000, idempotencyKey, signal }))
+
+console.log(await Promise.all([pay('order-4711'), pay('order-4711')])) // the user has clicked twice
+const { result, replayed } = await pay('order-4711') // { receipt: 'r-1' }, true
+// #endregion
+assert.deepEqual({ result, replayed }, { result: { receipt: 'r-1' }, replayed: true })
+assert.deepEqual(charged, [1_000])
+
+// #region admin
+const calls = defineConsumer({ name: 'once', scope: 'once', store, handle: () => {} })
+const [record] = await adminOf(calls, { group: 'once', origins: ['once'] }).inspect(['order-4711'])
+// #endregion
+assert.equal(record?.state, 'done')
+console.log('asked three times, charged once')
+
+await removeKeys(prefix)
+await redis.quit()

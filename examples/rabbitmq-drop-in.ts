@@ -1,12 +1,10 @@
 // A channel of amqplib that stays yours: only the consume callback changes. A weaker promise than runRabbit's, which rabbitmq-lease.ts shows.
 import assert from 'node:assert/strict'
-// #region readme
 import { connect } from 'amqplib'
 import { Redis } from 'ioredis'
 import { defineConsumer, json, messageId } from 'consume-once'
 import { confirmedPublisher, onMessage } from 'consume-once/amqplib'
 import { redisLease } from 'consume-once/ioredis'
-// #endregion
 import { eventually, ownName, rabbitUrl, redisUrl } from './support/servers.ts'
 
 process.env['RABBITMQ_URL'] ??= rabbitUrl()
@@ -21,7 +19,6 @@ async function send(sms: { to: string }): Promise<void> {
   sent.push(sms.to)
 }
 
-// #region readme
 const redis = new Redis(process.env['REDIS_URL'] ?? 'redis://localhost')
 const publisher = confirmedPublisher(process.env['RABBITMQ_URL'] ?? 'amqp://localhost')
 
@@ -41,6 +38,7 @@ await channel.prefetch(100) // all that bounds what is taken
 for (const name of [queue, deadQueue]) {
   await channel.assertQueue(name, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
 }
+// #region readme
 const take = onMessage(channel, sms, { queue, deadLetter: { publisher, queue: deadQueue } })
 const { consumerTag } = await channel.consume(queue, take, { noAck: false })
 // #endregion
@@ -52,7 +50,7 @@ await publisher.publish({ ...message, messageId: 'sms-2', body: 'no JSON' })
 await eventually(async () => sent.length === 1 && (await channel.checkQueue(deadQueue)).messageCount === 1)
 
 // #region readme
-// … and when the process ends, in this order: quorum queues lose acks that come right before a close, so stop() waits for them.
+// When the process ends, in this order. Quorum queues lose acks that come right before a close: stop() waits for them.
 await channel.cancel(consumerTag)
 await take.stop({ deadlineMs: 10_000 })
 await channel.close()

@@ -1,14 +1,17 @@
 // Meters number their readings. Redis keeps one mark for each meter, not one for each reading.
 import assert from 'node:assert/strict'
-import { Redis } from 'ioredis'
-import { redisUrl } from './support/servers.ts'
-// #region docs
-import { defineConsumer, MemoryBroker, messageId, runMemory } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once'
+import { redisUnder, removeKeys } from './support/redis.ts'
+import { ownName } from './support/servers.ts'
+// #region readme
+import { defineConsumer, messageId } from 'consume-once'
 import { redisSequences } from 'consume-once/ioredis'
 
-const redis = new Redis(redisUrl())
+// #endregion
+const prefix = ownName('readings')
+const redis = redisUnder(prefix)
 const sums = new Map<string, number>()
-
+// #region readme
 const readings = defineConsumer({
   name: 'meter-readings',
   id: messageId.sourceSequence({
@@ -16,7 +19,7 @@ const readings = defineConsumer({
     source: ({ headers }) => `${String(headers['meter'])}/${String(headers['boot-id'])}`,
     sequence: messageId.header('seq'),
   }),
-  store: redisSequences({ redis, prefix: `readings-${process.pid}` }),
+  store: redisSequences({ redis }),
   handle: ({ message: { headers, value } }) => {
     const meter = String(headers['meter'])
     sums.set(meter, (sums.get(meter) ?? 0) + Number(value))
@@ -33,5 +36,6 @@ for (const seq of [1, 3, 2, 2, 5, 1, 6, 4, 4]) {
 await broker.drained('readings', 'meters')
 await running.stop()
 await redis.quit()
+await removeKeys(prefix)
 console.log(Object.fromEntries(sums)) // { 'm-7': 60 }
 assert.equal(sums.get('m-7'), 60)

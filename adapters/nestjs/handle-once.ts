@@ -1,10 +1,12 @@
 import type { ConsumerSettings } from '../../src/spi.ts'
 
-/** Any payload and any transaction: the method says which it takes. */
-type Settings = ConsumerSettings<never, never, never>
+/** Functions that take any payload and any transaction: the method says which. */
+type Taken = Omit<ConsumerSettings<never, never, never>, 'name' | 'store' | 'decode' | 'schema'>
+/** What gives payloads and transactions of any type. */
+type Given = Pick<ConsumerSettings<unknown, unknown, unknown>, 'store' | 'decode' | 'schema'>
 
 /** What a handler consumes, and the options of its consumer beside the defaults of the module. */
-export interface HandleOnceOptions extends Partial<Omit<Settings, 'name'>> {
+export interface HandleOnceOptions extends Partial<Taken>, Partial<Given> {
   /** As of `defineConsumer`. */
   readonly name: string
   /** Given to `start` of the module: for example `{ topics: ['sms'], group: 'sms' }` for `runKafka`. */

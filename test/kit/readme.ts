@@ -1,26 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-const BLOCK = /<!-- example: (?<file>[\w-]+\.ts)(?: (?<region>\w+))? -->\n\n```ts\n(?<code>[\s\S]*?)```/g
+const BLOCK = /<!-- example: (?<file>[\w.-]+\.ts)(?: (?<region>\w+))? -->\n\n```ts\n(?<code>[\s\S]*?)```/g
+
+/** Every page that the package or the documentation site shows to users. */
+export const ALL_PAGES: readonly string[] = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`)
+    .toSorted(),
+]
 
 /** Pages that show examples. */
-export const PAGES: readonly string[] = [
-  'README.md',
-  'docs/deploy.md',
-  'docs/effects.md',
-  'docs/migrate.md',
-  'docs/observability.md',
-  'docs/observe-only.md',
-  'docs/tokens.md',
-  'docs/guards.md',
-  'docs/orm.md',
-  'docs/quick-start.md',
-  'docs/quick-start-kafka.md',
-  'docs/quick-start-rabbitmq.md',
-  'docs/replay.md',
-  'docs/testing.md',
-  'docs/traces.md',
-  ...readdirSync('docs/questions').map((file) => `docs/questions/${file}`),
-]
+export const PAGES: readonly string[] = ALL_PAGES.filter((page) =>
+  readFileSync(page, 'utf8').includes('<!-- example: '),
+)
 
 /** A page with each example's regions written into its code block. */
 export function withExamples(page: string): string {
@@ -31,11 +26,40 @@ export function withExamples(page: string): string {
   })
 }
 
-/** What an example shows of itself: everything between `#region readme`, or of another name, and `#endregion`. */
+/**
+ * What an example shows of itself: everything between `#region readme`, or of another name, and `#endregion`, without the
+ * indentation of its surroundings.
+ */
 export function regionsOf(file: string, region = 'readme'): string {
   const source = readFileSync(`examples/${file}`, 'utf8')
-  const pattern = new RegExp(`// #region ${region}\\n([\\s\\S]*?)// #endregion`, 'g')
-  const regions = [...source.matchAll(pattern)].map(([, code]) => code ?? '')
+  const pattern = new RegExp(`^ *// #region ${region}\\n([\\s\\S]*?)^ *// #endregion`, 'gm')
+  const regions = [...source.matchAll(pattern)].map(([, code]) => withoutIndent(code ?? ''))
   if (regions.length === 0) throw new Error(`examples/${file} has no region ${region}`)
   return regions.join('\n').replace(/\n{3,}/g, '\n\n')
+}
+
+function withoutIndent(code: string): string {
+  const indents = [...code.matchAll(/^ *(?=\S)/gm)].map(([spaces]) => spaces.length)
+  const least = Math.min(...indents)
+  return code.replaceAll(new RegExp(`^ {${least}}`, 'gm'), '')
+}
+
+/** A fenced block of a page, and the comment that says where it comes from. */
+export interface Block {
+  readonly page: string
+  readonly line: number
+  readonly language: string
+  /** Inside `<!-- … -->` above the block. */
+  readonly source: string | undefined
+  readonly text: string
+}
+
+export function blocksOf(page: string, markdown: string): readonly Block[] {
+  const fence =
+    /(?:<!-- (?<source>[^\n]*) -->\n\n)?^(?<indent> *)```(?<language>\w*)\n(?<text>[\s\S]*?)^\k<indent>```$/gm
+  return [...markdown.matchAll(fence)].map((match) => {
+    const { source, language = '', text = '' } = match.groups ?? {}
+    const before = markdown.slice(0, match.index + match[0].indexOf('```'))
+    return { page, line: before.split('\n').length, language, source, text }
+  })
 }

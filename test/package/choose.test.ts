@@ -6,6 +6,11 @@ const ROOT = join(__dirname, '..', '..')
 const PAGE = readFileSync(join(ROOT, 'docs', 'choose.md'), 'utf8')
 const [, tree = '', table = ''] = PAGE.split(/^## /m)
 
+/** The end of the list has none. */
+function indentOf(item: string | undefined): number {
+  return item === undefined ? 0 : (/^ */.exec(item)?.[0].length ?? 0)
+}
+
 function headingsOf(page: string): readonly string[] {
   const headings = readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)
   return [...headings].map(([, title = '']) => anchorOf(title))
@@ -28,10 +33,18 @@ describe('docs/choose.md', () => {
     expect([undefined, ...headingsOf(file)]).toContain(anchor)
   })
 
-  it('has an example or a page for each answer', () => {
-    const answers = tree.split(/^(?=\d+\. )/m).slice(1)
-    expect(answers.length).toBeGreaterThan(8)
-    for (const answer of answers) expect(answer).toContain('](')
+  it('leads from each leaf of the tree to an example that is run', () => {
+    const items = tree.split(/^(?= *(?:\d+\.|-) )/m).slice(1)
+    const leaves = items.filter((item, at) => indentOf(items[at + 1]) <= indentOf(item))
+    expect(leaves.length).toBeGreaterThanOrEqual(20)
+    for (const leaf of leaves) {
+      const examples = [...leaf.matchAll(/\]\(\.\.\/(examples\/[^)]+)\)/g)].map(([, path = '']) => path)
+      expect([leaf, examples.length > 0]).toEqual([leaf, true])
+      // `npm run examples` runs every file of this form; a config is none that does something.
+      expect(examples.filter((path) => !/^examples\/[\w-]+\.ts$/.test(path) || !existsSync(join(ROOT, path)))).toEqual(
+        [],
+      )
+    }
   })
 
   it('names a test of each scheme, which exists', () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { defineConsumer, memoryStore, messageId, TerminalError, type Consumer, type HandlerContext } from 'consume-once'
-import { amazonMqHandler, mskHandler, type KafkaEvent, type RabbitEvent } from 'consume-once/lambda'
+import { amazonMqHandler, mskHandler, type KafkaRecord } from 'consume-once/lambda'
+import { MQ_EVENT, MQ_EVENT_WITHOUT_PROPERTIES, MSK_EVENT, SELF_MANAGED_EVENT, signedBytes } from './recorded.ts'
 
 const CONTEXT = { getRemainingTimeInMillis: () => 30_000 }
 const KAFKA = { group: 'sms', marginMs: 100 }
@@ -24,9 +25,8 @@ describe('an event of Amazon MSK', () => {
         KAFKA,
       ),
     )
-    const event = kafkaEvent()
-    expect(await handler(event, CONTEXT)).toEqual({ batchItemFailures: [] })
-    expect(await handler(event, CONTEXT)).toEqual({ batchItemFailures: [] })
+    expect(await handler(MSK_EVENT, CONTEXT)).toEqual({ batchItemFailures: [] })
+    expect(await handler(SELF_MANAGED_EVENT, CONTEXT)).toEqual({ batchItemFailures: [] })
     expect(handled).toMatchObject([
       {
         system: 'kafka',
@@ -35,6 +35,7 @@ describe('an event of Amazon MSK', () => {
         position: '0@15',
         key: Buffer.from('recordKey'),
         value: Buffer.from('"one"'),
+        headers: { name: Buffer.from('Zoë') },
         timestamp: 1_545_084_650_987,
       },
       { destination: 'sms', position: '0@16', value: Buffer.from('"two"'), key: null },
@@ -50,7 +51,7 @@ describe('an event of Amazon MSK', () => {
         KAFKA,
       ),
     )
-    const headers = [{ id: bytes('1') }, { sign: [-61, -87] }, { twice: [65] }, { twice: [66] }, { none: null }]
+    const headers = [{ id: signedBytes('1') }, { sign: [-61, -87] }, { twice: [65] }, { twice: [66] }, { none: null }]
     await handler({ records: { 'sms-0': [{ ...record(0, 1), headers }] } }, CONTEXT)
     expect(seen).toEqual([
       {
@@ -70,7 +71,7 @@ describe('an event of Amazon MSK', () => {
         KAFKA,
       ),
     )
-    const headers = [{ id: bytes('1') }, { 'x-original-topic': bytes('sms') }]
+    const headers = [{ id: signedBytes('1') }, { 'x-original-topic': signedBytes('sms') }]
     await handler({ records: { 'retry-0': [{ ...record(0, 1), topic: 'retry', headers }] } }, CONTEXT)
     expect(origins).toEqual(['sms'])
   })
@@ -83,18 +84,18 @@ describe('an event of Amazon MSK', () => {
       if (isBroken && message.position === '0@16') throw new TerminalError('no such number')
     }
     const handler = last(mskHandler(consumerOf(handle), KAFKA))
-    await expect(handler(kafkaEvent(), CONTEXT)).rejects.toMatchObject({
+    await expect(handler(MSK_EVENT, CONTEXT)).rejects.toMatchObject({
       code: 'STOPPED',
       message: expect.stringContaining('1 of 3 messages are not handled, the first is sms 0@16 (handler-failed)'),
     })
     isBroken = false
-    await expect(handler(kafkaEvent(), CONTEXT)).rejects.toThrow('1 of 3 messages')
+    await expect(handler(MSK_EVENT, CONTEXT)).rejects.toThrow('1 of 3 messages')
     expect(runs.toSorted()).toEqual(['0@15', '0@16', '1@7'])
   })
 
   it('tells the first message of each partition that is not handled, where failures are reported', async () => {
     const handler = last(mskHandler(consumerOf(refuseAllButTheFirst), { ...KAFKA, reportsFailures: true }))
-    expect(await handler(kafkaEvent(), CONTEXT)).toEqual({
+    expect(await handler(MSK_EVENT, CONTEXT)).toEqual({
       batchItemFailures: [
         { itemIdentifier: { partition: 'sms-0', offset: 16 } },
         { itemIdentifier: { partition: 'sms-1', offset: 7 } },
@@ -106,7 +107,7 @@ describe('an event of Amazon MSK', () => {
     const deadLetters: string[] = []
     const publisher = { deadLetter: async (deadLetter: { reason: string }) => void deadLetters.push(deadLetter.reason) }
     const handler = last(mskHandler(consumerOf(refuse), { ...KAFKA, publisher }))
-    expect(await handler(kafkaEvent(), CONTEXT)).toEqual({ batchItemFailures: [] })
+    expect(await handler(MSK_EVENT, CONTEXT)).toEqual({ batchItemFailures: [] })
     expect(deadLetters).toHaveLength(3)
   })
 
@@ -119,7 +120,7 @@ describe('an event of Amazon MSK', () => {
       })
     }
     const handler = last(mskHandler(consumerOf(handle), { ...KAFKA, order: 'partition', reportsFailures: true }))
-    expect(await handler(kafkaEvent(), { getRemainingTimeInMillis: () => 300 })).toEqual({
+    expect(await handler(MSK_EVENT, { getRemainingTimeInMillis: () => 300 })).toEqual({
       batchItemFailures: [
         { itemIdentifier: { partition: 'sms-0', offset: 15 } },
         { itemIdentifier: { partition: 'sms-1', offset: 7 } },
@@ -131,7 +132,10 @@ describe('an event of Amazon MSK', () => {
   it('may have more messages than the consumer may have in flight', async () => {
     let count = 0
     const consumer = consumerOf(() => void count++, { concurrency: 2, maxInFlight: 2 })
-    const records = Array.from({ length: 25 }, (_, at) => ({ ...record(0, at), headers: [{ id: bytes(String(at)) }] }))
+    const records = Array.from({ length: 25 }, (_, at) => ({
+      ...record(0, at),
+      headers: [{ id: signedBytes(String(at)) }],
+    }))
     expect(await last(mskHandler(consumer, KAFKA))({ records: { 'sms-0': records } }, CONTEXT)).toEqual({
       batchItemFailures: [],
     })
@@ -162,24 +166,29 @@ describe('an event of Amazon MQ for RabbitMQ', () => {
         { group: 'sms' },
       ),
     )
-    await handler(rabbitEvent(), CONTEXT)
-    await handler(rabbitEvent(), CONTEXT)
+    await handler(MQ_EVENT, CONTEXT)
+    await handler(MQ_EVENT, CONTEXT)
     expect(seen).toMatchObject([
       {
         system: 'rabbitmq',
         destination: 'sms',
         origin: 'sms',
         value: Buffer.from('"one"'),
-        headers: { id: 'm-1', count: 3 },
+        headers: { id: 'm-1', name: 'Zoë', count: 3 },
         messageId: 'x-1',
         redelivered: false,
       },
     ])
   })
 
+  it('has a message without properties, which has no usable ID', async () => {
+    const handler = last(amazonMqHandler(consumerOf(refuse), { group: 'sms' }))
+    await expect(handler(MQ_EVENT_WITHOUT_PROPERTIES, CONTEXT)).rejects.toThrow('the first is sms lambda/0 (no-id)')
+  })
+
   it('fails as a whole where one message fails', async () => {
     const handler = last(amazonMqHandler(consumerOf(refuse), { group: 'sms' }))
-    await expect(handler(rabbitEvent(), CONTEXT)).rejects.toThrow(
+    await expect(handler(MQ_EVENT, CONTEXT)).rejects.toThrow(
       '1 of 1 messages are not handled, the first is sms lambda/0 (handler-failed)',
     )
   })
@@ -200,47 +209,8 @@ function consumerOf(
   return defineConsumer({ name: 'sender', id: messageId.header('id'), store: memoryStore(), handle, ...options })
 }
 
-const bytes = (text: string): number[] => [...Buffer.from(text)]
-
-/** As in the developer guide of AWS Lambda, "Using Lambda with Amazon MSK". */
-function record(partition: number, offset: number) {
-  return {
-    topic: 'sms',
-    partition,
-    offset,
-    timestamp: 1_545_084_650_987,
-    timestampType: 'CREATE_TIME',
-    key: null,
-    value: Buffer.from('"text"').toString('base64'),
-    headers: [{ id: bytes(`${partition}/${offset}`) }],
-  }
-}
-
-const valueOf = (text: string): string => Buffer.from(JSON.stringify(text)).toString('base64')
-
-function kafkaEvent(): KafkaEvent {
-  return {
-    records: {
-      'sms-0': [
-        { ...record(0, 15), key: 'cmVjb3JkS2V5', value: valueOf('one') },
-        { ...record(0, 16), value: valueOf('two') },
-      ],
-      'sms-1': [{ ...record(1, 7), value: valueOf('three') }],
-    },
-  }
-}
-
-/** As in the developer guide of AWS Lambda, "Using Lambda with Amazon MQ". */
-function rabbitEvent(): RabbitEvent {
-  return {
-    rmqMessagesByQueue: {
-      'sms::/': [
-        {
-          basicProperties: { headers: { id: { bytes: bytes('m-1') }, count: 3 }, messageId: 'x-1' },
-          redelivered: false,
-          data: Buffer.from('"one"').toString('base64'),
-        },
-      ],
-    },
-  }
+function record(partition: number, offset: number): KafkaRecord {
+  const [first] = MSK_EVENT.records['sms-0'] ?? []
+  if (first === undefined) throw new Error('expected a record')
+  return { ...first, partition, offset, headers: [{ id: signedBytes(`${partition}/${offset}`) }] }
 }

@@ -34,6 +34,7 @@ export { messageId, cloudEvent, standardId, type IdExtractor, type IncomingMessa
 export type { FingerprintOptions } from './identity/fingerprint.ts'
 export type { WindowOptions } from './identity/id-window.ts'
 export type { ConflictPolicy, IdentityOption } from './identity/identities.ts'
+export type { WhenBusy } from './consumer/when-busy.ts'
 export type { Skipped } from './consumer/skipped.ts'
 export { signedId, type SignedIdOptions } from './identity/signed-id.ts'
 export { json, type Decode, type StandardSchema } from './consumer/decode.ts'

@@ -9,6 +9,7 @@ import type { Observer } from '../ports/observer.ts'
 import type { Tracing } from '../ports/tracing.ts'
 import type { Store } from '../ports/store.ts'
 import type { Skipped } from './skipped.ts'
+import type { WhenBusy } from './when-busy.ts'
 
 /** The argument of every handler. */
 interface HandlerContextBase<Payload> {
@@ -183,6 +184,15 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    * @defaultValue `pause`
    */
   readonly onStoreDown?: 'pause' | 'run-unprotected'
+  /**
+   * What a message does while another process runs it, or waits before its next attempt. No attempt is spent. `wait`: it
+   * waits in its lane until the other has ended or its lease is over, and holds up only messages of its own key.
+   * `hand-back`: it goes to a retry place at once, delayed until the other's lease is over, and gives up the order of
+   * its key. `{ waitMs }`: it waits in its lane for at most so many milliseconds, and is then handed back. The last two
+   * need a source with retry places: a start without one fails with `CONFIG_INVALID`.
+   * @defaultValue where RabbitMQ has `retry`, its `busyWaitMs` (2 seconds), otherwise `wait`
+   */
+  readonly whenBusy?: WhenBusy
   /**
    * Decides about a message that has no record and whose timestamp is older than `retentionMs` (less a clock margin of
    * up to a minute): it may have been handled and its record removed since. `run` runs it. `park` sets it aside for a

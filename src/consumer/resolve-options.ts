@@ -36,6 +36,7 @@ import type { Message } from '../ports/message.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Store } from '../ports/store.ts'
 import type { Tracing } from '../ports/tracing.ts'
+import { busyWaitOf, problemsOfWhenBusy } from './when-busy.ts'
 
 /**
  * The options of a consumer, complete and checked. The types of payload and transaction are erased: the pipeline never
@@ -67,6 +68,8 @@ export interface ResolvedConsumer {
   readonly purge: 'background' | 'never'
   readonly mode: 'enforce' | 'observe'
   readonly onStoreDown: 'pause' | 'run-unprotected'
+  /** How long a message waits in its lane while another process has it; `undefined`: as the source says. */
+  readonly busyWaitMs: DurationMs | undefined
   readonly onConflict: ConflictPolicy
   /** At least one. The keys of several are claimed and marked together. */
   readonly identities: readonly Identity[]
@@ -110,6 +113,7 @@ const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 
   purge: true,
   mode: true,
   onStoreDown: true,
+  whenBusy: true,
   rememberResult: true,
   maxResultBytes: true,
   rememberFailure: true,
@@ -181,6 +185,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     mode,
     // In mode `observe` no message waits for the store.
     onStoreDown: mode === 'observe' ? 'run-unprotected' : (options.onStoreDown ?? DEFAULTS.onStoreDown),
+    busyWaitMs: busyWaitOf(options.whenBusy),
     onConflict,
     identities: identitiesOf(id, onConflict),
     onInDoubt: typeof onInDoubt === 'function' ? 'reconcile' : onInDoubt,
@@ -316,6 +321,7 @@ const NOT_WITH_OFFSETS = [
   ['id', 'a message is known by its partition and offset. Where senders repeat messages use postgresInbox({ pool })'],
   ['onConflict', 'nothing else can lie at the same partition and offset'],
   ['onBeyondRetention', 'it keeps one position for ever, and forgets no message'],
+  ['whenBusy', 'the position moves in order, so messages wait in their partition'],
 ] as const
 
 function problemsOfStrategy(options: AnyOptions): string[] {
@@ -391,7 +397,7 @@ function problemsOfRemembering(options: AnyOptions): string[] {
 
 function problemsOfPolicies(options: AnyOptions): string[] {
   const { onInDoubt, onBeyondRetention, purge, mode, onStoreDown } = options
-  const problems: string[] = []
+  const problems = problemsOfWhenBusy(options.whenBusy)
   if (onBeyondRetention !== undefined) {
     checkOneOf('onBeyondRetention', onBeyondRetention, ['run', 'park', 'skip'], problems, JSON.stringify)
   }

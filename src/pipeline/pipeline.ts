@@ -111,7 +111,15 @@ export class Pipeline implements Intake, Services {
     this.#setPaused = setPaused
     this.#identify = createIdentify(consumer, group)
     this.#slices = new Slices(clock, () => this.#handBackNext() || this.#acceptNext())
-    this.#copies = new Copies({ consumer: consumer.name, group, publisher, clock, entropy, observe })
+    this.#copies = new Copies({
+      consumer: consumer.name,
+      group,
+      publisher,
+      busyWaitMs: consumer.busyWaitMs,
+      clock,
+      entropy,
+      observe,
+    })
     this.lanes = new Lanes(clock, () => this.#runner.wake())
     const onCall: OnCall = (...call) => this.#storeCalled(...call)
     this.line = new StoreLine(clock, entropy, {

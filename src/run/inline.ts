@@ -13,6 +13,7 @@ import { openStore } from './open-store.ts'
 import { checkText, givenOf } from '../foundation/option-checks.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
+import { problemsOfRetryPlace } from '../consumer/when-busy.ts'
 import { progressCheck } from '../pipeline/stall-watch.ts'
 import { RESULT_UNREADABLE } from '../pipeline/handling/remember.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -113,6 +114,8 @@ export function runInline(consumer: Consumer, options: InlineOptions): InlineRun
   return new RunningInline(definition, options)
 }
 
+const NO_RETRY_PLACE = "its caller takes it back with retryWaits: 'caller' of runInline; or leave whenBusy out"
+
 function checkedDefinition(consumer: Consumer): ResolvedConsumer {
   const definition = definitionOf(consumer)
   if (definition.store.strategy === 'offsets') {
@@ -164,10 +167,15 @@ class RunningInline implements InlineRunning {
     this.#definition = definition
     this.#publisher = publisher
     this.#retryWaits = retryWaits
+    const copies = this.#publisherWith(entropy)
+    const problems = problemsOfRetryPlace(definition, copies, NO_RETRY_PLACE)
+    if (problems.length > 0) {
+      throw new ConfigError(problems.map((one) => `consumer ${JSON.stringify(definition.name)}: ${one}`))
+    }
     this.#pipeline = new Pipeline({
       consumer: definition,
       group,
-      publisher: this.#publisherWith(entropy),
+      publisher: copies,
       clock,
       entropy,
       isBoundBySource: true,

@@ -15,6 +15,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Health, LifecycleState } from '../ports/health.ts'
 import type { Publisher, Source } from '../ports/source.ts'
+import { hasRetryPlace, problemsOfRetryPlace } from '../consumer/when-busy.ts'
 
 export interface RunDependencies {
   readonly source: Source
@@ -176,11 +177,19 @@ class RunningConsumer implements Running {
     return this.#pipeline.isPaused ? this.#paused : detail
   }
 
+  /** @throws ConfigError `CONFIG_INVALID` */
+  #checkPublisher(): void {
+    const { name, store } = this.#definition
+    const problems = [
+      ...(store.strategy === 'offsets' ? problemsOfPositions(this.#source, this.#publisher) : []),
+      ...problemsOfRetryPlace(this.#definition, this.#publisher, NO_RETRY_PLACE),
+    ]
+    if (problems.length > 0) throw new ConfigError(problems.map((one) => `consumer ${JSON.stringify(name)}: ${one}`))
+  }
+
   async #start(): Promise<void> {
     try {
-      if (this.#definition.store.strategy === 'offsets') {
-        checkPositions(this.#definition.name, this.#source, this.#publisher)
-      }
+      this.#checkPublisher()
       await openStore(this.#definition, this.#pipeline.line, () => {
         this.#isStoreOpen = true
       })
@@ -313,20 +322,23 @@ class RefusedConsumer implements Running {
   }
 }
 
-/** Checks the requirements of strategy `offsets` on a broker. @throws ConfigError `CONFIG_INVALID` */
-function checkPositions(name: string, source: Source, publisher: Publisher): void {
+const NO_RETRY_PLACE =
+  'give the source one, such as retry: { topics: [{ delayMs }] } of runKafka or retry: { delayQueues: [delayMs] } of runRabbit, or leave whenBusy out'
+
+/** The requirements of strategy `offsets` on a broker. */
+function problemsOfPositions(source: Source, publisher: Publisher): readonly string[] {
   const problems: string[] = []
   if (source.seeksPositions !== true) {
     problems.push(
       `store: expected a source that begins at stored positions, as runKafka has, for a store of strategy offsets, got one of ${source.system}: give it another store, such as postgresInbox({ pool })`,
     )
   }
-  if (publisher.retryDelayMs?.(1) !== undefined || publisher.busyWaitMs !== undefined) {
+  if (hasRetryPlace(publisher)) {
     problems.push(
       'retry places: expected none with a store of strategy offsets: a copy has another position than its message, and would be handled beside it; leave them out, messages are retried in their partition',
     )
   }
-  if (problems.length > 0) throw new ConfigError(problems.map((one) => `consumer ${JSON.stringify(name)}: ${one}`))
+  return problems
 }
 
 const LONGEST_BY = 200

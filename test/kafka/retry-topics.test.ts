@@ -4,8 +4,15 @@ import { RecordingIntake, Watching } from '../kit/recording-intake.ts'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { ConfigResourceTypes } from 'kafkajs'
 import { kafkaSource, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
-import { defineConsumer, memoryStore, type HandlerContext, type Running, type Store } from '../../src/index.ts'
+import {
+  defineConsumer,
+  memoryStore,
+  type ConsumerSettings,
+  type HandlerContext,
+  type Running,
+} from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
+import { gate } from '../kit/rig.ts'
 import { failingOn } from './failing-assigner.ts'
 import { Cluster, FAST } from './kit.ts'
 import { ScriptedKafka } from './scripted.ts'
@@ -195,15 +202,15 @@ interface Job {
 async function start(
   options: KafkaOptions,
   handle: (context: HandlerContext<Payload>) => unknown,
-  { store = memoryStore(), maxAttempts = 5 }: { store?: Store; maxAttempts?: number } = {},
+  settings: Partial<ConsumerSettings<Payload, Payload, never>> = {},
 ): Promise<Job> {
   const watching = new Watching()
   const attempts: Attempt[] = []
   const consumer = defineConsumer<Payload>({
     name: 'sms',
     id: ({ payload }) => payload.id,
-    store,
-    maxAttempts,
+    store: memoryStore(),
+    ...settings,
     handle: (context) => {
       const { payload, attempt, message, idempotencyKey } = context
       const at = performance.now()
@@ -344,5 +351,49 @@ describe('a consumer with retry topics', () => {
     await second.watching.until(() => second.watching.ended('handled') === 1)
     expect(second.attempts).toMatchObject([{ id: 'a', attempt: 2, topic: `${topic}.${groupId}.retry-1` }])
     await eventually(async () => second.running.health().partitions.every(({ lag }) => lag === undefined || lag === 0))
+  })
+})
+
+describe('a message that another process is busy with', () => {
+  it('waits on the retry topic that outlasts the lease of the other, leaves its lane free and spends no attempt', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    const [begun, held] = [gate(), gate()]
+    // Another process that has got the same message: one scope.
+    const shared = { store: memoryStore(), scope: 'shared', leaseMs: 1_500 }
+    await cluster.send(topic, [body('a'), body('b')])
+    const owner = await start(
+      { topics: [topic], group: uniqueName('group') },
+      ({ payload }) => {
+        if (payload.id !== 'a') return undefined
+        begun.open()
+        return held.opened
+      },
+      shared,
+    )
+    await begun.opened
+    await owner.watching.until(() => owner.watching.ended('handled') === 1)
+    await cluster.send(topic, [body('c')])
+    const retry = { topics: [{ delayMs: 50 }, { delayMs: 1_700 }] }
+    const job = await start({ topics: [topic], group: groupId, order: 'partition', retry }, () => {}, {
+      ...shared,
+      whenBusy: 'hand-back',
+    })
+    await job.watching.until(() => job.watching.ended('handed-back') === 2)
+    const ended = (): number => job.watching.ended('handled') + job.watching.ended('duplicate')
+    expect(ended()).toBe(2)
+    held.open()
+    await job.watching.until(() => ended() === 3)
+    expect(job.attempts.map(({ id }) => id)).not.toContain('a')
+    const [busy] = await cluster.read(`${topic}.${groupId}.retry-2`, 2)
+    expect(busy?.headers).toMatchObject({ 'x-attempts': '0', 'x-original-topic': topic })
+    expect(busy?.headers).not.toHaveProperty('x-first-failure-at')
+    expect((await cluster.highs(`${topic}.${groupId}.retry-1`)).map(({ high }) => high)).toEqual(['0'])
+  })
+
+  it('cannot be handed back without a retry topic: the start says so', async () => {
+    const starting = start({ topics: [await cluster.topic()], group: uniqueName('group') }, () => {}, {
+      whenBusy: 'hand-back',
+    })
+    await expect(starting).rejects.toThrow(/whenBusy: expected 'wait' where messages have no retry place/)
   })
 })

@@ -11,7 +11,10 @@ export function itWaitsElsewhereWhileBusy(
   way: RabbitRetry,
   on: () => { readonly rabbit: Rabbit; readonly consumers: Consumers },
 ): void {
-  it(`waits in ${where}, leaves its lane free and spends no attempt`, async () => {
+  it.each([
+    ['as its queue says', 'queue'],
+    ['as its consumer says', 'hand-back'],
+  ] as const)(`waits in ${where}, %s, leaves its lane free and spends no attempt`, async (_says, waits) => {
     const { rabbit, consumers } = on()
     const [queue, other] = [rabbit.name(), rabbit.name()]
     rabbit.delayQueues(queue, 100)
@@ -27,8 +30,9 @@ export function itWaitsElsewhereWhileBusy(
     await begun.opened
     const attempts: string[] = []
     const handle: Handle = ({ payload, attempt }) => attempts.push(`${payload} ${attempt}`)
-    const retry = { ...way, busyWaitMs: 50 }
-    const { running, watching } = await consumers.run(rabbit.url, { queue, lane: () => 'one', retry }, handle, shared)
+    const options = { queue, lane: () => 'one', retry: waits === 'queue' ? { ...way, busyWaitMs: 50 } : way }
+    const whenBusy = waits === 'queue' ? {} : { whenBusy: waits }
+    const { running, watching } = await consumers.run(rabbit.url, options, handle, { ...shared, ...whenBusy })
     await rabbit.send(queue, ['a', 'b'])
     await watching.untilOutcomes('handed-back', 3)
     expect(attempts).toEqual(['b 1'])

@@ -80,6 +80,15 @@ export const consumers: readonly unknown[] = [
   // @ts-expect-error the failure of a batch neither
   defineConsumer({ name: 'a', store: memoryStore(), rememberFailure: () => true, handleBatch: () => {} }),
 
+  // A busy message waits, for ever or for some time, or is handed back.
+  defineConsumer({ name: 'a', store: memoryStore(), whenBusy: 'wait', handle: () => {} }),
+  defineConsumer({ name: 'a', store: inbox, whenBusy: 'hand-back', handle: () => {} }),
+  defineConsumer({ name: 'a', store: memoryStore(), whenBusy: { waitMs: 500 }, handle: () => {} }),
+  // @ts-expect-error a call can be refused, a message cannot
+  defineConsumer({ name: 'a', store: memoryStore(), whenBusy: 'refuse', handle: () => {} }),
+  // @ts-expect-error a wait has a length
+  defineConsumer({ name: 'a', store: memoryStore(), whenBusy: {}, handle: () => {} }),
+
   // Exactly one of the two.
   // @ts-expect-error handle and handleBatch exclude each other
   defineConsumer({ name: 'a', store: memoryStore(), handle: () => {}, handleBatch: () => {} }),

@@ -17,7 +17,8 @@ export interface RabbitDelayQueue {
 interface RabbitBusy {
   /**
    * How long a message waits in its lane while another process is busy with it, in milliseconds. After that it leaves
-   * this process, delayed until the other's lease must have ended; no attempt is spent. At least 1.
+   * this process, delayed until the other's lease must have ended; no attempt is spent. At least 1. `whenBusy` of the
+   * consumer replaces it.
    * @defaultValue 2000
    */
   readonly busyWaitMs?: DurationMs

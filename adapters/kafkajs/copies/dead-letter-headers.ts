@@ -2,7 +2,7 @@ import type { DeadLetter } from '../../../src/spi.ts'
 import { bounded, KEY_HEADER, keptHeaders, toHeaders } from './copy-headers.ts'
 import { ORIGIN_HEADER, type HeaderEntry, type ProducedHeaders } from './headers.ts'
 import type { DeadLetterHeaders } from '../options/options.ts'
-import { firstFailureAt, originHeaders, originOf, springOriginHeaders } from './origin.ts'
+import { firstFailureHeader, originHeaders, originOf, springOriginHeaders } from './origin.ts'
 
 /** The unchanged headers of the original, plus where it comes from, why it is here, and its number of attempts. */
 export function deadLetterHeaders(deadLetter: DeadLetter, style: DeadLetterHeaders, at: Date): ProducedHeaders {
@@ -31,7 +31,7 @@ function necessary(deadLetter: DeadLetter, style: DeadLetterHeaders, at: Date): 
     ...(parked ? [['x-parked', 'true'] as const] : []),
     ['x-dead-lettered-at', at.toISOString()],
     ...(setAsideAt === undefined ? [] : [['x-set-aside-at', new Date(setAsideAt).toISOString()] as const]),
-    ['x-first-failure-at', firstFailureAt(message, deadLetter.firstFailureAt ?? at.getTime())],
+    ...firstFailureHeader(message, deadLetter.firstFailureAt ?? at.getTime()),
     ['x-attempts', String(attempts)],
   ]
 }

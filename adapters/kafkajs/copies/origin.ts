@@ -71,12 +71,15 @@ export function springOriginHeaders(origin: Origin): readonly HeaderEntry[] {
   ]
 }
 
-/** When the first attempt failed: the time in an earlier copy, else now. */
-export function firstFailureAt(message: Message, at: EpochMs): string {
-  const text = isCopy(message) ? headerText(message.headers, 'x-first-failure-at') : undefined
+/** When the first attempt failed: the time in an earlier copy, else `at`. `undefined`: no attempt is known to have failed. */
+export function firstFailureHeader(message: Message, at: EpochMs | undefined): readonly HeaderEntry[] {
+  const text = isCopy(message) ? headerText(message.headers, FIRST_FAILURE) : undefined
   const told = text === undefined ? Number.NaN : Date.parse(text)
-  return new Date(Number.isNaN(told) ? at : told).toISOString()
+  const failedAt = Number.isNaN(told) ? at : told
+  return failedAt === undefined ? [] : [[FIRST_FAILURE, new Date(failedAt).toISOString()]]
 }
+
+const FIRST_FAILURE = 'x-first-failure-at'
 
 /**
  * `undefined` if the header is missing or has no number of this size: other programs use headers of these names too.

@@ -48,9 +48,13 @@ export class KafkaPublisher implements Publisher {
     return this.#parts.topology().retryDelayMs(attempts)
   }
 
-  async retryLater(copy: RetryCopy): Promise<void> {
+  async retryLater(asked: RetryCopy): Promise<void> {
     const at = new Date()
-    const place = this.#parts.topology().retryPlace(copy.message, copy.attempts)
+    const topology = this.#parts.topology()
+    const { message, why, attempts, delayMs } = asked
+    const place = why === 'busy' ? topology.busyPlace(message, delayMs) : topology.retryPlace(message, attempts)
+    // All copies on a topic wait equally long: one that is due earlier would wait behind the others all the same.
+    const copy = why === 'busy' ? { ...asked, delayMs: place.delayMs } : asked
     await this.#publish(place, copy, [retryHeaders(copy, at), necessaryRetryHeaders(copy, at)]) // mutant: kafka-retry-copy-unconfirmed
   }
 

@@ -1,7 +1,7 @@
 import type { RetryCopy } from '../../../src/spi.ts'
 import { bounded, KEY_HEADER, keptHeaders, toHeaders } from './copy-headers.ts'
 import type { HeaderEntry, ProducedHeaders } from './headers.ts'
-import { firstFailureAt, originHeaders, originOf } from './origin.ts'
+import { firstFailureHeader, originHeaders, originOf } from './origin.ts'
 
 /** When the next attempt is due, in milliseconds since 1970. */
 export const NOT_BEFORE_HEADER = 'x-not-before'
@@ -22,13 +22,14 @@ export function retryHeaders(copy: RetryCopy, at: Date): ProducedHeaders {
 }
 
 function necessary(copy: RetryCopy, at: Date): readonly HeaderEntry[] {
-  const { message, key, attempts, delayMs, group } = copy
+  const { message, key, attempts, delayMs, group, why } = copy
+  const failedAt = copy.firstFailureAt ?? (why === 'busy' ? undefined : at.getTime())
   return [
     ...originHeaders(originOf(message)),
     ['x-original-key-present', String(message.key !== null)],
     ...(key === undefined ? [] : [[KEY_HEADER, key] as const]),
     ['x-attempts', String(attempts)],
-    ['x-first-failure-at', firstFailureAt(message, copy.firstFailureAt ?? at.getTime())],
+    ...firstFailureHeader(message, failedAt),
     [NOT_BEFORE_HEADER, String(at.getTime() + delayMs)],
     ['x-consumer-group', bounded(group)],
   ]

@@ -46,6 +46,12 @@ export class Topology {
     return this.#for(message, this.#retriesAfter(attempts))
   }
 
+  /** The place with the shortest delay that is as long as this, or else with the longest. */
+  busyPlace(message: Route, delayMs: DurationMs): CopyPlace {
+    const byDelay = this.#retries.toSorted(([one], [other]) => (one?.delayMs ?? 0) - (other?.delayMs ?? 0))
+    return this.#for(message, byDelay.find(([place]) => (place?.delayMs ?? 0) >= delayMs) ?? byDelay.at(-1) ?? [])
+  }
+
   /** `undefined`: there are no retry topics. */
   retryDelayMs(attempts: number): DurationMs | undefined {
     return this.#retriesAfter(attempts)[0]?.delayMs

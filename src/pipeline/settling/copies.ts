@@ -18,6 +18,8 @@ interface CopiesParts {
   readonly consumer: string
   readonly group: string
   readonly publisher: Publisher
+  /** The option `whenBusy`; `undefined`: as the publisher says. */
+  readonly busyWaitMs: DurationMs | undefined
   readonly clock: Clock
   readonly entropy: Entropy
   readonly observe: Tell
@@ -68,8 +70,8 @@ export class Copies {
 
   /** How long a message that another owner is busy with waits in its lane before it goes to a retry place. */
   get busyWaitMs(): DurationMs {
-    const { publisher } = this.#parts
-    return (publisher.retryLater && publisher.busyWaitMs) ?? Number.POSITIVE_INFINITY
+    const { publisher, busyWaitMs } = this.#parts
+    return (publisher.retryLater && (busyWaitMs ?? publisher.busyWaitMs)) ?? Number.POSITIVE_INFINITY
   }
 
   /**

@@ -184,6 +184,15 @@ describe('resolveOptions', () => {
       { onStoreDown: 'run' },
       'onStoreDown: expected "pause", "run-unprotected"',
     ],
+    [
+      'another word for a busy message',
+      { whenBusy: 'refuse' },
+      `whenBusy: expected 'wait', 'hand-back' or { waitMs }, got "refuse"`,
+    ],
+    ['a busy message and null', { whenBusy: null }, "whenBusy: expected 'wait', 'hand-back' or { waitMs }, got null"],
+    ['a wait of no length', { whenBusy: {} }, 'whenBusy.waitMs: expected a whole number from 1, got undefined'],
+    ['a wait of nothing', { whenBusy: { waitMs: 0 } }, 'whenBusy.waitMs: expected a whole number from 1, got 0'],
+    ['a misspelt wait', { whenBusy: { waitMs: 5, waitS: 1 } }, 'whenBusy.waitS: unknown option; did you mean waitMs?'],
     ['another mode', { mode: 'watch' }, 'mode: expected "enforce", "observe"'],
   ])('refuses %s', (_, options, problem) => {
     expect(problemsOf(options)).toEqual([expect.stringContaining(problem)])
@@ -195,6 +204,9 @@ describe('resolveOptions', () => {
     ['a renewal just before the end of the lease', { renewEveryMs: 28_999 }],
     ['as many in flight as slots', { maxInFlight: 64 }],
     ['one attempt', { maxAttempts: 1 }],
+    ['a busy message that waits', { whenBusy: 'wait' }],
+    ['a busy message that is handed back', { whenBusy: 'hand-back' }],
+    ['a busy message that waits for a while', { whenBusy: { waitMs: 500 } }],
     ['a retention just beyond one attempt and the delay after it', { retentionMs: 96_601 }],
     ['attempts for ever', { maxAttempts: Number.MAX_SAFE_INTEGER }],
   ])('takes %s', (_, options) => {

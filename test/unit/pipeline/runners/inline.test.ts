@@ -500,12 +500,15 @@ describe('deliveries of an adapter', () => {
   })
 })
 
-async function contend(how: Partial<InlineOptions>): Promise<{ readonly bench: Bench; readonly finish: () => void }> {
+async function contend(
+  how: Partial<InlineOptions>,
+  options: Options = {},
+): Promise<{ readonly bench: Bench; readonly finish: () => void }> {
   const held = gate()
   const other = new Bench(() => held.opened)
   void other.handle(messageOf('a'))
   await turns()
-  return { bench: new Bench(() => {}, { world: other, how }), finish: () => held.open() }
+  return { bench: new Bench(() => {}, { world: other, how, options }), finish: () => held.open() }
 }
 
 describe('what callers without types give', () => {
@@ -551,6 +554,23 @@ describe('an inline message that another owner is busy with', () => {
     ])
     expect(copies.map(({ why }) => why)).toEqual(['busy'])
     finish()
+  })
+
+  it('goes back to a caller that tries again, with the time until the lease of the other owner is over', async () => {
+    const { bench, finish } = await contend({ retryWaits: 'caller' }, { whenBusy: 'hand-back' })
+    const told = await bench.handle(messageOf('a'))
+    expect(told).toMatchObject({ outcome: 'handed-back', settle: 'retry' })
+    expect(told.retryAfterMs).toBeGreaterThanOrEqual(30_000)
+    finish()
+    await turns()
+    expect(await bench.handle(messageOf('a'))).toEqual({ outcome: 'duplicate', settle: 'ack' })
+  })
+
+  it('cannot be handed back where its caller does not try again', () => {
+    const consumer = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {}, whenBusy: 'hand-back' })
+    expect(() => runInline(consumer, { group: 'g' })).toThrow(
+      /consumer "sms": whenBusy: expected 'wait' where messages have no retry place, got 'hand-back': .*retryWaits: 'caller'/,
+    )
   })
 
   it('waits in its lane where its caller is who tries again', async () => {

@@ -336,6 +336,7 @@ describe('a consumer with stored positions is refused', () => {
     ['id', { id: () => 'a' }],
     ['onConflict', { onConflict: 'duplicate' }],
     ['onInDoubt', { onInDoubt: 'rerun' }],
+    ['whenBusy', { whenBusy: 'hand-back' }],
   ] as const)('with %s', (name, option) => {
     expect(() => defineConsumer({ name: 'c', store: store(), handle: () => {}, ...option })).toThrow(`"c": ${name}:`)
   })

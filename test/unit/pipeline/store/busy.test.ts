@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { turns } from '../../../kit/manual-clock.ts'
-import { endRigs, gate, startRig, STYLES, World, type Rig, type Style } from '../../../kit/rig.ts'
+import { endRigs, gate, Rig, startRig, STYLES, World, type RigOptions, type Style } from '../../../kit/rig.ts'
 
 afterEach(endRigs)
 
@@ -241,4 +241,65 @@ describe('the copy of a message that another owner is busy with', () => {
     // The lease of 30 s was not renewed yet; jitter of half of 100 ms.
     expect(rig.source.retries).toEqual([expect.objectContaining({ delayMs: 30_000 - WAIT_MS + 50 })])
   })
+})
+
+/** The same, on a source with retry places, whose consumer says itself what is to happen. */
+async function contendWith(style: Style, whenBusy: RigOptions['whenBusy']): Promise<Contended> {
+  const world = new World()
+  const held = gate()
+  const first = await startRig({ style, world, effect: (work) => held.opened.then(work.apply) })
+  const rig = new Rig(world, style)
+  rig.source.retryDelayMs = () => 1_000
+  await rig.start({ style, effect: (work) => work.apply(), ...(whenBusy && { whenBusy }) })
+  await first.deliver('a')
+  return { first, rig, finish: () => held.open() }
+}
+
+describe.each(STYLES)('the option whenBusy ($strategy, $handler)', (style) => {
+  it('hands a busy message back at once, and the message behind it runs', async () => {
+    const { rig, finish } = await contendWith(style, 'hand-back')
+    await rig.deliver({ id: 'a', lane: 'l' }, { id: 'b', lane: 'l' })
+    expect(rig.outcomes()).toEqual(['handed-back', 'handled'])
+    const [letter] = rig.source.retries
+    if (letter === undefined) throw new Error('no copy')
+    expect(letter).toMatchObject({ why: 'busy', attempts: 0 })
+    finish()
+    await turns()
+    rig.source.deliverCopy(letter)
+    await turns()
+    expect([rig.outcomes().at(-1), rig.world.effects.toSorted()]).toEqual(['duplicate', ['a', 'b']])
+  })
+
+  it('hands a busy message back once it has waited as long as the consumer says', async () => {
+    const { rig } = await contendWith(style, { waitMs: 700 })
+    await rig.deliver('a')
+    await rig.clock.advance(699)
+    expect(rig.outcomes()).toEqual([])
+    await rig.clock.advance(1)
+    expect(rig.outcomes()).toEqual(['handed-back'])
+  })
+
+  it.each(['wait', undefined] as const)(
+    'keeps a busy message in its lane with %j, whatever place there is',
+    async (whenBusy) => {
+      const { rig, finish } = await contendWith(style, whenBusy)
+      if (whenBusy === 'wait') rig.source.busyWaitMs = 100
+      await rig.deliver({ id: 'a', lane: 'l' }, { id: 'b', lane: 'l' })
+      await rig.clock.advance(20_000)
+      expect([rig.outcomes(), rig.source.retries]).toEqual([[], []])
+      finish()
+      await rig.clock.advance(1_100)
+      expect(rig.outcomes()).toEqual(['duplicate', 'handled'])
+    },
+  )
+
+  it.each(['hand-back', { waitMs: 5 }] as const)(
+    'refuses to start with %j where a message has no retry place',
+    async (whenBusy) => {
+      await expect(startRig({ style, whenBusy, effect: () => {} })).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining("whenBusy: expected 'wait' where messages have no retry place, got"),
+      })
+    },
+  )
 })

@@ -16,8 +16,8 @@ const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(res
 
 async function show(seed: number, contender: Contender): Promise<Shown> {
   const played = await play(seed, contender, turn)
-  const { plan, history, rules } = played
-  return { seed, plan, history, rules, outcome: outcomeOf(history), verdict: check(history, rules) }
+  const { plan, history, rules, begun } = played
+  return { seed, plan, history, rules, begun, outcome: outcomeOf(history), verdict: check(history, rules) }
 }
 
 const shown = new Map<Contender, Promise<readonly Shown[]>>()

@@ -6,7 +6,8 @@ import type { OpenCall, ProcFacts } from './proc.ts'
 export function judgeCall(event: EventOf<'call'>, facts: Facts): void {
   const proc = facts.proc(event.proc)
   if (event.type === 'invoke') {
-    proc.calls.set(event.number, { event, pausedMs: proc.pausedMsUntil(event.at) })
+    const restMs = Math.max(0, proc.pausedUntil - event.at)
+    proc.calls.set(event.number, { event, pausedMs: proc.pausedMsUntil(event.at) - restMs })
     return
   }
   const call = proc.calls.get(event.number)
@@ -32,7 +33,10 @@ export function noteCrash(event: FaultEvent, facts: Facts): void {
 export function notePause(event: FaultEvent, facts: Facts): void {
   const proc = facts.proc(event.proc)
   if (event.forMs === undefined) proc.pausedSince ??= event.at
-  else proc.pausedMs += event.forMs
+  else {
+    proc.pausedMs += event.forMs
+    proc.pausedUntil = Math.max(proc.pausedUntil, event.at + event.forMs)
+  }
 }
 
 export function noteHeal(event: FaultEvent, facts: Facts): void {

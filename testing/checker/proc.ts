@@ -8,6 +8,8 @@ export class ProcFacts {
   readonly calls: Map<number, OpenCall> = new Map()
   /** Total time for which it was paused so far. */
   pausedMs = 0
+  /** End of the last pause whose length is known. */
+  pausedUntil = 0
   /** Start of a pause whose end is not known. */
   pausedSince: number | undefined = undefined
 
@@ -22,6 +24,6 @@ export class ProcFacts {
 
 export interface OpenCall {
   readonly event: EventOf<'call'>
-  /** Total pause of its process before it. */
+  /** Total pause of its process before it, without the rest of a pause in which it began. */
   readonly pausedMs: number
 }

@@ -129,6 +129,13 @@ export class LogBroker implements SimBroker, LogServer {
     this.stage.record('broker', { f: 'copy', type, place: position, to: 'dead-letter', parked, reason })
   }
 
+  cut(process: SimProcess): void {
+    const member = this.#members.find((one) => one.process === process)
+    if (member === undefined) return
+    this.leave(member)
+    process.after(this.stage.faults.latencyMs(), () => member.thrownOut())
+  }
+
   redeliver(): void {
     for (const member of this.#members) member.redeliver()
   }

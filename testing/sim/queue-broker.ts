@@ -110,6 +110,10 @@ export class QueueBroker implements SimBroker, QueueServer {
     if (open.length > 0) this.close(this.stage.chance.pick(open))
   }
 
+  cut(process: SimProcess): void {
+    for (const channel of this.#open(({ consumer }) => consumer.process === process)) this.close(channel)
+  }
+
   /**
    * Delivers once more to the same consumer, and to another one, which no broker should do but a library must survive.
    */

@@ -20,6 +20,8 @@ export interface SimBroker {
   join(process: SimProcess): Source & Publisher
   /** A rebalance, or a closed channel. */
   disturb(): void
+  /** Closes the connection of that process, which opens a new one. */
+  cut(process: SimProcess): void
   /** Delivers unsettled messages once more. */
   redeliver(): void
   /** From now on no message is lost on the way, and dead consumers are noticed at once. */

@@ -9,6 +9,7 @@ import { Chance } from './chance.ts'
 import { Faults, type Disturbance } from './faults.ts'
 import type { Names } from './faulty-store.ts'
 import type { SimulatedHandler } from './handler.ts'
+import { Interventions, type Instead, type Intervention } from './interventions.ts'
 import { LogBroker } from './log-broker.ts'
 import { drawPlan, LONGEST_RESEND_MS, type Plan } from './plan.ts'
 import { SimProcess } from './process.ts'
@@ -23,6 +24,8 @@ import { CONSUMER, Worker, type SimWorker, type WorkerParts } from './worker.ts'
 /** After heal everything must be settled within this time. */
 const DRAINS_WITHIN_MS = 20_000
 const LOOK_EVERY_MS = 100
+/** A frozen worker wakes up this long after its lease and its place in the group are over. */
+const FROZEN_TOO_LONG_MS = 500
 /** Several times the most that any schedule has needed. */
 const MOST_DELIVERIES = 40
 
@@ -34,13 +37,19 @@ export class Simulation {
   readonly seed: number
   readonly plan: Plan
   readonly #stage: Stage
+  readonly #cast: Cast
   readonly #store: StoreServer
   readonly #groups: readonly Group[]
+  /** Draws what the producer does. */
+  readonly #producer: Chance
+  readonly #sent = new Map<Subject, SimMessage>()
+  readonly #interventions: Interventions
   #end: End | undefined
   #tokens = 0
 
   constructor(seed: number, { promised, handle }: SimulationOptions = {}, cast: Cast = LIBRARY) {
     this.seed = seed
+    this.#cast = cast
     const chance = new Chance(seed)
     this.plan = cast.drawPlan(chance, promised)
     this.#stage = new Stage(new Timeline(), chance, new Faults(chance, this.plan))
@@ -52,6 +61,11 @@ export class Simulation {
       (name) =>
         new Group(name, { stage: this.#stage, plan: this.plan, provider, store: this.#store, newToken, handle, cast }),
     )
+    this.#producer = cast.sameMessages === true ? new Chance(~seed) : chance
+    this.#interventions = new Interventions(cast.interventions ?? [], cast.instead ?? {}, (intervention, worker) =>
+      this.#intervene(intervention, worker),
+    )
+    this.#stage.watch = (event) => this.#interventions.see(event, this.#stage.events)
     this.#schedule()
   }
 
@@ -65,13 +79,18 @@ export class Simulation {
     return { events: this.#stage.events, end: this.#end }
   }
 
+  /** For each intervention the index of its first event, if it began. */
+  get begun(): readonly (number | undefined)[] {
+    return this.#interventions.begun
+  }
+
   get rules(): Rules {
     const { promised, maxAttempts, disturbances, isCalm } = this.plan
     // Parking finds messages in doubt by their records; without the record the promise does not hold.
     const admitted = promised === 'lease, park' && disturbances.some(({ kind }) => kind === 'store-loss')
     return {
       promised,
-      hadFaults: !isCalm,
+      hadFaults: !isCalm || this.#interventions.begun.length > 0,
       maxAttempts,
       mostDeliveries: MOST_DELIVERIES,
       ...(admitted ? { admitted: ['A2 duplicate attempt', 'A2 duplicate accepted'] } : {}),
@@ -84,14 +103,19 @@ export class Simulation {
     for (const group of this.#groups) group.startAll()
     for (let number = 0; number < messages; number++) {
       // After all members have joined, which is a rebalance of its own.
-      timeline.after(this.#stage.chance.between(20, faultsForMs), () => this.#publish(number))
+      timeline.after(this.#producer.between(20, faultsForMs), () => this.#publish(number))
     }
     for (const { atMs, kind } of disturbances) timeline.after(atMs, () => this.#disturb(kind))
     timeline.after(faultsForMs, () => this.#heal())
+    for (const [index, { when }] of (this.#cast.interventions ?? []).entries()) {
+      if (!('atMs' in when)) continue
+      // The second moment comes after all others of this millisecond.
+      timeline.after(when.atMs, () => timeline.after(0, () => this.#interventions.begin(index, this.#stage.events)))
+    }
   }
 
   #publish(number: number): void {
-    const { chance } = this.#stage
+    const chance = this.#producer
     const { unidentified, ordered, resent, resentWithinMs, conflicting } = this.plan
     const id = chance.happens(unidentified) ? undefined : `m${number}`
     const message = { id, print: `p${number}`, key: chance.happens(ordered) ? `k${chance.below(2)}` : null }
@@ -103,7 +127,10 @@ export class Simulation {
   }
 
   #send(message: SimMessage): void {
-    for (const { broker } of this.#groups) broker.publish(message)
+    for (const { broker, name } of this.#groups) {
+      if (message.id !== undefined) this.#sent.set(subjectOf(name, message.id), message)
+      broker.publish(message)
+    }
   }
 
   #disturb(kind: Disturbance): void {
@@ -133,6 +160,25 @@ export class Simulation {
       case 'disconnect':
       case 'clock-jump':
         group.disturb(kind)
+    }
+  }
+
+  #intervene({ kind, on }: Intervention, worker: string | undefined): void {
+    // The end of a schedule is a deployment, which nobody disturbs.
+    if (this.#stage.isOver) return
+    switch (kind) {
+      case 'repeat': {
+        const message = on === undefined ? undefined : this.#sent.get(on)
+        if (message !== undefined) this.#send(message)
+        return
+      }
+      case 'rebalance':
+        for (const { broker } of this.#groups) if (broker.system === 'log') broker.disturb()
+        return
+      case 'kill':
+      case 'freeze':
+      case 'cut':
+        for (const group of this.#groups) if (group.intervene(kind, on, worker)) return
     }
   }
 
@@ -192,6 +238,10 @@ export interface SimulationOptions {
 export interface Cast {
   readonly drawPlan: (chance: Chance, promised: Promised | undefined) => Plan
   readonly newWorker: (process: SimProcess, parts: WorkerParts) => SimWorker
+  /** The producer sends the same messages at the same times, whatever else happens. */
+  readonly sameMessages?: boolean
+  readonly interventions?: readonly Intervention[]
+  readonly instead?: Instead
 }
 
 const LIBRARY: Cast = { drawPlan, newWorker: (process, parts) => new Worker(process, parts) }
@@ -244,14 +294,39 @@ class Group {
       case 'pause':
         return stage.pause(process, chance.between(50, 1_500), 'from outside')
       case 'kill':
-        stage.record(process.name, { f: 'crash', detail: 'killed' })
-        return process.die()
+        return this.#kill(process)
       case 'clock-jump':
         stage.record(process.name, { f: 'clock-jump' })
         return process.jump(chance.pick([-120_000, -1_000, 5_000, 3_600_000]))
       case 'stop':
         void worker.stop()
     }
+  }
+
+  /** Does it to the first of these workers that is up. `false`: none is. */
+  intervene(kind: 'kill' | 'freeze' | 'cut', ...names: readonly (string | undefined)[]): boolean {
+    const worker = names
+      .map((name) => this.#workers.find(({ process, isUp }) => isUp && process.name === name))
+      .find((one) => one !== undefined)
+    if (worker === undefined) return false
+    const { process } = worker
+    const { stage, plan } = this.#parts
+    switch (kind) {
+      case 'kill':
+        this.#kill(process)
+        break
+      case 'freeze':
+        stage.pause(process, plan.leaseMs + plan.silenceMs + FROZEN_TOO_LONG_MS, 'from outside')
+        break
+      case 'cut':
+        this.broker.cut(process)
+    }
+    return true
+  }
+
+  #kill(process: SimProcess): void {
+    this.#parts.stage.record(process.name, { f: 'crash', detail: 'killed' })
+    process.die()
   }
 
   heal(): void {

@@ -14,6 +14,8 @@ export class Stage {
   readonly events: HistoryEvent[] = []
   /** From now on processes that end are not started again. */
   isOver = false
+  /** Called with each event, right after it. */
+  watch: ((event: HistoryEvent) => void) | undefined
 
   constructor(timeline: Timeline, chance: Chance, faults: Faults) {
     this.timeline = timeline
@@ -22,7 +24,9 @@ export class Stage {
   }
 
   record(proc: string, happening: Happening): void {
-    this.events.push({ at: this.timeline.now, proc, ...happening })
+    const event = { at: this.timeline.now, proc, ...happening }
+    this.events.push(event)
+    this.watch?.(event)
   }
 
   /** Continues a process after this step: at once, later if it is paused here, or never if it dies. */

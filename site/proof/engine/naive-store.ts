@@ -1,5 +1,6 @@
 import type { SimProcess } from '../../../testing/sim/process.ts'
-import type { Stage } from '../../../testing/sim/stage.ts'
+import { subjectOf } from '../../../testing/sim/sim-broker.ts'
+import type { WorkerParts } from '../../../testing/sim/worker.ts'
 
 const ASK_AGAIN_MS = 100
 
@@ -7,12 +8,12 @@ const ASK_AGAIN_MS = 100
 export class NaiveStore {
   readonly #keys: Set<string>
   readonly #process: SimProcess
-  readonly #stage: Stage
+  readonly #parts: Pick<WorkerParts, 'stage' | 'broker'>
 
-  constructor(keys: Set<string>, process: SimProcess, stage: Stage) {
+  constructor(keys: Set<string>, process: SimProcess, parts: Pick<WorkerParts, 'stage' | 'broker'>) {
     this.#keys = keys
     this.#process = process
-    this.#stage = stage
+    this.#parts = parts
   }
 
   /** `SET key 1 NX`. `false`: the key exists. */
@@ -20,26 +21,37 @@ export class NaiveStore {
     return this.#ask(() => {
       const isNew = !this.#keys.has(key)
       this.#keys.add(key)
+      this.#tell(isNew ? 'key-set' : 'key-known', key)
       return isNew
     })
   }
 
   del(key: string): Promise<boolean> {
-    return this.#ask(() => this.#keys.delete(key))
+    return this.#ask(() => {
+      this.#tell('key-removed', key)
+      return this.#keys.delete(key)
+    })
+  }
+
+  /** For people who watch: the checker judges a consumer by its broker and its effects. */
+  #tell(what: string, key: string): void {
+    const { stage, broker } = this.#parts
+    stage.record(this.#process.name, { f: 'tell', what, subject: subjectOf(broker.group, key) })
   }
 
   #ask(command: () => boolean): Promise<boolean> {
-    const { faults } = this.#stage
+    const { stage } = this.#parts
+    const { faults } = stage
     return new Promise((resolve) => {
       const askAgain = (): void => void this.#process.after(ASK_AGAIN_MS, ask)
       const answerWith = (answer: boolean): void => {
         this.#process.after(faults.latencyMs(), () =>
-          this.#stage.step(this.#process, 'after the reply of the store', () => resolve(answer)),
+          stage.step(this.#process, 'after the reply of the store', () => resolve(answer)),
         )
       }
       const ask = (): void => {
         if (faults.happens('requestLost')) return askAgain()
-        this.#stage.travel(() => {
+        stage.travel(() => {
           if (faults.isStoreDown) return askAgain()
           const answer = command()
           if (faults.happens('replyLost')) askAgain()

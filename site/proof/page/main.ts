@@ -1,230 +1,296 @@
-import { CONTENDERS, outcomeOf, playSeed } from '../engine/index.ts'
+import type { EventOf, HistoryEvent } from '../../../testing/index.ts'
+import type { Intervention } from '../../../testing/sim/interventions.ts'
+import { check, CONTENDERS, judgedOutcome, outcomeOf, playSeed } from '../engine/index.ts'
 import type { Contender } from '../engine/contenders.ts'
+import type { Played } from '../engine/play.ts'
+import { button, element, keepingFocus, make } from './dom.ts'
+import { faultText } from './fault-text.ts'
+import { drawLines, markStep } from './lines.ts'
+import { FIRST, fromLink, linkTo, MOST_FAULTS, shortOf, type Situation } from './link.ts'
 import { stepsOf, type Step } from './scene.ts'
+import { drawWorld } from './world.ts'
 
 const SEARCHED_SEEDS = 500
 
-const TITLES: Readonly<Record<Contender, string>> = {
-  raw: 'At least once, as it is',
-  'ack-first': 'Ack first',
-  'setnx-first': 'SETNX first',
-  lease: 'consume-once, lease',
-  'lease-park': 'consume-once, lease with park',
-  inbox: 'consume-once, inbox',
+const TITLES: Readonly<Record<Contender, readonly [name: string, does: string]>> = {
+  raw: ['At least once', 'handle, then ack'],
+  'ack-first': ['Ack first', 'ack, then handle'],
+  'setnx-first': ['SETNX first', 'set a key, handle, then ack'],
+  lease: ['consume-once: lease', 'in doubt, it runs again'],
+  'lease-park': ['consume-once: lease with park', 'in doubt, a person decides'],
+  inbox: ['consume-once: inbox', 'effect and mark in one commit'],
 }
 
-const state = {
-  seed: 1,
-  contender: 'raw' as Contender,
-  at: 0,
-  steps: [] as readonly Step[],
+/** Situations to begin with. Each is a link of this page. */
+const STARTS: readonly (readonly [title: string, situation: Situation])[] = [
+  ['Killed before and after an effect', FIRST],
+  [
+    'Frozen for longer than a lease',
+    { ...FIRST, faults: [{ kind: 'freeze', when: { subject: 'a/m0', point: 'called', nth: 1 } }] },
+  ],
+  [
+    'Sent twice',
+    { ...FIRST, faults: [{ kind: 'repeat', on: 'a/m0', when: { subject: 'a/m0', point: 'acked', nth: 1 } }] },
+  ],
+  [
+    'Rebalanced while a handler runs',
+    { ...FIRST, faults: [{ kind: 'rebalance', when: { subject: 'a/m0', point: 'started', nth: 1 } }] },
+  ],
+  ['No fault yet', { ...FIRST, faults: [] }],
+]
+
+interface Shown {
+  situation: Situation
+  plan: Played['plan'] | undefined
+  steps: readonly Step[]
+  messages: readonly string[]
+  /** For each added fault its step; `undefined`: its moment does not come for this consumer. */
+  begun: readonly (number | undefined)[]
+  playing: number
+  search: number
+  load: number
+}
+
+const shown: Shown = {
+  situation: FIRST,
+  plan: undefined,
+  steps: [],
+  messages: [],
+  begun: [],
   playing: 0,
   search: 0,
   load: 0,
 }
 
-function element(id: string): HTMLElement {
-  const found = document.querySelector<HTMLElement>(`#${id}`)
-  if (found === null) throw new TypeError(`the page has no element #${id}`)
-  return found
-}
-
 const seedInput = element('seed') as HTMLInputElement
+const seedFaults = element('seed-faults') as HTMLInputElement
 const slider = element('at') as HTMLInputElement
 const playButton = element('play') as HTMLButtonElement
 const findButton = element('find') as HTMLButtonElement
 const speed = element('speed') as HTMLSelectElement
-const contenderSelect = element('contender') as HTMLSelectElement
 
-/** Plays a seed and shows it at a step; a negative one counts from the end, `bad` is the first bad one. */
-async function load(seed: number, contender: Contender, at: number | 'bad'): Promise<void> {
-  stopPlaying()
-  const ticket = ++state.load
-  const { history } = await playSeed(seed, contender)
-  if (ticket !== state.load) return
-  const isNewSeed = state.seed !== seed || state.steps.length === 0
-  Object.assign(state, { seed, contender, steps: stepsOf(history) })
-  const bad = state.steps.findIndex(({ isBad }) => isBad)
-  state.at = Math.max(0, Math.min(at === 'bad' ? bad : at, state.steps.length - 1))
-  seedInput.value = String(seed)
-  contenderSelect.value = contender
-  slider.max = String(state.steps.length - 1)
-  drawLines()
-  show()
-  if (isNewSeed) await compare(ticket)
+function playSituation({ seed, isQuiet, faults }: Situation, contender: Contender): Promise<Played> {
+  return playSeed(seed, contender, { isQuiet, interventions: faults })
 }
 
-function show(): void {
-  const step = state.steps[state.at]
-  if (step === undefined) return
-  slider.value = String(state.at)
+/** Plays a situation and shows it, at its step, at the first bad one, or at the step of its last fault. */
+async function load(situation: Situation, at: 'step' | 'bad' | 'last fault' = 'step'): Promise<void> {
+  stopPlaying()
+  const ticket = ++shown.load
+  const played = await playSituation(situation, situation.contender)
+  if (ticket !== shown.load) return
+  show(situation, played, at)
+  await compare(ticket)
+}
+
+function show(situation: Situation, { plan, history, begun }: Played, at: 'step' | 'bad' | 'last fault'): void {
+  const yours = new Set(begun.filter((index) => index !== undefined))
+  shown.steps = stepsOf(history, yours)
+  const ownSteps = [...shown.steps.entries()].flatMap(([step, { isYours }]) => (isYours ? step : []))
+  const inOrder = [...yours].toSorted((one, other) => one - other)
+  shown.begun = begun.map((index) => (index === undefined ? undefined : ownSteps[inOrder.indexOf(index)]))
+  shown.plan = plan
+  shown.messages = Array.from({ length: plan.messages }, (_, number) => `m${number}`)
+  shown.situation = situation
+  seedInput.value = String(situation.seed)
+  seedFaults.checked = !situation.isQuiet
+  slider.max = String(shown.steps.length - 1)
+  const [name, does] = TITLES[situation.contender]
+  element('consumer').textContent = name
+  element('does').textContent = does
+  drawLines(shown.steps, shown.messages, history, goTo)
+  goTo(stepAt(situation, at))
+  drawFaults()
+}
+
+function stepAt({ step }: Situation, at: 'step' | 'bad' | 'last fault'): number {
+  switch (at) {
+    case 'step':
+      return step
+    case 'bad':
+      return shown.steps.findIndex(({ isBad }) => isBad)
+    case 'last fault':
+      return shown.begun.at(-1) ?? step
+  }
+}
+
+function goTo(at: number): void {
+  const step = Math.max(0, Math.min(at, shown.steps.length - 1))
+  shown.situation = { ...shown.situation, step }
+  draw()
+}
+
+function draw(): void {
+  const { situation, steps, messages, plan } = shown
+  const step = steps[situation.step]
+  if (step === undefined || plan === undefined) return
+  slider.value = String(situation.step)
   slider.setAttribute('aria-valuetext', step.text)
-  element('time').textContent = `Step ${state.at + 1} of ${state.steps.length}, ${step.at} ms`
+  element('time').textContent = `Step ${situation.step + 1} of ${steps.length} · ${step.at} ms`
   const text = element('text')
   text.textContent = step.text
-  text.className = step.isBad ? 'bad' : ''
-  const { world } = step
-  fill('in-broker', world.broker)
-  fill('in-store', world.store)
-  fill(
-    'in-effects',
-    world.effects.map(([message, times]) => (times > 1 ? `${message} ×${times}` : message)),
-    /×/,
+  text.className = step.isBad ? 'bad' : step.isYours ? 'yours' : ''
+  keepingFocus(element('world'), () =>
+    drawWorld(step, { messages, broker: plan.broker, isOver: step.kind === 'end' }, { act }),
   )
-  element('workers').replaceChildren(
-    ...world.workers.map(({ name, isUp, running }) => {
-      const card = make('section', `card${isUp ? '' : ' down'}${step.who === name ? ' acts' : ''}`)
-      card.append(make('h2', '', `Worker ${name}${isUp ? '' : ' (dead)'}`), chips(running))
-      return card
-    }),
-  )
-  for (const [id, who] of [
-    ['broker', 'broker'],
-    ['store', 'store'],
-    ['outside', 'provider'],
-    ['producer', 'producer'],
-  ] as const) {
-    element(id).classList.toggle('acts', step.who === who)
+  const { effects } = step.world
+  const doubled = effects.filter(([, times]) => times > 1).length
+  const counts = element('counts')
+  counts.textContent = `So far: ${effects.length} of ${messages.length} messages have an effect, ${doubled} of them twice.`
+  counts.className = `small${doubled > 0 ? ' bad' : ''}`
+  markStep(situation.step)
+  history.replaceState(null, '', linkTo(situation))
+}
+
+/** Adds a fault at the step that is shown. Everything before it stays as it is. */
+function act(kind: Intervention['kind'], on?: string): void {
+  const { situation, steps } = shown
+  const step = steps[situation.step]
+  if (step === undefined) return
+  if (situation.faults.length >= MOST_FAULTS) {
+    say(`A link holds ${MOST_FAULTS} faults. Take one back to add another.`)
+    return
   }
-  const doubled = world.effects.filter(([, times]) => times > 1).length
-  element('counts').textContent = `Effects: ${world.effects.length}. Doubled so far: ${doubled}.`
-  for (const dot of document.querySelectorAll('#lines [data-step]')) {
-    dot.classList.toggle('now', dot.getAttribute('data-step') === String(state.at))
-  }
-  history.replaceState(null, '', `#seed=${state.seed}&consumer=${state.contender}&step=${state.at}`)
+  // Without a name the fault meets the worker of this event, with every consumer.
+  const isOfEvent = on === step.worker && !('atMs' in step.when)
+  const fault: Intervention = { kind, when: step.when, ...(on === undefined || isOfEvent ? {} : { on }) }
+  void run(load({ ...situation, faults: [...situation.faults, fault] }, 'last fault'))
 }
 
-/** One row for each message, one mark for each step of it. */
-function drawLines(): void {
-  const messages = [...new Set(state.steps.flatMap(({ message }) => message ?? []))].toSorted()
-  const table = element('lines')
-  table.replaceChildren(
-    ...messages.map((message) => {
-      const row = make('li', 'line')
-      row.append(make('b', '', message))
-      for (const [at, step] of state.steps.entries()) {
-        if (step.message !== message) continue
-        const dot = make('button', `dot ${step.kind}${step.isBad ? ' bad' : ''}`, LETTERS[step.kind])
-        dot.setAttribute('type', 'button')
-        dot.setAttribute('data-step', String(at))
-        dot.setAttribute('aria-label', `${step.at} ms: ${step.text}`)
-        dot.title = step.text
-        dot.addEventListener('click', () => goTo(at))
-        row.append(dot)
-      }
-      return row
-    }),
+function takeBack(fault: Intervention): void {
+  const { situation } = shown
+  void run(load({ ...situation, faults: situation.faults.filter((one) => one !== fault) }))
+}
+
+function drawFaults(): void {
+  const { faults } = shown.situation
+  const list = element('faults')
+  keepingFocus(list, () =>
+    list.replaceChildren(
+      ...faults.map((fault, index) => {
+        const item = make('li', 'added')
+        const at = shown.begun[index]
+        const text = faultText(fault)
+        item.append(at === undefined ? make('span', '', text) : button('link', text, () => goTo(at)))
+        if (at === undefined) item.append(make('span', 'note', 'does not happen with this consumer'))
+        const back = button('small-button', 'Take back', () => takeBack(fault))
+        back.setAttribute('aria-label', `Take back: ${text}`)
+        item.append(back)
+        return item
+      }),
+    ),
   )
+  if (faults.length === 0)
+    list.append(make('li', 'none', 'None yet. Choose a step, then press a button in the picture.'))
 }
 
-const LETTERS: Readonly<Record<Step['kind'], string>> = {
-  send: 'S',
-  deliver: 'D',
-  claim: 'C',
-  run: 'R',
-  effect: 'E',
-  mark: 'M',
-  aside: 'P',
-  settle: 'A',
-  fault: 'F',
-  end: '.',
-}
-
-/** The six consumers on this seed, one after the other, each in turns of the event loop. */
+/** The six consumers under the same faults, one after the other, each in turns of the event loop. The checker judges. */
 async function compare(ticket: number): Promise<void> {
-  const body = element('compared')
-  body.replaceChildren()
+  const { situation } = shown
+  const rows: HTMLElement[] = []
   for (const contender of CONTENDERS) {
-    const { lost, doubled, parked, deadLettered } = outcomeOf((await playSeed(state.seed, contender)).history)
-    if (ticket !== state.load) return
-    const row = make('tr')
-    const name = make('th')
-    name.setAttribute('scope', 'row')
-    const choose = make('button', 'link', TITLES[contender])
-    choose.setAttribute('type', 'button')
-    choose.addEventListener('click', () => void run(load(state.seed, contender, 0)))
-    name.append(choose)
-    row.append(name)
-    row.dataset['contender'] = contender
-    for (const [value, isFault] of [
-      [lost.size, true],
-      [doubled.size, true],
-      [parked.size, false],
-      [deadLettered.size, false],
-    ] as const) {
-      row.append(make('td', isFault && value > 0 ? 'bad' : '', String(value)))
-    }
-    body.append(row)
+    const { history, rules } = await playSituation(situation, contender)
+    if (ticket !== shown.load) return
+    const { lost, doubled } = judgedOutcome(check(history, rules))
+    const { parked, deadLettered } = outcomeOf(history)
+    const told = new Set(history.events.flatMap((event) => (isDoubt(event) ? event.subject : [])))
+    const isReported = [...doubled].every((subject) => told.has(subject))
+    rows.push(
+      rowOf(contender, [
+        { subjects: lost, isFault: true },
+        { subjects: doubled, isFault: true, note: isReported ? ', reported' : '' },
+        { subjects: new Set([...parked, ...deadLettered]), isFault: false },
+      ]),
+    )
   }
+  keepingFocus(element('compared'), () => element('compared').replaceChildren(...rows))
+}
+
+interface Count {
+  readonly subjects: ReadonlySet<string>
+  readonly isFault: boolean
+  readonly note?: string
+}
+
+function isDoubt(event: HistoryEvent): event is EventOf<'tell'> {
+  return event.f === 'tell' && event.what === 'in-doubt'
+}
+
+function rowOf(contender: Contender, counts: readonly Count[]): HTMLElement {
+  const isShown = contender === shown.situation.contender
+  const row = make('tr', isShown ? 'shown' : '')
+  row.dataset['contender'] = contender
+  const [name, does] = TITLES[contender]
+  const choose = button('link', name, () => void run(load({ ...shown.situation, contender, step: 0 })))
+  choose.setAttribute('aria-pressed', String(isShown))
+  const head = make('th')
+  head.setAttribute('scope', 'row')
+  head.append(choose, make('span', 'does', does))
+  if (counts.every(({ subjects }) => subjects.size === 0)) head.append(make('span', 'once', '✓ each message once'))
+  row.append(head)
+  for (const { subjects, isFault, note = '' } of counts) {
+    const cell = make('td', subjects.size === 0 ? 'zero' : isFault ? 'bad' : 'asks', String(subjects.size))
+    if (subjects.size > 0) cell.append(make('span', 'note', `${namesOf(subjects)}${note}`))
+    row.append(cell)
+  }
+  return row
+}
+
+function namesOf(subjects: ReadonlySet<string>): string {
+  const names = [...subjects].map(shortOf).toSorted()
+  return names.length > 3 ? `${names.slice(0, 2).join(', ')}, …` : names.join(', ')
 }
 
 /** Searches the seeds after this one for a message that is lost or has its effect twice, and shows the step. */
 async function find(): Promise<void> {
-  const search = ++state.search
+  const search = ++shown.search
   findButton.textContent = 'Stop the search'
-  const { contender, seed: from } = state
-  for (let seed = from + 1; seed <= from + SEARCHED_SEEDS && search === state.search; seed++) {
-    const { lost, doubled } = outcomeOf((await playSeed(seed, contender)).history)
-    element('found').textContent = `Searching: seed ${seed}`
-    if (lost.size + doubled.size === 0 || search !== state.search) continue
-    await load(seed, contender, 'bad')
+  const { contender, seed: from } = shown.situation
+  const asked: Situation = { ...shown.situation, step: 0, isQuiet: false, faults: [] }
+  for (let seed = from + 1; seed <= from + SEARCHED_SEEDS && search === shown.search; seed++) {
+    const { history, rules } = await playSituation({ ...asked, seed }, contender)
+    const { lost, doubled } = judgedOutcome(check(history, rules))
+    say(`Searching: seed ${seed}`)
+    if (lost.size + doubled.size === 0 || search !== shown.search) continue
+    await load({ ...asked, seed }, 'bad')
     endSearch(`Seed ${seed}: ${lost.size} lost, ${doubled.size} doubled.`)
     return
   }
-  if (search === state.search) {
+  if (search === shown.search) {
     endSearch(`No lost and no doubled message in seeds ${from + 1} to ${from + SEARCHED_SEEDS}.`)
   }
 }
 
 function endSearch(text: string): void {
-  state.search++
+  shown.search++
   findButton.textContent = 'Find a bad schedule'
+  say(text)
+}
+
+function say(text: string): void {
   element('found').textContent = text
 }
 
-function goTo(at: number): void {
-  state.at = Math.max(0, Math.min(at, state.steps.length - 1))
-  show()
-}
-
-function play(): void {
-  if (state.at >= state.steps.length - 1) state.at = 0
+function startPlaying(): void {
+  if (shown.situation.step >= shown.steps.length - 1) goTo(0)
   playButton.textContent = 'Pause'
   const tick = (): void => {
-    goTo(state.at + 1)
-    if (state.at >= state.steps.length - 1) stopPlaying()
-    else state.playing = window.setTimeout(tick, Number(speed.value))
+    goTo(shown.situation.step + 1)
+    if (shown.situation.step >= shown.steps.length - 1) stopPlaying()
+    else shown.playing = window.setTimeout(tick, Number(speed.value))
   }
-  state.playing = window.setTimeout(tick, Number(speed.value))
+  shown.playing = window.setTimeout(tick, Number(speed.value))
 }
 
 function stopPlaying(): void {
-  window.clearTimeout(state.playing)
-  state.playing = 0
+  window.clearTimeout(shown.playing)
+  shown.playing = 0
   playButton.textContent = 'Play'
 }
 
 function toggle(): void {
-  if (state.playing === 0) play()
+  if (shown.playing === 0) startPlaying()
   else stopPlaying()
-}
-
-function fill(id: string, messages: readonly string[], bad?: RegExp): void {
-  element(id).replaceChildren(chips(messages, bad))
-}
-
-function chips(messages: readonly string[], bad?: RegExp): HTMLElement {
-  const list = make('ul', 'chips')
-  for (const message of messages) list.append(make('li', bad?.test(message) === true ? 'bad' : '', message))
-  if (messages.length === 0) list.append(make('li', 'none', 'nothing'))
-  return list
-}
-
-function make(name: string, className = '', text = ''): HTMLElement {
-  const made = document.createElement(name)
-  if (className !== '') made.className = className
-  made.textContent = text
-  return made
 }
 
 /** An error is shown where people look. */
@@ -232,47 +298,41 @@ async function run(work: Promise<void>): Promise<void> {
   try {
     await work
   } catch (error) {
-    element('found').textContent = `This page has an error: ${String(error)}`
+    say(`This page has an error: ${String(error)}`)
   }
 }
 
-function fromLink(): readonly [seed: number, contender: Contender, at: number] {
-  const link = new URLSearchParams(location.hash.slice(1))
-  const seed = Number(link.get('seed') ?? 1)
-  const contender = CONTENDERS.find((one) => one === link.get('consumer')) ?? 'raw'
-  const at = Number(link.get('step') ?? 0)
-  return [Number.isSafeInteger(seed) && seed > 0 ? seed : 1, contender, Number.isSafeInteger(at) ? at : 0]
+for (const [title, situation] of STARTS) {
+  const item = make('li')
+  item.append(
+    button('small-button', title, () => void run(load({ ...situation, contender: shown.situation.contender }))),
+  )
+  element('starts').append(item)
 }
-
-for (const contender of CONTENDERS) {
-  const option = make('option', '', TITLES[contender])
-  option.setAttribute('value', contender)
-  contenderSelect.append(option)
-}
-element('back').addEventListener('click', () => goTo(state.at - 1))
-element('next').addEventListener('click', () => goTo(state.at + 1))
+element('back').addEventListener('click', () => goTo(shown.situation.step - 1))
+element('next').addEventListener('click', () => goTo(shown.situation.step + 1))
+element('rebalance').addEventListener('click', () => act('rebalance'))
 playButton.addEventListener('click', toggle)
 slider.addEventListener('input', () => goTo(Number(slider.value)))
-seedInput.addEventListener(
-  'change',
-  () => void run(load(Math.max(1, Math.trunc(Number(seedInput.value)) || 1), state.contender, 0)),
-)
-contenderSelect.addEventListener(
-  'change',
-  () => void run(load(state.seed, CONTENDERS[contenderSelect.selectedIndex] ?? 'raw', 0)),
-)
+seedInput.addEventListener('change', () => {
+  const seed = Math.max(1, Math.trunc(Number(seedInput.value)) || 1)
+  void run(load({ ...shown.situation, seed, step: 0 }))
+})
+seedFaults.addEventListener('change', () => {
+  void run(load({ ...shown.situation, isQuiet: !seedFaults.checked, step: 0 }))
+})
 findButton.addEventListener('click', () => {
   if (findButton.textContent === 'Find a bad schedule') void run(find())
   else endSearch('The search was stopped.')
 })
-window.addEventListener('hashchange', () => void run(load(...fromLink())))
+window.addEventListener('hashchange', () => void run(load(fromLink(location.hash))))
 document.addEventListener('keydown', (event) => {
   const target = event.target as HTMLElement
   if (['INPUT', 'SELECT', 'BUTTON'].includes(target.tagName)) return
-  if (event.key === 'ArrowRight') goTo(state.at + 1)
-  else if (event.key === 'ArrowLeft') goTo(state.at - 1)
+  if (event.key === 'ArrowRight') goTo(shown.situation.step + 1)
+  else if (event.key === 'ArrowLeft') goTo(shown.situation.step - 1)
   else if (event.key === ' ') toggle()
   else return
   event.preventDefault()
 })
-void run(load(...fromLink()))
+void run(load(fromLink(location.hash)))

@@ -86,6 +86,9 @@ describe('L5 hang', () => {
   it('leaves out what the process stood still', () => {
     expect(called().pauses('A', 100).passes(148).answers('A').shows()).toEqual([])
     expect(called().pauses('A', 100).passes(149).answers('A').shows()).toEqual(['L5 hang'])
+    const calledFrozen = (): Tale => new Tale().pauses('A', 100).passes(30).calls('A', 50)
+    expect(calledFrozen().passes(118).answers('A').shows()).toEqual([])
+    expect(calledFrozen().passes(119).answers('A').shows()).toEqual(['L5 hang'])
     expect(called().pauses('A').passes(500).heals().passes(40).answers('A').shows()).toEqual([])
     expect(called().pauses('A').passes(500).heals().passes(60).answers('A').shows()).toEqual(['L5 hang'])
   })

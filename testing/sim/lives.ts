@@ -11,7 +11,7 @@ export type Point =
   | 'ended'
   | 'marked'
   | 'aside'
-  | 'letter'
+  | 'dead-letter'
   | 'acked'
 
 /** A message at a point of its life, for the `nth` time. */
@@ -62,7 +62,7 @@ export class Lives {
         return event.type === 'ok' ? [this.#reach(event.subject, 'aside', proc)] : []
       case 'copy':
         if (event.type !== 'ok' || event.to !== 'dead-letter') return []
-        return this.#reachAt(event.place, 'letter', this.#receivers.get(event.place))
+        return this.#reachAt(event.place, 'dead-letter', this.#receivers.get(event.place))
       case 'ack':
         return this.#settle(event.place, proc)
       case 'commit':

@@ -12,7 +12,7 @@ const POINTS: Readonly<Record<Point, string>> = {
   ended: 'the handler of MESSAGE ends',
   marked: 'MESSAGE is marked',
   aside: 'MESSAGE is set aside',
-  letter: 'the dead letter of MESSAGE is confirmed',
+  'dead-letter': 'the dead letter of MESSAGE is confirmed',
   acked: 'MESSAGE is acked',
 }
 

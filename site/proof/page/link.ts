@@ -54,9 +54,9 @@ function textOf({ kind, on, when }: Intervention): string {
   return `${kind}${on === undefined ? '' : `:${shortOf(on)}`}@${at}`
 }
 
-const FAULT = /^(?<kind>kill|freeze|cut|rebalance|repeat)(?::(?<on>[am]\d{1,4}))?@(?<when>[a-z0-9.]{1,30})$/
+const FAULT = /^(?<kind>kill|freeze|cut|rebalance|repeat)(?::(?<on>[am]\d{1,4}))?@(?<when>[a-z0-9.-]{1,30})$/
 const AT_POINT =
-  /^(?<message>m\d{1,4})\.(?<point>sent|delivered|asked|started|called|effect|ended|marked|aside|letter|acked)\.(?<nth>\d{1,4})$/
+  /^(?<message>m\d{1,4})\.(?<point>sent|delivered|asked|started|called|effect|ended|marked|aside|dead-letter|acked)\.(?<nth>\d{1,4})$/
 
 function faultOf(text: string): Intervention | undefined {
   const { kind, on, when } = FAULT.exec(text)?.groups ?? {}

@@ -20,7 +20,9 @@ const WORKERS = 2
 
 export function drawWorld(step: Step, stage: Stage, actions: WorldActions): void {
   const { world } = step
-  element('in-producer').replaceChildren(...stage.messages.map((message) => letter(message, world, stage, actions)))
+  element('in-producer').replaceChildren(
+    ...stage.messages.map((message) => messageCard(message, world, stage, actions)),
+  )
   element('in-broker').replaceChildren(
     chips(counted(world.broker).map(([message, times]) => chip(message, times > 1 ? `×${times}` : ''))),
   )
@@ -48,9 +50,9 @@ export function drawWorld(step: Step, stage: Stage, actions: WorldActions): void
 }
 
 /** A message of the producer: what was sent, and a button that sends it again. */
-function letter(message: string, { sent }: World, { isOver }: Stage, { act }: WorldActions): HTMLElement {
+function messageCard(message: string, { sent }: World, { isOver }: Stage, { act }: WorldActions): HTMLElement {
   const times = sent.get(message) ?? 0
-  const card = make('li', `letter ${colourOf(message)}${times === 0 ? ' unsent' : ''}`)
+  const card = make('li', `message ${colourOf(message)}${times === 0 ? ' unsent' : ''}`)
   const again = button('small-button', 'Send again', () => act('repeat', subjectOf(message)))
   again.setAttribute('aria-label', `Send again: ${message}`)
   ;(again as HTMLButtonElement).disabled = isOver || times === 0

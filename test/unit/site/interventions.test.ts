@@ -8,7 +8,7 @@ import { stepsOf, type Step } from '../../../site/proof/page/scene.ts'
 import { check } from '../../../testing/index.ts'
 import type { Intervention } from '../../../testing/sim/interventions.ts'
 
-const SEEDS = Array.from({ length: 15 }, (_, index) => index + 1)
+const SEEDS = Array.from({ length: 8 }, (_, index) => index + 1)
 const LIBRARY = ['lease', 'lease-park', 'inbox'] as const
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
@@ -118,7 +118,7 @@ describe('added faults', () => {
   })
 
   it('leave everything before them as it was, at every step of a schedule', async () => {
-    for (const contender of ['raw', 'lease', 'inbox'] as const) {
+    for (const contender of ['raw', 'lease'] as const) {
       const { history } = await loud(9, contender)
       for (const { when, kind } of stepsOf(history)) {
         if (kind === 'end') continue

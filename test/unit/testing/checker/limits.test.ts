@@ -15,6 +15,9 @@ const sampled = (heap: (sample: number) => number, proc: (sample: number) => str
 
 const called = (): Tale => new Tale().calls('A', 50)
 
+/** The call begins in a pause, with 70 ms left of it. */
+const calledFrozen = (): Tale => new Tale().pauses('A', 100).passes(30).calls('A', 50)
+
 describe('L1 stall', () => {
   it('is told for each message that lies in the broker still', () => {
     const tale = new Tale().sends('q#1', 'm').sends('q#2', 'n')
@@ -86,7 +89,6 @@ describe('L5 hang', () => {
   it('leaves out what the process stood still', () => {
     expect(called().pauses('A', 100).passes(148).answers('A').shows()).toEqual([])
     expect(called().pauses('A', 100).passes(149).answers('A').shows()).toEqual(['L5 hang'])
-    const calledFrozen = (): Tale => new Tale().pauses('A', 100).passes(30).calls('A', 50)
     expect(calledFrozen().passes(118).answers('A').shows()).toEqual([])
     expect(calledFrozen().passes(119).answers('A').shows()).toEqual(['L5 hang'])
     expect(called().pauses('A').passes(500).heals().passes(40).answers('A').shows()).toEqual([])

@@ -4,6 +4,11 @@ import llmstxt from 'vitepress-plugin-llms'
 import { withMermaid } from 'vitepress-plugin-mermaid'
 import { anchorOf } from '../markdown.ts'
 
+const { version } = JSON.parse(readFileSync('../package.json', 'utf8'))
+
+/** The page to play with is no page of VitePress. */
+const TRY_IT = { text: 'Try to break it', link: '/try/index.html', target: '_self' }
+
 /** The contents of docs/README.md are the sidebar. */
 function sidebar() {
   const [, ...groups] = readFileSync('.pages/contents.md', 'utf8').split(/^## /m)
@@ -52,11 +57,12 @@ export default withMermaid({
     nav: [
       { text: 'Contents', link: '/contents' },
       { text: 'Guarantees', link: '/guarantees' },
-      { text: 'Try to break it', link: '/proof/index.html', target: '_self' },
+      TRY_IT,
       { text: 'API', link: '/api/' },
+      { text: `v${version}`, link: '/CHANGELOG' },
     ],
     sidebar: [
-      ...sidebar(),
+      ...sidebar().map((group, at) => (at === 0 ? { ...group, items: [...group.items, TRY_IT] } : group)),
       { text: 'API', link: '/api/', collapsed: true, items: pagesIn('api') },
       { text: 'Decisions', link: '/decisions/', collapsed: true, items: pagesIn('decisions') },
     ],

@@ -114,7 +114,7 @@ const QUIET: Partial<Plan> = {
   isCalm: true,
   rates: NO_FAULTS,
   disturbances: [],
-  deaf: 0,
+  ignoresAbort: 0,
   resent: 0,
   workMs: 60,
   silenceMs: 150,

@@ -1,25 +1,59 @@
-// Metrics for OpenTelemetry: a message that is sent twice counts as one `handled` and one `duplicate`.
+// Metrics for OpenTelemetry: a message that is sent twice counts as one `handled` and one `duplicate`, in both ways to export.
 import assert from 'node:assert/strict'
-import {
-  AggregationTemporality,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-} from '@opentelemetry/sdk-metrics'
-import { MemoryBroker, memoryStore, runMemory } from 'consume-once'
+import { AggregationTemporality, InMemoryMetricExporter, MeterProvider } from '@opentelemetry/sdk-metrics'
+import { MemoryBroker, memoryStore, runMemory, type Consumer } from 'consume-once'
 // #region readme
 import { metrics } from '@opentelemetry/api'
 import { defineConsumer, messageId } from 'consume-once'
 import { otelMetrics } from 'consume-once/otel'
 
 // #endregion
+// #region producer
+import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
+import { otelMetricProducer } from 'consume-once/otel'
+
+// #endregion
 // In your application: an OTLP exporter, which @opentelemetry/sdk-node sets up.
-const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] })
-metrics.setGlobalMeterProvider(provider)
+const newExporter = () => new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
 const store = memoryStore()
 const send = (): void => {}
+const options = { name: 'sms-sender', id: messageId.header('message-id'), handle: send }
 
+/** Sends one message twice, and returns the exported counts by outcome. */
+async function outcomesOf(consumer: Consumer, exporter: InMemoryMetricExporter, provider: MeterProvider) {
+  const broker = new MemoryBroker()
+  const running = await runMemory(broker, consumer, { topic: 'sms', group: 'sms' })
+  for (let time = 0; time < 2; time++) {
+    broker.publish('sms', { value: Buffer.from('{}'), headers: { 'message-id': 'sms-1' } })
+    await broker.drained('sms', 'sms')
+  }
+  await running.stop()
+  await provider.forceFlush()
+  const counts: Record<string, unknown> = {}
+  for (const { scopeMetrics } of exporter.getMetrics()) {
+    for (const { descriptor, dataPoints } of scopeMetrics.flatMap((scope) => scope.metrics)) {
+      if (descriptor.name !== 'consume_once.deliveries') continue
+      for (const { attributes, value } of dataPoints) {
+        if (value !== 0) counts[String(attributes['outcome'])] = value
+      }
+    }
+  }
+  return counts
+}
+
+const exporter = newExporter()
+// #region producer
+const counts = otelMetricProducer()
+const reader = new PeriodicExportingMetricReader({ exporter, metricProducers: [counts] }) // for NodeSDK or MeterProvider
+const counted = defineConsumer({ ...options, store: memoryStore(), observe: counts.observe })
+// #endregion
+const own = new MeterProvider({ readers: [reader] })
+assert.deepEqual(await outcomesOf(counted, exporter, own), { handled: 1, duplicate: 1 })
+await own.shutdown()
+
+const other = newExporter()
+const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter: other })] })
+metrics.setGlobalMeterProvider(provider)
 // #region readme
 const sms = defineConsumer({
   name: 'sms-sender',
@@ -29,25 +63,7 @@ const sms = defineConsumer({
   observe: otelMetrics({ meter: metrics.getMeter('consume-once') }),
 })
 // #endregion
-
-const broker = new MemoryBroker()
-const running = await runMemory(broker, sms, { topic: 'sms', group: 'sms' })
-for (let time = 0; time < 2; time++) {
-  broker.publish('sms', { value: Buffer.from('{}'), headers: { 'message-id': 'sms-1' } })
-  await broker.drained('sms', 'sms')
-}
-await running.stop()
-await provider.forceFlush()
-
-const counts: Record<string, unknown> = {}
-for (const { scopeMetrics } of exporter.getMetrics()) {
-  for (const { descriptor, dataPoints } of scopeMetrics.flatMap((scope) => scope.metrics)) {
-    if (descriptor.name !== 'consume_once.deliveries') continue
-    for (const { attributes, value } of dataPoints) {
-      if (value !== 0) counts[String(attributes['outcome'])] = value
-    }
-  }
-}
-console.log(counts) // { handled: 1, duplicate: 1 }
-assert.deepEqual(counts, { handled: 1, duplicate: 1 })
+const outcomes = await outcomesOf(sms, other, provider)
+console.log(outcomes) // { handled: 1, duplicate: 1 }
+assert.deepEqual(outcomes, { handled: 1, duplicate: 1 })
 await provider.shutdown()

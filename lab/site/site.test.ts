@@ -101,6 +101,45 @@ describe('the documentation site', () => {
     await page.context().close()
   })
 
+  it('leads from each page to the one to play with, and back', async () => {
+    const page = await open('/choose')
+    await page.getByRole('link', { name: 'Try to break it' }).first().click()
+    await page.locator('#compared tr').nth(5).waitFor()
+    await page.getByRole('link', { name: 'Guarantees' }).first().click()
+    await page.getByRole('heading', { level: 1, name: 'Guarantees' }).waitFor()
+    await page.context().close()
+  })
+
+  it('has its pages in the order of a reader', async () => {
+    const page = await open('/')
+    const groups = await page.locator('.VPSidebar .VPSidebarItem.level-0 > .item h2').allInnerTexts()
+    expect(groups).toEqual([
+      'What it promises',
+      'Quick starts',
+      'Wrap an existing consumer',
+      'Choose a scheme',
+      'Identity',
+      'Effects you cannot roll back',
+      'Replay',
+      'Run it',
+      'Test it',
+      'Reference',
+      'Errors by code',
+      'Questions',
+      'Glossary',
+      'API',
+      'Decisions',
+    ])
+    await page.context().close()
+  })
+
+  it('describes functions before types, and only what is of the library', async () => {
+    const page = await open('/api/consume-once')
+    expect(await page.locator('.vp-doc h2').first().innerText()).toMatch(/^Functions/)
+    expect(await page.locator('.vp-doc').innerText()).not.toContain('captureStackTrace')
+    await page.context().close()
+  })
+
   it('has its pages for programs that read', () => {
     expect(readFileSync('site/dist/llms.txt', 'utf8')).toContain('(/guarantees.md)')
     expect(readFileSync('site/dist/guarantees.md', 'utf8')).toContain('message lost?')

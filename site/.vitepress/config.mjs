@@ -37,6 +37,8 @@ function titleOf(file) {
   return /^# (.*)$/m.exec(readFileSync(file, 'utf8'))[1].replace(/^\d{4} /, '')
 }
 
+const WIDE = new Set(['guarantees.md', 'choose.md', 'proof.md', 'compatibility.md', 'api/index.md'])
+
 export default withMermaid({
   title: 'consume-once',
   description: 'Kafka and RabbitMQ deliver a message at least once. This library makes its effect happen once.',
@@ -49,6 +51,11 @@ export default withMermaid({
   markdown: {
     anchor: { slugify: anchorOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+  },
+  // A table of five columns needs the place of the outline, and a file has none.
+  transformPageData(page) {
+    const { relativePath } = page
+    if (WIDE.has(relativePath) || relativePath.startsWith('source/')) page.frontmatter.aside = false
   },
   vite: { plugins: [llmstxt({ ignoreFiles: ['source/**', 'api/**', 'proof.md', 'CHANGELOG.md'] })] },
   themeConfig: {

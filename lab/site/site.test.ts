@@ -107,6 +107,7 @@ describe('the documentation site', () => {
     await page.locator('#compared tr').nth(5).waitFor()
     await page.getByRole('link', { name: 'Guarantees' }).first().click()
     await page.getByRole('heading', { level: 1, name: 'Guarantees' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/guarantees')
     await page.context().close()
   })
 

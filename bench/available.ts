@@ -10,7 +10,7 @@ export interface Available {
   readonly versions: Versions
 }
 
-/** What a contender lacks is no failure of the others. */
+/** A missing requirement of one contender does not fail the others. */
 export async function available(scenario: Scenario): Promise<Available> {
   const missing = new Set<Contender>()
   const leftOut: string[] = []

@@ -1,4 +1,4 @@
-// One run of one contender, in this process: told by the only argument, an `Order` in JSON.
+// One run of one contender, in this process. The only argument is an `Order` in JSON.
 import { loadSuite } from './catalogue.ts'
 import type { Order } from './contender-process.ts'
 

@@ -7,7 +7,7 @@ import { foundOnce } from '../test/kit/servers/lock.ts'
 import { inRun } from '../test/kit/servers/test-run.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-/** What is no TypeScript: contenders may start servers of their own, or another language. */
+/** Files other than TypeScript: contenders may start their own servers, or programs in another language. */
 const BESIDE = ['test/kit/servers/kafka/pom.xml', 'bench/jvm/pom.xml', 'bench/jvm/ParallelConsumer.java']
 
 /**

@@ -55,7 +55,7 @@ async function reported(name: Exclude<ServerName, 'kafka'>, endpoint: Endpoint):
   return [product, version.join(' ')]
 }
 
-/** No request of its protocol asks a broker for its version: known is what was started here. */
+/** The Kafka protocol has no request for the version of a broker, so only a broker started here has a known version. */
 async function kafkaAt(endpoint: Endpoint): Promise<readonly [string, string]> {
   const { variable, testVariable, usual } = CATALOGUE.kafka
   const isNamed = [variable, testVariable].some((name) => (process.env[name] ?? '') !== '')

@@ -14,7 +14,7 @@ export interface RunOptions extends ProcessOptions {
   readonly progress: (line: string) => void
 }
 
-/** What each contender measured in one repetition, by its name. */
+/** Measurement of each contender in one repetition, by its name. */
 export type Round = Readonly<Record<string, Measurement>>
 
 /** All contenders in every repetition, each time another one first: the machine is not the same all the time. */

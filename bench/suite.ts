@@ -2,7 +2,7 @@ import type { Endpoint, ServerName } from '../test/kit/servers/catalogue.ts'
 import type { Servers, Versions } from './machine.ts'
 import type { Plan } from './places/plans.ts'
 
-/** What `npm run bench -- <name>` runs. */
+/** Run by `npm run bench -- <name>`. */
 export interface Suite {
   readonly name: string
   /** Packages of `node_modules` whose versions the report shows. */
@@ -16,9 +16,9 @@ export interface Suite {
 export interface Scenario {
   readonly name: string
   readonly title: string
-  /** How many messages, duplicates included, unless `--n` tells. */
+  /** Number of messages, duplicates included, unless `--n` is given. */
   readonly messages: number
-  /** How often each contender runs, unless `--reps` tells. */
+  /** Number of runs of each contender, unless `--reps` is given. */
   readonly repetitions: number
   readonly needs: readonly ServerName[]
   /** The topic or queue that is made anew and filled for each repetition; none where no broker takes part. */
@@ -41,7 +41,7 @@ export interface Contender {
   readonly run: (job: Job) => Promise<Measurement>
 }
 
-/** What one run of a contender works on. */
+/** Input of one run of a contender. */
 export interface Job {
   /** Never used before: for group, keys and tables. Fits the name of a schema. */
   readonly name: string
@@ -63,7 +63,7 @@ export interface Measurement {
   readonly tookMs: number
   /** CPU time of the whole process in that time. */
   readonly cpuMs: number
-  /** What else it measured, by name and unit. */
+  /** Other measurements, by name and unit. */
   readonly figures?: Readonly<Record<string, number>>
 }
 
@@ -83,7 +83,7 @@ export interface Bound {
   /** A name in its `figures`, or `CPU_EACH`. */
   readonly figure: string
   readonly most: number
-  /** Then `most` is so many times that figure of this contender in the same repetition. */
+  /** Then `most` is a multiple of that figure of this contender in the same repetition. */
   readonly timesThatOf?: string
 }
 

@@ -43,7 +43,7 @@ export class Tally {
     this.#starts[index] = starts + 1
   }
 
-  /** So many deliveries are over, in the contender's own sense: returned, marked, committed, or known to be done already. */
+  /** Number of finished deliveries, as the contender counts them: returned, marked, committed, or already done. */
   ended(count: number): void {
     this.#ended += count
     if (this.#ended < this.#messages || this.#took !== undefined) return

@@ -3,7 +3,7 @@ export interface Cell {
   readonly name: string
   /** File in model/promela, without its ending. */
   readonly model: string
-  /** What it shows, or what was bent. */
+  /** The checked property, or the bent rule. */
   readonly shows: string
   /** Names the model is compiled with; what is not named here has the model's default, which is what is built. */
   readonly defines: Defines

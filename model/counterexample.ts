@@ -1,4 +1,4 @@
-/** The way to what a search found: what the processes of the model told on it, and the law that was broken at its end. */
+/** The path to what a search found: the printed steps of the processes, and the law that was broken at the end. */
 export interface Counterexample {
   readonly law: string
   readonly steps: readonly string[]

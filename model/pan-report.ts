@@ -1,7 +1,7 @@
-/** What a search came to. */
+/** Result of a search. */
 type Finding =
   | { readonly kind: 'nothing' }
-  /** As the search words it: an assertion, an end state that is none, an acceptance cycle. */
+  /** In the words of the search: an assertion, an invalid end state, an acceptance cycle. */
   | { readonly kind: 'violation'; readonly text: string }
   /** It ended before it had seen everything. */
   | { readonly kind: 'incomplete'; readonly why: string }
@@ -13,7 +13,7 @@ export interface PanReport {
   readonly finding: Finding
 }
 
-/** What cuts a search short although it says `errors: 0`. */
+/** Messages of a search that was cut short although it prints `errors: 0`. */
 const LIMITS = /out of memory|max search depth too small|search not completed|bit statespace|hash-?compact|aborting/i
 
 /** Reads the output of a search. A search that says nothing of its end has not ended. */

@@ -56,7 +56,7 @@ export async function runCell(cell: Cell, { spin, gcc }: Tools): Promise<CellRun
   }
 }
 
-/** A search tells by its output how it ended: its exit code says less. */
+/** Its output shows how a search ended: the exit code says less. */
 function searchIn(folder: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const settings = { cwd: folder, timeout: SEARCH_WITHIN_MS, killSignal: 'SIGKILL', maxBuffer: 1 << 24 } as const

@@ -28,7 +28,7 @@ export function expectationOf({ expect }: Cell): string {
   }
 }
 
-/** The way to what was found, numbered; a long one without its middle. */
+/** The numbered path to what was found; a long one without its middle. */
 export function trailOf({ counterexample }: CellRun): readonly string[] {
   if (counterexample === undefined) return []
   const { law, steps } = counterexample

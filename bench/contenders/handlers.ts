@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What each message is handled by. */
+/** The handler of each message. */
 export type Handle = () => Promise<void>
 
 export const noop: Handle = async () => {}

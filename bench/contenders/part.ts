@@ -3,13 +3,13 @@ import { once } from 'node:events'
 
 const VARIABLE = 'BENCH_PART'
 
-/** What a further process of the same contender is to do; `undefined` in the process that the bench has started. */
+/** Part of a further process of the same contender; `undefined` in the process that the bench started. */
 export function partGiven(): unknown {
   const given = process.env[VARIABLE]
   return given === undefined ? undefined : JSON.parse(given)
 }
 
-/** The same contender with the same job in a further process, which does the part that it is given. Its stdout is nobody's. */
+/** Starts a further process of the same contender with the same job, which does the given part. Its stdout is ignored. */
 export function startPart(part: unknown): ChildProcess {
   const [, child = '', ...order] = process.argv
   return fork(child, order, {

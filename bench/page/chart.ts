@@ -56,7 +56,7 @@ interface Place {
 
 function scenarioDrawing({ title, contenders, ratios }: ScenarioReport, { top, labels }: Place): string {
   const most = Math.max(...contenders.map(({ rate }) => rate.most))
-  // What ratios are of is what the suite is about; the rest is what it is compared with.
+  // The contenders in ratios are the subject of the suite; the others are what they are compared with.
   const own = new Set(ratios.map(({ of }) => of))
   const lines = contenders.map(({ name, rate }, row) => {
     const middle = top + HEAD + row * ROW + ROW / 2

@@ -4,7 +4,7 @@ import type { Report } from '../report.ts'
 
 const FOLDER = 'bench/results'
 
-/** What the last recorded run of each suite found, by its name: `npm run bench -- <suite> --record`. */
+/** Last recorded run of each suite by its name: `npm run bench -- <suite> --record`. */
 export function recordedReports(): ReadonlyMap<string, Report> {
   const files = existsSync(FOLDER) ? readdirSync(FOLDER).filter((file) => file.endsWith('.json')) : []
   const reports = files.map((file) => JSON.parse(readFileSync(join(FOLDER, file), 'utf8')) as Report)

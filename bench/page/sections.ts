@@ -1,7 +1,7 @@
 import { ratio, short, whole, type Report, type ScenarioReport } from '../report.ts'
 import { CPU_EACH } from '../suite.ts'
 
-/** What the page shows of one suite. `chart` is the path of its drawing, as the page has to write it. */
+/** Section of the page for one suite. `chart` is the path of its drawing, relative to the page. */
 export function sectionOf(suite: string, report: Report | undefined, chart: string | undefined): string {
   const command = `npm run bench -- ${suite} --record`
   if (report === undefined) return `### ${suite}\n\nNot recorded yet: \`${command}\``

@@ -1,4 +1,4 @@
-// Part of `npm run fix`: writes docs/performance.md and its charts from what was recorded.
+// Part of `npm run fix`: writes docs/performance.md and its charts from the recorded runs.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SUITE_NAMES } from '../catalogue.ts'

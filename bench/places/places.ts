@@ -7,7 +7,7 @@ export interface Places extends AsyncDisposable {
   filled(deliveries: Deliveries): Promise<string>
 }
 
-/** Deliveries that a place with so many messages holds. */
+/** Deliveries that a place with `messages` messages holds. */
 export function deliveriesOf(plan: Plan | undefined, messages: number): Deliveries {
   return plan?.duplicates === true ? withDuplicates(messages) : eachOnce(messages)
 }

@@ -11,7 +11,7 @@ const ONE: Pace = { atOnce: 1, inFlight: 1 }
 const MOST_IN_BATCHES_US = 3
 const MOST_ALONE_US = 10
 
-/** The library alone, on the memory store. What it costs is told by the CPU of each message. */
+/** The library alone, on the memory store. Its cost is the CPU time of each message. */
 export const cpu: Suite = {
   name: 'cpu',
   packages: [],

@@ -94,7 +94,7 @@ const rabbitPostgres: Scenario = {
   bounds: [repeated(INBOX, 0)],
 }
 
-/** What `kill -9` costs: effects that happen again. One that never happens is a failure of the run. */
+/** Cost of `kill -9`: repeated effects. A missing effect fails the run. */
 export const crash: Suite = {
   name: 'crash',
   packages: ['kafkajs', 'amqplib', 'ioredis', 'redis', '@aws-lambda-powertools/idempotency', 'pg'],

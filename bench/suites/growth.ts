@@ -24,7 +24,7 @@ function scenarioOf(
   }
 }
 
-/** What a message costs where there are many records already: with few of its own, so that 10,000 stay the fewest. */
+/** Cost of a message in a store with many records. Few messages of its own, so that 10,000 stay the smallest number of records. */
 export const growth: Suite = {
   name: 'growth',
   packages: ['ioredis', 'pg'],

@@ -22,7 +22,7 @@ const besideRaw = lazily(() => import('../contenders/stuck/stuck-raw.ts'))
 
 const prepareParallelConsumer: Contender['prepare'] = async () => (await import('../jvm/program.ts')).prepare()
 
-/** What the wrapper costs where the handler costs nothing. */
+/** Cost of the wrapper with a handler that costs nothing. */
 const noStore: Scenario = {
   name: 'no-store',
   title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, no store on a server',
@@ -47,7 +47,7 @@ const noStore: Scenario = {
   ],
 }
 
-/** What concurrency inside of a partition gains where the handler waits. */
+/** Gain from concurrency inside a partition with a handler that waits. */
 const slowHandler: Scenario = {
   name: 'slow-handler',
   title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, handler of 2 ms, 10,000 keys in order',
@@ -221,7 +221,7 @@ const postgresHandle: Scenario = {
   ],
 }
 
-/** What a handler that never ends costs the other partitions, and in memory. */
+/** Cost of a handler that never ends: for the other partitions, and in memory. */
 const stuck: Scenario = {
   name: 'stuck',
   title: 'Kafka, 1 KB in 4 partitions, the first handler of one never ends, 7 of 10 messages lie behind it',

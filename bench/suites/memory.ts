@@ -5,7 +5,7 @@ const inRedis = lazily(() => import('../contenders/store/redis-bytes.ts'))
 const inPostgres = lazily(() => import('../contenders/store/postgres-bytes.ts'))
 const EACH = 'bytes each'
 
-/** What a record takes. A million of them, since tables of keys double and pages fill up. */
+/** Bytes of a record. Measured with a million records, because tables of keys double and pages fill up. */
 export const memory: Suite = {
   name: 'memory',
   packages: ['ioredis', 'pg'],

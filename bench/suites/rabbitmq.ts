@@ -15,7 +15,7 @@ const onPostgres = lazily(() => import('../contenders/library/postgres-library.t
 const postgresEach = lazily(() => import('../contenders/by-hand/postgres-each.ts'))
 const byHand = lazily(() => import('../contenders/by-hand/postgres-by-hand-rabbit.ts'))
 
-/** Leases in Redis, beside no deduplication at all and beside what is written by hand. */
+/** Leases in Redis, compared with no deduplication and with code written by hand. */
 function redis(queueType: QueuePlan['queueType']): Scenario {
   const rabbit = onRabbit(PREFETCH, queueType)
   return {

@@ -18,7 +18,7 @@ function ofDistinct(run: Contender['run']): Contender['run'] {
   return (job) => run({ ...job, ids: job.messages })
 }
 
-/** A topic that was handled completely is consumed again, by another group of the same scope. Nobody can be faster than the client. */
+/** A topic that was handled completely is consumed again by another group of the same scope. The client is the upper limit. */
 export const replay: Suite = {
   name: 'replay',
   packages: ['kafkajs', 'ioredis', 'pg'],

@@ -19,7 +19,7 @@ const untracedOnRedis = lazily(() => import('../contenders/library/redis-library
 const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
 const LEAST = 0.95
 
-/** What `trace` costs, where one message in a hundred is sampled. */
+/** Cost of `trace` when one message in a hundred is sampled. */
 export const traces: Suite = {
   name: 'traces',
   packages: ['@opentelemetry/api', '@opentelemetry/sdk-trace-node'],

@@ -30,7 +30,7 @@ async function clientsLoadedBy(
 }
 
 describe('the process of a contender', () => {
-  it('loads no client where none takes part', async () => {
+  it('loads no client that its contender does not use', async () => {
     const order = { suite: 'cpu', scenario: 'batches', contender: 'handle' }
     expect(await clientsLoadedBy(order, {})).toEqual([])
   })

@@ -1,7 +1,7 @@
 import type { Journal } from './journal.ts'
 import type { WorkerSlot } from './worker-slot.ts'
 
-/** What goes on beside a run until the broker has nothing left. It must not throw because of a fault. */
+/** Runs alongside the messages until the broker has nothing left. It must not throw because of a fault. */
 export type Beside = (scene: Scene, until: AbortSignal) => Promise<void>
 
 export interface Scene {

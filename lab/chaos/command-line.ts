@@ -54,7 +54,7 @@ export function oneOf<T extends string>(name: string, text: string, known: reado
   throw new TypeError(`--${name}: expected one of ${known.join(', ')}, got '${text}'`)
 }
 
-/** Also of what nobody asked for: it is told, so that the run can be had again. */
+/** A random seed. Every run prints its seed, so that it can be repeated. */
 export function anySeed(): string {
   return String(Math.floor(Math.random() * 2 ** 31))
 }

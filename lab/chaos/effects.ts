@@ -19,7 +19,7 @@ interface Handled {
   readonly attempt: number
 }
 
-/** What the handlers of a worker do: a row for each message, and whatever was planted. */
+/** Handlers of a worker: a row for each message, and the planted bugs. */
 export class Effects {
   readonly #spec: WorkerSpec<ChaosSettings>
   readonly #pool: Pool
@@ -71,7 +71,7 @@ export class Effects {
   }
 }
 
-/** A transaction that nobody ends. */
+/** A transaction that is never ended. */
 async function leaveOpen({ settings, process: name }: WorkerSpec<ChaosSettings>): Promise<void> {
   const client = new Client({ connectionString: settings.postgresUrl, application_name: name })
   client.on('error', () => {})

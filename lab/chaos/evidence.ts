@@ -1,6 +1,6 @@
 import type { StoreName } from './plan.ts'
 
-// What Postgres says at the end of a run, and when which fault hit which process. Times are milliseconds since 1970: brokers,
+// The content of Postgres at the end of a run, and when each fault hit which process. Times are milliseconds since 1970: brokers,
 // Postgres and the run share the clock of one machine.
 
 /** One row of the table of effects. */
@@ -21,7 +21,7 @@ export interface ProcessFault {
   readonly to: number
 }
 
-/** What a run on any broker leaves behind. */
+/** Evidence of a run on any broker. */
 export interface EvidenceOfEffects {
   readonly store: StoreName
   readonly effects: readonly Effect[]

@@ -9,7 +9,7 @@ import { TELL_USAGE_EVERY_MS, type ChaosTold, type ChaosSettings } from './worke
 
 export type ChaosWorker = Worker<ChaosSettings, ChaosTold>
 
-/** What every worker does, whatever broker it reads from. */
+/** Hooks of every worker, independent of its broker. */
 export function chaosHooks(worker: ChaosWorker, id: NonNullable<WorkerFunctions<Payload>['id']>): WorkerHooks<Payload> {
   const { settings, process: name } = worker.spec
   const pool = new Pool({ connectionString: settings.postgresUrl, max: 6, application_name: name })
@@ -27,7 +27,7 @@ export function chaosHooks(worker: ChaosWorker, id: NonNullable<WorkerFunctions<
   }
 }
 
-/** Tells the run what happens: events at once, outcomes as counts now and then. */
+/** Reports to the run: events at once, outcomes as counts from time to time. */
 class Outcomes {
   readonly #worker: ChaosWorker
   #counts: Record<string, number> = {}

@@ -1,12 +1,12 @@
 import type { ProcessFault } from './evidence.ts'
 
-/** What was done and heard during a run, with its time, and counts of it: to look into a run that failed. */
+/** Log of a run with times and counts, for looking into a failure. */
 export class Journal {
   readonly begunAt: number = Date.now()
   readonly lines: string[] = []
   readonly counts: Map<string, number> = new Map()
   readonly faults: ProcessFault[] = []
-  /** What must never happen, noticed on the way. */
+  /** Events that must never happen, noticed during the run. */
   readonly breaches: string[] = []
 
   get seconds(): number {

@@ -24,29 +24,29 @@ function laws(evidence: EvidenceOfEffects): readonly string[] {
 }
 
 describe('the judge of a second effect', () => {
-  it('has nothing against one effect each', () => {
+  it('accepts one effect for each message', () => {
     expect(laws(inbox([], ONCE))).toEqual([])
     expect(laws(lease([], ONCE))).toEqual([])
   })
 
-  it('counts each beyond the first of its ID', () => {
+  it('counts every effect after the first one of an ID', () => {
     expect(countDoubles(effectsById(ONCE))).toBe(0)
     expect(countDoubles(effectsById([...AGAIN, done('b', 24_000), done('c', 24_000)]))).toBe(3)
   })
 
-  it('allows none to an inbox, whatever happened', () => {
+  it('finds a second effect on an inbox, whatever fault happened', () => {
     expect(laws(inbox([KILLED], AGAIN))).toEqual(['no-double-effect'])
   })
 
-  it('allows one to a lease whose process was killed before the mark', () => {
+  it('accepts a second effect on a lease if its process was killed before the mark', () => {
     expect(laws(lease([KILLED]))).toEqual([])
   })
 
-  it('allows one to a lease whose process was frozen for longer than the lease', () => {
+  it('accepts a second effect on a lease if its process was frozen for longer than the lease', () => {
     expect(laws(lease([{ process: 'w1.1', kind: 'frozen', from: 8, to: 8 + LEASE_MS }]))).toEqual([])
   })
 
-  it('allows one that a frozen process has when it goes on', () => {
+  it('accepts a second effect of a frozen process after it resumed', () => {
     const effects = [...ONCE, done('b', 9_000, 'w2.1', 3)]
     expect(laws(lease([{ process: 'w2.1', kind: 'frozen', from: 4, to: 8_990 }], effects))).toEqual([])
   })
@@ -57,11 +57,11 @@ describe('the judge of a second effect', () => {
     ['its process was killed long after the mark', [{ ...KILLED, from: 11_000 }]],
     ['its process was frozen for less than the lease', [{ process: 'w1.1', kind: 'frozen', from: 8, to: 5_000 }]],
     ['its process was frozen before', [{ process: 'w1.1', kind: 'frozen', from: -9_000, to: -1 }]],
-  ])('allows none to a lease where %s', (_, faults) => {
+  ])('finds a second effect on a lease unexplained if %s', (_, faults) => {
     expect(laws(lease(faults))).toEqual(['no-unexplained-double-effect'])
   })
 
-  it('wants each further effect explained', () => {
+  it('requires an explanation for each further effect', () => {
     const third = [...AGAIN, done('b', 24_000, 'w3.1')]
     expect(laws(lease([KILLED], third))).toEqual(['no-unexplained-double-effect'])
   })

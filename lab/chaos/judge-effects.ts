@@ -47,7 +47,7 @@ function unexplained(effects: readonly Effect[], evidence: Faults): Violation<Ef
   return isExplained ? [] : [{ law: 'no-unexplained-double-effect', detail: told(effects) }]
 }
 
-/** What made each further effect of an ID possible; `undefined`: nothing that is known. */
+/** Explanation of each further effect of an ID; `undefined`: none is known. */
 export function causesOf(
   effects: readonly Effect[],
   { faults, leaseMs }: Faults,

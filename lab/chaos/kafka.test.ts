@@ -6,7 +6,7 @@ import { explain, failuresOf, replayOf } from './report.ts'
 
 const describeOnServers = backends.has('kafka') && backends.has('postgres') ? describe : describe.skip
 
-/** The short form of `npm run chaos -- kafka`, with another seed each time; whatever fails tells it. */
+/** The short form of `npm run chaos -- kafka`, with another seed each time; a failure prints it. */
 describeOnServers('a consumer group on three brokers', () => {
   it(
     'loses nothing, does nothing twice and commits nothing too early while workers, brokers and partitions come and go [T3]',

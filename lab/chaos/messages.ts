@@ -1,6 +1,6 @@
 import { between, type Random } from './seeded.ts'
 
-/** What a worker reads. Two messages of one ID are equal to the byte. */
+/** Payload of a message. Two messages with one ID are equal byte for byte. */
 export interface Payload {
   readonly id: string
   readonly workMs: number
@@ -11,7 +11,7 @@ export interface Payload {
 
 /** Poison and the like are shares of the messages. */
 export interface Shape {
-  /** Bytes that nobody reads. */
+  /** Filler that no one reads. */
   readonly padding: string
   /** No attempt helps. */
   readonly poison: number
@@ -21,7 +21,7 @@ export interface Shape {
 
 export const USUAL: Pick<Shape, 'failsOnce' | 'slow'> = { failsOnce: 1 / 1_000, slow: 1 / 50 }
 
-/** So many messages in so little time that few may be large, slow or fail: with `handleBatch` a failure makes all of a batch run alone. */
+/** A soak sends many messages in little time, so few may be large, slow or fail: with `handleBatch` a failure makes each message of its batch run alone. */
 export const OF_A_SOAK: Shape = { padding: 'x'.repeat(200), poison: 0, failsOnce: 1 / 20_000, slow: 1 / 2_000 }
 
 /** The payload of a message by its number. */

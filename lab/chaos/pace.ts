@@ -57,7 +57,7 @@ export class Pace {
     this.#lanes.set(lane, 0)
   }
 
-  /** Resolves when the lane may do what is planned for this share of the messages. */
+  /** Resolves when the lane may inject the fault planned for this share of the messages. */
   async reach(lane: string, at: number): Promise<void> {
     this.#lanes.set(lane, at)
     await this.#until(() => this.#handled >= at * this.#messages)

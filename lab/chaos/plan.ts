@@ -3,7 +3,7 @@ import { shuffled, type Random } from './seeded.ts'
 export type StoreName = 'postgres' | 'redis'
 export const STORES: readonly StoreName[] = ['postgres', 'redis']
 
-/** What the command line says of every run. */
+/** Command line options of every run. */
 export interface RunOptions {
   readonly broker: 'kafka' | 'rabbitmq'
   /** Distinct IDs. About 5% of them are sent twice. */
@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly soak?: Soak
 }
 
-/** A run that goes on for long at a steady pace, and may leave nothing behind that grows (lab/soak). */
+/** A long run at a steady pace, in which nothing may grow (lab/soak). */
 export interface Soak {
   /** The messages, and with them the faults, are spread over these. */
   readonly minutes: number

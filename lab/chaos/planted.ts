@@ -1,4 +1,4 @@
-// Faults that a correct run never has, put into a worker on purpose: a check that does not find them is none.
+// Bugs planted in a worker on purpose: a check that misses them proves nothing.
 
 const ONE_OUT_OF = 500
 

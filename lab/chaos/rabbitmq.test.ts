@@ -8,7 +8,7 @@ const WITHIN_MS = 300_000
 
 const describeOnServers = backends.has('rabbitmq') && backends.has('postgres') ? describe : describe.skip
 
-/** The short form of `npm run chaos -- rabbitmq`, with another seed each time; whatever fails tells it. */
+/** The short form of `npm run chaos -- rabbitmq`, with another seed each time; a failure prints it. */
 describeOnServers('workers on a quorum queue', () => {
   it(
     'lose nothing, do nothing twice and settle nothing too early while they, the broker and connections come and go [T4]',

@@ -15,13 +15,13 @@ export interface ChaosRun {
   readonly seconds: number
 }
 
-/** What went wrong, one line each. A run is good if there is none. */
+/** Failures, one line each. A run without any passed. */
 export function failuresOf({ verdict, journal }: ChaosRun): readonly string[] {
   const broken = verdict.violations.map(({ law, detail }) => `${law}: ${detail}`)
   return [...journal.breaches, ...broken]
 }
 
-/** What was done to it and what came of it, for people. */
+/** Summary of faults and results, for people. */
 export function figuresOf({ options, verdict, journal, seconds }: ChaosRun): string {
   const { counts } = journal
   const numbers: readonly (readonly [string, number])[] = [

@@ -17,7 +17,7 @@ interface Play {
   readonly backlog: () => Promise<number>
 }
 
-/** What depends on the broker. */
+/** The parts of a run that depend on the broker. */
 interface Job {
   readonly module: URL
   readonly source: SourceSpec
@@ -26,7 +26,7 @@ interface Job {
 
 type Urls = Pick<Scene, 'postgresUrl' | 'redisUrl'>
 
-/** What every run has around it, the broker excepted: the store, the table of effects, and the workers. */
+/** Everything around a run except the broker: the store, the table of effects, and the workers. */
 export class Stage {
   readonly journal: Journal = new Journal()
   readonly #urls: Urls
@@ -56,7 +56,7 @@ export class Stage {
     }
   }
 
-  /** The places of the workers, nobody in them yet. */
+  /** Slots of the workers, all empty. */
   hire(job: Job): readonly WorkerSlot[] {
     const program = this.#programOf(job)
     for (let number = 1; number <= WORKERS; number++) {

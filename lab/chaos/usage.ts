@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Usage } from './worker-settings.ts'
 
-/** Tells again and again what this process holds when all garbage is collected: what then rises is kept by somebody. */
+/** Reports at intervals what this process holds after a garbage collection: growth then means a leak. */
 export function tellUsage(everyMs: number, tell: (usage: Usage) => void): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -8,14 +8,14 @@ export interface ChaosSettings {
   readonly soak: Soak | undefined
 }
 
-/** What a worker tells, beside what its consumer does. For figures: nothing is judged by it. */
+/** What a worker reports besides the events of its consumer. Only for figures: no judgement uses it. */
 export type ChaosTold =
   /** Count of each outcome since the last report. */
   | { readonly counts: Readonly<Record<string, number>> }
   /** In a soak, after a collection of all garbage. */
   | { readonly usage: Usage }
 
-/** What a process holds. */
+/** Resources of a process. */
 export interface Usage {
   readonly heapMb: number
   readonly timers: number
@@ -27,11 +27,11 @@ export interface Usage {
 export const IDLE_IN_TRANSACTION_MS = 10_000
 export const HANDLER_TIMEOUT_MS = 5_000
 
-/** How long handlers may go on when a worker is asked to stop. */
+/** Time for handlers to finish when a worker stops. */
 export const STOP_DEADLINE_MS = 8_000
 
 export const EFFECTS = 'effects'
 
-/** Records of a soak: so that they can be purged by whoever knows no topic or queue. */
+/** Scope of the records of a soak, so that a purge needs no topic or queue. */
 export const SOAK_SCOPE = 'soak'
 export const TELL_USAGE_EVERY_MS = 1_000

@@ -12,7 +12,7 @@ const START_AGAIN_MS = 500
 /** Consumer options that differ by broker. */
 export type Tuning = Omit<ConsumerSpec, 'name'>
 
-/** What a worker runs, and all it is told but its name. */
+/** Module of a worker, and its spec without the name. */
 export interface WorkerProgram {
   readonly module: URL
   readonly spec: Omit<WorkerSpec<ChaosSettings>, 'process'>
@@ -101,7 +101,7 @@ export class WorkerSlot {
 
 /** One process of a worker. */
 class Incarnation extends WorkerProcess<ChaosTold> {
-  /** What it told last. */
+  /** Its last report. */
   usage: Usage | undefined
 
   constructor(process: string, { module, spec }: WorkerProgram, journal: Journal) {

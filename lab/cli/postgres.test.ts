@@ -59,7 +59,7 @@ describePostgres('consume-once, on Postgres', () => {
     (await place.pool.query(`select version, name from ${schema}.migration order by version`)).rows
 
   describe('migrate', () => {
-    it('tells what is to be run, tries it, runs it, and then has nothing to do', async () => {
+    it('lists the pending migrations, tries them, runs them, and then has nothing to do', async () => {
       const before = await run(['migrate', 'status'])
       expect(before.exitCode).toBe(1)
       expect(before.stdout).toMatch(/^Postgres, schema cli_\w+:\n {2}pending {2}1 inbox\n {2}pending {2}2 position/)
@@ -75,7 +75,7 @@ describePostgres('consume-once, on Postgres', () => {
       expect(dataOf(after)).toMatchObject({ databases: [{ pending: [], drift: [] }] })
     })
 
-    it('prints what a DBA runs, which comes to the same, without a config or a database', async () => {
+    it('prints the statements for a DBA, which have the same result, without a config or a database', async () => {
       const print = ['migrate', 'print', '--schema', schema]
       const printed = await cli.run(print, { cwd: cli.dir })
       expect(printed.exitCode).toBe(0)
@@ -90,7 +90,7 @@ describePostgres('consume-once, on Postgres', () => {
       ['alter table SCHEMA.inbox reset (autovacuum_vacuum_scale_factor)', /drift +missing settings of inbox/],
       ["update SCHEMA.migration set name = 'other' where version = 1", /drift +migration 1: expected inbox, got other/],
       ["insert into SCHEMA.migration values (900, 'later', true)", /drift +migration 900 later: not known .*update/],
-    ])('tells drift, and exits with 1: %s', async (sql, told) => {
+    ])('reports drift, and exits with 1: %s', async (sql, told) => {
       await run(['migrate', 'up'])
       await place.pool.query(sql.replaceAll('SCHEMA', schema))
       const status = await run(['migrate', 'status'])
@@ -142,7 +142,7 @@ describePostgres('consume-once, on Postgres', () => {
     })
   })
 
-  it('doctor tells what the server is worth, by its verdict and its exit code', async () => {
+  it('doctor reports the durability of the server in its verdict and its exit code', async () => {
     await run(['migrate', 'up'])
     const told = await run(['doctor', '--json'])
     const { consumers } = dataOf(told) as { consumers: { verdict: string; findings: { check: string }[] }[] }

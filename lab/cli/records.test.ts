@@ -33,7 +33,7 @@ beforeEach(() => {
 afterEach(() => cli[Symbol.dispose]())
 
 describe('consume-once inspect', () => {
-  it('tells what is known of messages, as a table', async () => {
+  it('prints what is known about messages as a table', async () => {
     const { exitCode, stdout, stderr, states } = await cli.onMemory([
       'inspect',
       'sms-sender',
@@ -51,7 +51,7 @@ describe('consume-once inspect', () => {
     expect(states).toMatchObject({ 'in-doubt': 'in-doubt', processing: 'processing' })
   })
 
-  it('tells the same as one JSON object', async () => {
+  it('prints the same as one JSON object', async () => {
     const run = await cli.onMemory(['inspect', 'workers/sms-sender', 'processing', 'twice', '--json'])
     expect(listingOf(run)).toMatchObject({
       schema_version: 1,
@@ -79,7 +79,7 @@ describe('consume-once inspect', () => {
     expect(recordsOf(again).map(({ state }) => `--${state}`)).toEqual(listed.map(() => flag))
   })
 
-  it('gives a list page by page, and counts', async () => {
+  it('lists records page by page, and counts them', async () => {
     const first = listingOf(await cli.onMemory(['inspect', 'sms-sender', '--given-up', '--limit', '1', '--json']))
     expect(first.records).toHaveLength(1)
     const after = ['--limit', '1', '--after', first.next ?? '']
@@ -103,7 +103,7 @@ describe('consume-once inspect', () => {
     expect(both).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--all: expected a list') })
   })
 
-  it('takes the first characters of a key, where no other begins so', async () => {
+  it('accepts the first characters of a key if no other key begins with them', async () => {
     const [record] = recordsOf(await cli.onMemory(['inspect', 'sms-sender', 'parked', '--json']))
     const key = record?.key ?? ''
     const found = await cli.onMemory(['inspect', 'sms-sender', '--json', '--key', '--', key.slice(0, 12)])
@@ -198,7 +198,7 @@ describe('consume-once resolve, reopen, forget', () => {
     ['reopen', []],
     ['resolve', ['--rerun']],
     ['resolve', ['--done']],
-  ])('takes what has no record for a mistyped ID: %s %j', async (command, flags) => {
+  ])('treats an ID without a record as mistyped: %s %j', async (command, flags) => {
     const run = await cli.onMemory([command, 'sms-sender', 'dnoe', ...flags, ...WHY, '--json'])
     expect(run.exitCode).toBe(1)
     expect(recordsOf(run)).toMatchObject([{ id: 'dnoe', state: 'absent', verdict: 'no-record' }])
@@ -206,13 +206,13 @@ describe('consume-once resolve, reopen, forget', () => {
     expect(run.stderr).toContain('0 to change, 0 already in that state, 1 unchanged')
   })
 
-  it('takes a key without a record for a mistyped key', async () => {
+  it('treats a key without a record as mistyped', async () => {
     const run = await cli.onMemory(['forget', 'sms-sender', '--key', 'aaaaaaaaaaaaaaaaaaaaaA', ...WHY])
     expect(run.exitCode).toBe(1)
     expect(run.stderr).toContain('absent -> no record: check the key')
   })
 
-  it('asks nothing where nothing is to change', async () => {
+  it('asks for no confirmation if nothing changes', async () => {
     const already = await cli.onMemory(['resolve', 'sms-sender', 'done', '--done', ...WHY])
     expect(already.exitCode).toBe(0)
     expect(already.stdout).toMatch(/^done .* already$/m)
@@ -229,7 +229,7 @@ describe('consume-once resolve, reopen, forget', () => {
   it.each([
     ['sms-sender 1', 0, 'released'],
     ['sms-sender 2', 3, 'done'],
-  ])('wants %j to be typed on a terminal: exit %i', async (typed, exitCode, state) => {
+  ])('requires %j to be typed on a terminal: exit %i', async (typed, exitCode, state) => {
     const quoted = [process.execPath, '--import', 'tsx', 'cli/main.ts', 'forget', 'sms-sender', 'done', ...WHY].join(
       ' ',
     )
@@ -243,7 +243,7 @@ describe('consume-once resolve, reopen, forget', () => {
     expect(JSON.parse(cli.read('states.json'))).toMatchObject({ done: state })
   })
 
-  it('decides nothing about an ID that is in use under two origins, until it is told which', async () => {
+  it('refuses an ID that is in use under two origins until one is named', async () => {
     const args = ['forget', 'sms-sender', 'done', 'twice', ...WHY, '--yes']
     const run = await cli.onMemory(args)
     expect(run).toMatchObject({ exitCode: 2, states: { done: 'done' } })

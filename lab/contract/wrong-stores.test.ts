@@ -13,7 +13,7 @@ import { WRONG_BATCHES, WRONG_RECORDS, WRONG_STEPS } from '../../test/contract/w
 const ofLease = (createStore: () => MapStore): Promise<readonly Broken[]> =>
   brokenLaws(storeLaws.lease, async () => mapHarness(createStore()))
 
-/** What the store of the tests lacks. */
+/** Laws of offsets without the capabilities that the store of the tests lacks. */
 const ofOffsets = storeLaws.offsets.filter(
   (law) => !needsOf(law).some((need) => ['digests', 'results', 'admin'].includes(need)),
 )
@@ -61,14 +61,14 @@ describe('the contract of a store', () => {
     expect(await lawsBrokenBy(title, judge)).not.toEqual([])
   })
 
-  it('has no law that every wrong store keeps', async () => {
+  it('has no law that all wrong stores keep', async () => {
     const broken = await Promise.all(WRONG.map(([title, judge]) => lawsBrokenBy(title, judge)))
     const bitten = new Set(broken.flat().map(({ law }) => law))
     const laws = [...storeLaws.inbox, ...storeLaws.lease, ...storeLaws.offsets].map(({ name }) => name)
     expect(laws.filter((name) => !bitten.has(name))).toEqual([])
   })
 
-  it('says of whatever is broken what it expected, and what it got', async () => {
+  it('reports for each broken law what it expected and what it got', async () => {
     const broken = await Promise.all(WRONG.map(([title, judge]) => lawsBrokenBy(title, judge)))
     const unreadable = broken.flat().filter(({ message }) => !/^expected .+, got .+/.test(message))
     expect(unreadable).toEqual([])

@@ -1,4 +1,4 @@
-// What a person can do, clicked in a browser, to its end: the record, the handler and the audit.
+// Actions of a person in a browser, checked to the end: the record, the handler and the audit.
 import { expect, it, jest } from '@jest/globals'
 import type { Locator, Page } from 'playwright-core'
 import type { Rig } from '../../test/dashboard/rig.ts'
@@ -82,7 +82,7 @@ describePages('a person at the dashboard', failFirst, (on) => {
     expect(on.rig.runsOf('mail')).toBe(2)
   })
 
-  it('pauses a replay, goes on with it, and aborts it', async () => {
+  it('pauses a replay, resumes it, and aborts it', async () => {
     const page = await on.browser.page()
     await on.open(page, ['replays', 'plan'], { consumer: on.rig.smsId })
     await page.getByLabel('Handle what was given up, too').check()
@@ -141,7 +141,7 @@ describePages('a person at the dashboard', failFirst, (on) => {
     }
   })
 
-  it('sends the dead letters of a topic back: what did not go out is handled, and nothing is handled twice', async () => {
+  it('sends the dead letters of a topic back: those that were not sent before are handled, and none is handled twice', async () => {
     const page = await on.browser.page()
     const before = new Map(['fine', 'to-reopen', 'to-rerun', ...late].map((id) => [id, on.rig.runsOf(id)]))
     const stateOf = async (id: string): Promise<string | undefined> => (await on.rig.smsAdmin.inspect([id]))[0]?.state

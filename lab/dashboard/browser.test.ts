@@ -1,4 +1,4 @@
-// What takes long in a browser: a store that goes away and comes back, and a list of 10,000 records.
+// Slow browser tests: a store that goes away and comes back, and a list of 10,000 records.
 import { expect, it, jest } from '@jest/globals'
 import type { Rig } from '../../test/dashboard/rig.ts'
 import { describePages } from '../../test/dashboard/with-browser.ts'
@@ -24,7 +24,7 @@ describePages('the dashboard in a browser', park, (on) => {
     on.rig.redisProxy.cut()
     try {
       await page.getByText('Store or broker down').first().waitFor()
-      // What was known stays readable.
+      // Data shown before stays readable.
       expect(await rows.count()).toBeGreaterThan(0)
       await on.open(page, ['overview'])
       await on.rig.sendSms([{ id: 'while-down' }])

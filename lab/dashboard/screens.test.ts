@@ -36,7 +36,7 @@ describePages('each screen of the dashboard', prepare, (on) => {
     await eventually(async () => (await page.getByText('Loading …').count()) === 0)
   }
 
-  it('keeps nobody out, in light and in dark colours', async () => {
+  it('is accessible, in light and in dark colours', async () => {
     const page = await on.browser.page()
     const found: string[] = []
     for (const screen of screensOf(on.rig)) {
@@ -56,7 +56,7 @@ describePages('each screen of the dashboard', prepare, (on) => {
     expect(found).toEqual([])
   })
 
-  it('keeps nobody out of a dialog and of a plan, in light and in dark colours', async () => {
+  it('has accessible dialogs and plans, in light and in dark colours', async () => {
     const page = await on.browser.page()
     await openLoaded(page, [['message'], { consumer: on.rig.smsId, id: 'in-doubt-1' }])
     await page.getByRole('button', { name: 'Mark as done' }).click()

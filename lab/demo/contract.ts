@@ -23,7 +23,7 @@ const TRIED_WITH: Readonly<Record<Source, Store>> = { memory: 'pglite', kafka: '
 /**
  * The demo's contract on one source, with each of these stores: files of their own, so that they run beside each other. The
  * embedded store, the slowest, meets faults with the embedded source only, and the whole example in embedded.test.ts only: what it
- * and a broker are to each other, a part of it shows. What a kill at each step comes to on every store is for lab/faults to show.
+ * and a broker are to each other, a part of it shows. lab/faults shows the outcome of a kill at each step on every store.
  */
 export function describeDemo(source: Source, stores: readonly Store[]): void {
   for (const store of stores) {

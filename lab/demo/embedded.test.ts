@@ -156,7 +156,7 @@ describe('demo, embedded', () => {
   )
 })
 
-describe('demo, asked for what it cannot do', () => {
+describe('demo, with wrong arguments', () => {
   const line = '{"topic":"t","headers":["message-id","1"],"payload":"x"}'
   it.each([
     [['--bogus'], 2, /unknown option '--bogus'/],
@@ -188,7 +188,7 @@ describe('demo, asked for what it cannot do', () => {
     expect(run.stderr).toMatch(/-, line 2: .*Nothing was produced/)
   })
 
-  it('an effects file that cannot be written, or an address that is none: exit code 2', async () => {
+  it('an effects file that cannot be written, or an invalid address: exit code 2', async () => {
     await using demo = new DemoProcess()
     const args = ['--input', ODD, '--state', demo.state]
     const effects = await demo.run([...args, '--effects', '/does/not/exist'])

@@ -1,4 +1,4 @@
-/** What is configured: functions that take options. The options given are laid over good ones. */
+/** Targets of hostile options: functions that take options. The given options are merged over valid ones. */
 export type Target =
   | 'defineConsumer'
   | 'postgresInbox'
@@ -76,7 +76,7 @@ const one = (
   options,
 })
 
-/** What must be refused. Names are unique within a target. */
+/** Options that must be refused. Names are unique within a target. */
 export const CONFIGURATIONS: readonly HostileConfiguration[] = [
   ...['concurrency', 'leaseMs', 'retentionMs', 'maxAttempts', 'maxInFlight', 'handlerTimeoutMs'].flatMap((option) =>
     of('defineConsumer', option, without(NO_NUMBERS, 'null')),

@@ -6,7 +6,7 @@ import { PAYLOADS } from './corpus/payloads.ts'
 import { PROTOCOL } from './corpus/protocol.ts'
 import { CARRIERS, type Carrier, type HostileEntry } from './entry.ts'
 
-/** What is sent, by theme. What is configured is in `configuration.ts`. */
+/** Messages by theme. Hostile options are in `configuration.ts`. */
 export const CORPUS: Readonly<Record<string, readonly HostileEntry[]>> = {
   'message IDs': IDS,
   'IDs that mean something elsewhere': INJECTED_IDS,
@@ -16,7 +16,7 @@ export const CORPUS: Readonly<Record<string, readonly HostileEntry[]>> = {
   protocol: PROTOCOL,
 }
 
-/** What a carrier can bring of it. */
+/** The entries that a carrier can bring. */
 export function entriesOn(carrier: Carrier): readonly HostileEntry[] {
   return Object.values(CORPUS)
     .flat()

@@ -1,9 +1,9 @@
 import { TerminalError } from '../../src/index.ts'
 
-/** What the handler of an entry does before its effect. */
+/** Behaviour of the handler before its effect. */
 export type Attempted = (attempt: number) => void
 
-/** @throws TypeError for a name that is none */
+/** @throws TypeError for an unknown name */
 export function effectNamed(name: string): Attempted {
   const effect = EFFECTS[name]
   if (effect === undefined) throw new TypeError(`no effect is named ${name}`)

@@ -1,4 +1,4 @@
-/** What brings a message: the broker in this process, or a client of a real one. */
+/** Carrier of a message: the memory broker, or a client of a real one. */
 export type Carrier = 'memory' | 'kafka' | 'rabbitmq'
 
 export const CARRIERS: readonly Carrier[] = ['memory', 'kafka', 'rabbitmq']
@@ -15,7 +15,7 @@ export type Must = 'run' | { readonly same: number } | Refusal
  */
 export interface HostileMessage {
   readonly must: Must
-  /** `undefined`: none at all, not even the one that tells messages apart; its value must then be its own. */
+  /** `undefined`: no header at all, not even the one that distinguishes messages; its value must then be unique. */
   readonly headers: Readonly<Record<string, unknown>> | undefined
   /** @defaultValue the same JSON for all messages of an entry */
   readonly value?: string | Uint8Array | null
@@ -27,14 +27,14 @@ export interface HostileMessage {
   readonly timestamp?: number
 }
 
-/** One hostile input: a message, or several that must be told apart, or not. */
+/** One hostile input: a message, or several that must be distinguished, or must not. */
 export interface HostileEntry {
   readonly name: string
   /** @defaultValue all of them */
   readonly on?: readonly Carrier[]
   /** How the consumer finds its ID. @defaultValue `header`: that of the header `message-id` */
   readonly id?: string
-  /** What its handler does. @defaultValue `apply` */
+  /** Behaviour of its handler. @defaultValue `apply` */
   readonly effect?: string
   readonly messages: readonly HostileMessage[]
 }
@@ -51,14 +51,14 @@ export class Raw {
   }
 }
 
-/** Text of an AMQP field that need not be UTF-8. At least 8 bytes, so that it can be told from others on its way. */
+/** Bytes of an AMQP field that need not be UTF-8. At least 8 bytes, so that the proxy recognizes them. */
 export function rawText(bytes: Uint8Array): Raw {
   const head = Buffer.alloc(5, 'S')
   head.writeUInt32BE(bytes.length, 1)
   return new Raw(Buffer.concat([head, bytes]))
 }
 
-/** One entry for each of these IDs, in the header `message-id`, which must all be told apart. */
+/** One entry for each of these IDs in the header `message-id`; all must be distinguished. */
 export function distinct(theme: string, ids: Readonly<Record<string, unknown>>): HostileEntry[] {
   return alone(theme, 'run', ids)
 }

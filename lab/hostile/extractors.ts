@@ -1,6 +1,6 @@
 import { cloudEvent, messageId, standardId, type IdExtractor } from '../../src/index.ts'
 
-/** How an entry's consumer finds the message ID. @throws TypeError for a name that is none */
+/** How an entry's consumer finds the message ID. @throws TypeError for an unknown name */
 export function extractorNamed(name: string): IdExtractor {
   const extractor = EXTRACTORS[name]
   if (extractor === undefined) throw new TypeError(`no extractor is named ${name}`)
@@ -14,7 +14,7 @@ const asText: IdExtractor = ({ payload }) => `as text: ${String((payload as { id
 
 const fromPayload: IdExtractor = ({ payload }) => (payload as { id: string }).id
 
-/** What no type allows, and a consumer without types returns all the same. */
+/** Values that the types forbid, and that a consumer without types may return. */
 const returning = (value: unknown): IdExtractor => {
   return () => value as string
 }

@@ -15,7 +15,7 @@ interface ChapterOptions {
   readonly times: ReadonlyMap<number, number>
 }
 
-/** What a chapter of a run did wrong, each in a sentence. Nothing: it kept all promises. */
+/** Broken promises of a chapter of a run, one sentence each. Empty: it kept all. */
 export function judgeChapter(plan: readonly Sending[], ledger: Ledger, options: ChapterOptions): readonly string[] {
   const { chapter, strategy, times } = options
   const findings = ledger.unknown.map((position) => `a delivery that was never sent, at ${position}`)
@@ -38,14 +38,14 @@ export function judgeChapter(plan: readonly Sending[], ledger: Ledger, options: 
     )
     if (handled !== expected)
       findings.push(`${nameOf(first)}: expected to be handled ${expected} times, got ${handled}`)
-    // What a repeated transaction did is rolled back: there only the database knows.
+    // A repeated transaction is rolled back, so only the database knows its effects.
     const effects = strategy === 'lease' ? sumOf(same, ({ number }) => ledger.effectsOf(number)) : expected
     if (effects !== expected) findings.push(`${nameOf(first)}: expected ${expected} effects, got ${effects}`)
   }
   return findings
 }
 
-/** The dead-letter place holds what was refused, so often, with the reason, and byte for byte. */
+/** The dead-letter place holds each refused message as often as it was refused, with the reason, byte for byte. */
 export function judgeDeadLetters(
   plan: readonly Sending[],
   deadLetters: readonly FoundDeadLetter[],

@@ -11,7 +11,7 @@ export interface Ending {
 /** After these a message comes again. */
 const NOT_YET: ReadonlySet<string> = new Set(['failed', 'handed-back', 'settle-refused', 'lease-lost'])
 
-/** What a consumer was seen to do, by the number of the message. */
+/** Observed actions of a consumer, by message number. */
 export class Ledger extends Signal {
   readonly #numbers: Numbers
   #endings = new Map<number, Ending[]>()
@@ -55,7 +55,7 @@ export class Ledger extends Signal {
     this.notify()
   }
 
-  /** A new chapter: what was counted is forgotten. */
+  /** Starts a new chapter, and resets all counts. */
   turnPage(): void {
     this.#endings = new Map()
     this.#effects = new Map()

@@ -1,6 +1,6 @@
 // npm run hostile [-- --record]
 //
-// Runs the corpus on every store and from every broker, as the tests do, and tells what was counted. Ends with 1 if a promise was broken.
+// Runs the corpus on every store and from every broker, as the tests do, and prints the counts. Exits with 1 if a promise was broken.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -10,7 +10,7 @@ describeKafka('hostile inputs, brought by Kafka', () => {
   describeCombination({ store: MEMORY, carrier: 'kafka', openStage: kafkaStage })
   if (!backends.has('postgres')) return
   describeCombination({ store: POSTGRES_INBOX, carrier: 'kafka', openStage: kafkaStage })
-  // A copy would have a position of its own there, so there are none: what fails waits in its partition.
+  // A copy would have another position, so there are none: a failed message waits in its partition.
   describeCombination({
     store: POSTGRES_OFFSETS,
     carrier: 'kafka',

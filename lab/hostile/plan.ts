@@ -1,7 +1,7 @@
 import { entriesOn } from './corpus.ts'
 import type { Carrier, HostileEntry, HostileMessage, Must } from './entry.ts'
 
-/** Tells what is sent from one another; no ID, and nothing of it is looked at by the library. */
+/** Distinguishes messages. It is not an ID, and the library does not read it. */
 export const NUMBER_HEADER = 'hostile-number'
 
 /** One message of a run. */

@@ -14,9 +14,9 @@ export interface CorpusRun {
   readonly deliveries: number
   readonly deadLetters: number
   readonly effects: number
-  /** Errors that nobody caught. */
+  /** Uncaught errors. */
   readonly crashes: readonly string[]
-  /** What broke a promise. */
+  /** Broken promises. */
   readonly findings: readonly string[]
   readonly seconds: number
 }
@@ -96,7 +96,7 @@ export async function runCorpus({ stage, opened, handler = 'handle' }: CorpusOpt
 /** Nothing more can be judged. */
 class Stalled extends Error {}
 
-/** Waits until so many deliveries have ended; names those that do not. */
+/** Waits until this many deliveries have ended, and names those that do not end. */
 async function stalled(plan: readonly Sending[], ledger: Ledger, count: number): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
@@ -122,7 +122,7 @@ async function stop(running: Running, findings: string[]): Promise<void> {
   await running.stop({ deadlineMs: 5_000 })
 }
 
-/** What would have ended the process. */
+/** Errors that would have ended the process. */
 class Crashes {
   readonly seen: string[] = []
   readonly #note = (error: unknown): void => {

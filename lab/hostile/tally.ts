@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CorpusRun } from './run-corpus.ts'
 
-/** The folder where `npm run hostile` collects what the tests have counted; unset, nobody does. */
+/** The folder in which `npm run hostile` collects the counts of the tests; unset: not collected. */
 export const TALLIES = 'CONSUME_ONCE_HOSTILE_TALLIES'
 
-/** What one combination of broker and store counted. */
+/** Counts of one combination of broker and store. */
 export type Tally = CorpusRun & { readonly name: string }
 
 export function tell(tally: Tally): void {

@@ -29,7 +29,7 @@ interface Partition {
   readonly replicas: number[]
 }
 
-/** The broker that is asked may not have heard yet of a topic that was made this moment. */
+/** This broker may not know a topic yet that was just created. */
 function partitionOf(topic: string, partition: number): Promise<Partition> {
   return untilResolved(async () => {
     const { topics } = await cluster.admin.fetchTopicMetadata({ topics: [topic] })
@@ -101,7 +101,7 @@ class Traffic {
     await this.intake.until(() => this.#settled.size >= wanted)
   }
 
-  /** Ends when all that was sent is committed: what was not settled then, and partitions with a commit below one before. */
+  /** Ends when everything sent is committed. `lost`: unsettled messages. `steppedBack`: partitions with a commit below an earlier one. */
   async end(): Promise<{ readonly lost: readonly string[]; readonly steppedBack: readonly string[] }> {
     this.#over.abort()
     await this.#sending
@@ -125,7 +125,7 @@ class Traffic {
 }
 
 describe('a Kafka source', () => {
-  it('goes on when its coordinator moves to another broker', async () => {
+  it('continues when its coordinator moves to another broker', async () => {
     const traffic = await Traffic.start()
     const partition = coordinatedBy(traffic.groupId)
     for (let moves = 0; moves < 2; moves++) {
@@ -147,7 +147,7 @@ describe('a Kafka source', () => {
     expect(await traffic.end()).toEqual(WHOLE)
   }, 60_000)
 
-  it('goes on when the broker that coordinates its group is killed, and when it is back', async () => {
+  it('continues when the coordinator of its group is killed, and when it is back', async () => {
     const traffic = await Traffic.start()
     const { leader } = await partitionOf('__consumer_offsets', coordinatedBy(traffic.groupId))
     const node = kafka.nodes[leader - 1]
@@ -158,7 +158,7 @@ describe('a Kafka source', () => {
     expect(await traffic.end()).toEqual(WHOLE)
   }, 90_000)
 
-  it('reads what a fetch from before a rejoin has jumped over (K9)', async () => {
+  it('reads the messages that a fetch from before a rejoin skipped (K9)', async () => {
     const [topic, groupId] = [await cluster.topic(3), uniqueName('group')]
     const [{ leader }, other] = [await partitionOf(topic, 0), await partitionOf(topic, 1)]
     expect(other.leader).not.toBe(leader)
@@ -178,7 +178,7 @@ describe('a Kafka source', () => {
     await cluster.untilCommitted(groupId, topic, [11, -1, -1])
   }, 60_000)
 
-  it('gets again what a reset of kafkajs went back over, and loses nothing (K10)', async () => {
+  it('gets messages again after kafkajs resets an offset, and loses none (K10)', async () => {
     const [topic, groupId] = [await cluster.topic(1), uniqueName('group')]
     const value = 'x'.repeat(10_000)
     for (let batch = 0; batch < 10; batch++)
@@ -186,7 +186,7 @@ describe('a Kafka source', () => {
         topic,
         Array.from({ length: 40 }, () => value),
       )
-    // It must not hear of the new leader by itself, nor by a rejoin: it goes on asking the old one.
+    // It must not learn about the new leader by itself, nor by a rejoin: it keeps asking the old one.
     const consumer = { metadataMaxAge: 600_000, sessionTimeout: 30_000 }
     const { source, intake, kafkaConsumer } = await cluster.open({ topics: [topic], group: groupId, consumer })
     intake.onDeliver = (delivery) => delivery.settle()

@@ -64,7 +64,7 @@ describeKafka('kafkaSubscription, on a broker', () => {
   const strandedIn = async (options: KafkaOptions): Promise<readonly CheckFinding[]> =>
     (await examine(cluster.client(), options)).findings.filter(({ check }) => check === 'kafka.stranded-copies')
 
-  it('tells the group and the topics that messages are first published to', async () => {
+  it('reports the group and the source topics', async () => {
     const options = { topics: ['a', 'b'], group: 'g', retry: { topics: [{ delayMs: 1_000 }] } }
     expect(kafkaSubscription(cluster.client(), options)).toMatchObject({ group: 'g', origins: ['a', 'b'] })
     expect(() => kafkaSubscription(cluster.client(), { topics: [], group: '' })).toThrow(
@@ -72,7 +72,7 @@ describeKafka('kafkaSubscription, on a broker', () => {
     )
   })
 
-  it('finds nothing to say of settings that are safe', async () => {
+  it('reports nothing for safe settings', async () => {
     const { verdicts } = await examineTopic({})
     expect(verdicts).toMatchObject({
       'kafka.cleanup-policy': 'holds',
@@ -119,7 +119,7 @@ describeKafka('kafkaSubscription, on a broker', () => {
     expect(findings.find(({ check }) => check === 'kafka.retention')?.meaning).toContain('is skipped, and lost')
   })
 
-  it('knows where a group begins that was forgotten', async () => {
+  it('reports where a group begins whose offsets have expired', async () => {
     const config = { 'retention.ms': '-1' }
     expect((await examineTopic(config)).verdicts['kafka.offsets-retention']).toBe('weaker')
     expect((await examineTopic({}, { start: 'latest' })).verdicts['kafka.offsets-retention']).toBe('weaker')
@@ -232,7 +232,7 @@ describeKafka('kafkaSubscription, on a broker', () => {
       expect(await strandedIn(options)).toEqual([])
     }, 60_000)
 
-    it('are not taken for stranded where their group runs', async () => {
+    it('are not reported as stranded while their group runs', async () => {
       const [topic, other] = [await cluster.topic(), uniqueName('other')]
       await cluster.open({ topics: [topic], group: other, retry })
       await cluster.send(`${topic}.${other}.retry-1`, ['a'])
@@ -241,7 +241,7 @@ describeKafka('kafkaSubscription, on a broker', () => {
     })
   })
 
-  it('rejects where no broker answers, which doctor tells as such', async () => {
+  it('rejects if no broker answers, and doctor reports that', async () => {
     const kafka = new Kafka({
       brokers: [`127.0.0.1:${await freePort()}`],
       logLevel: logLevel.NOTHING,
@@ -289,7 +289,7 @@ describeKafka('kafkaSubscription, on brokers with unsafe settings of their own',
   })
 })
 
-describeKafka('kafkaSubscription, where it may not look', () => {
+describeKafka('kafkaSubscription, without the rights to look', () => {
   let brokers: PrivateKafka
   let cluster: Cluster
   beforeAll(async () => {
@@ -326,7 +326,7 @@ describeKafka('kafkaSubscription, where it may not look', () => {
     })
   }
 
-  it('says unknown, never fine', async () => {
+  it('answers unknown, never fine', async () => {
     const topic = await cluster.topic(1, SAFE)
     await forbid(AclResourceTypes.TOPIC, topic, AclOperationTypes.DESCRIBE_CONFIGS)
     await forbid(AclResourceTypes.CLUSTER, 'kafka-cluster', AclOperationTypes.DESCRIBE_CONFIGS)

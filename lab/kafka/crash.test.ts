@@ -20,13 +20,13 @@ const SESSION_MS = 2_000
 
 /** How a message that the process died over ends in the next process. */
 interface Ending {
-  /** What the second process made of it. */
+  /** Outcome in the second process. */
   readonly outcome: string
   readonly effects: number
   readonly deadLetters: number
 }
 
-/** One message, one process that dies at `dieAt`, and one that goes on. */
+/** One message, one process that dies at `dieAt`, and one that continues. */
 async function liveTwice(strategy: 'lease' | 'inbox', dieAt: CrashPoint): Promise<Ending> {
   const [topic, groupId, id] = [await cluster.topic(), uniqueName('group'), uniqueName('id')]
   const message: WorkerMessage = dieAt.endsWith('mark') ? { id } : { id, does: 'fail' }
@@ -62,7 +62,7 @@ describe('a process that dies', () => {
     [
       'lease',
       {
-        // Nobody knows whether it happened: it is run again.
+        // The effect may have happened, so the handler runs again.
         'before the mark': { outcome: 'handled', effects: 2, deadLetters: 0 },
         'after the mark': { outcome: 'duplicate', effects: 1, deadLetters: 0 },
         'before the set-aside': { outcome: 'parked', effects: 0, deadLetters: 1 },

@@ -81,7 +81,7 @@ describe('the weaker promise of a drop-in function', () => {
     }
     const held = gate()
     started.push({ [Symbol.asyncDispose]: async () => held.open() })
-    // It alone hears of the new partition, in a fetch from another broker: so it joins again while its function runs. Its
+    // It alone learns about the new partition, in a fetch from another broker: so it joins again while its function runs. Its
     // session must outlast that function, which sends no heartbeats where it is held.
     const zombie = await start({ sessionTimeout: 60_000, rebalanceTimeout: 60_000 }, () => held.opened)
     const other = await start({ metadataMaxAge: 300_000 }, async () => {})

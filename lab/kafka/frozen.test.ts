@@ -94,7 +94,7 @@ describe('a process that is frozen past its session, and goes on', () => {
     // The later one too, where a rebalance came before its commit.
     const repeated = (): readonly string[] =>
       [...other.told('duplicate'), ...frozen.told('duplicate'), ...frozen.told('joined')].filter((id) => id === held)
-    // The commit may be seen before what its process told of it.
+    // The commit may be seen before the report of its process.
     await eventually(() => repeated().length > 0)
     expect(repeated()).toEqual([held])
     await expectNoStepBack(groupId)

@@ -21,7 +21,7 @@ afterAll(async () => {
 })
 
 describe('a first start while a partition has no leader', () => {
-  it('waits for one, since brokers answer', async () => {
+  it('waits for a leader, because brokers answer', async () => {
     const [topic, groupId] = [uniqueName('leaderless'), uniqueName('group')]
     const only = kafka.nodes[2]
     const replicaAssignment = [{ partition: 0, replicas: [3] }]

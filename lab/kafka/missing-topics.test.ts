@@ -26,7 +26,7 @@ async function gone(topic: string): Promise<void> {
 }
 
 describe('a retry topic that is deleted', () => {
-  it('is created again, and the group is back in it; its source goes on', async () => {
+  it('is created again, and the group consumes it again; the source topic is consumed meanwhile', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const retry = `${topic}.${groupId}.retry-1`
     const options = { topics: [topic], group: groupId, retry: { topics: [{ delayMs: 1 }] } }
@@ -45,7 +45,7 @@ describe('a retry topic that is deleted', () => {
 })
 
 describe('one of two source topics that is deleted', () => {
-  it('is named, the other goes on, and it is consumed again from its beginning when it is back', async () => {
+  it('is reported, the other topic is consumed, and the topic is consumed from its beginning once it is back', async () => {
     const [kept, deleted, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
     await send(deleted, ['old 1', 'old 2'])
     const { source, intake } = await cluster.open(

@@ -244,7 +244,7 @@ describe.each([
   })
 })
 
-/** The database as it was when so many were handled: rows and effects. */
+/** The database after this many messages were handled: rows and effects. */
 async function restore(topic: string, handled: number): Promise<void> {
   await place.pool.query(`begin;
     delete from ${place.schema}.effect where ctid in (select ctid from ${place.schema}.effect order by ctid offset ${handled});

@@ -41,7 +41,7 @@ describe('a message that kills its process', () => {
       const deadLetters = await cluster.read(`${topic}.dead-letter`, 1)
       expect(deadLetters.map(({ key }) => String(key))).toEqual(['poison'])
       expect(deadLetters[0]?.headers).toMatchObject({ 'x-dead-letter-reason': 'attempts-spent' })
-      // On a lease nobody knows what it did before it died; an inbox knows that nothing was committed.
+      // On a lease the effect is unknown; an inbox knows that nothing was committed.
       expect(deadLetters[0]?.headers['x-parked']).toBe(strategy === 'lease' ? 'true' : undefined)
       expect(new Set(told('effect'))).toEqual(new Set(NEIGHBOURS))
       if (strategy === 'lease') return

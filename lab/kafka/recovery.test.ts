@@ -14,7 +14,7 @@ openedOnce(Cluster, (made) => (cluster = made))
 afterEach(() => cluster.closeSources())
 
 describe('a Kafka source whose consumer dies', () => {
-  it('builds a new one, is not ready meanwhile, and gets again what was not committed', async () => {
+  it('builds a new consumer, is not ready meanwhile, and gets uncommitted messages again', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['a', 'b'])
     const consumer = { partitionAssigners: [failingOn(2)] }
@@ -76,7 +76,7 @@ describe('a Kafka source whose consumer dies', () => {
     try {
       await cluster.send(topic, ['a'])
       await cluster.untilCommitted(groupId, topic, [1])
-      // kafkajs has told of a rebalance, and its join failed with an error that it passes over: it is a member as before.
+      // kafkajs has reported a rebalance, and its join failed with an error that it ignores: it is a member as before.
       announce?.()
       await intake.until(() => intake.told('group-joined').length === 2)
       await cluster.send(topic, ['b'])
@@ -88,7 +88,7 @@ describe('a Kafka source whose consumer dies', () => {
     }
   })
 
-  it('keeps a pause over the rebuilding', async () => {
+  it('keeps a pause while it builds a new consumer', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const consumer = { partitionAssigners: [failingOn(2)] }
     const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumer })
@@ -105,7 +105,7 @@ describe('a Kafka source whose consumer dies', () => {
 })
 
 describe('a Kafka source and what the broker no longer has', () => {
-  it('goes on after deleted messages, and tells exactly which it never got', async () => {
+  it('continues after deleted messages, and reports exactly which messages it never got', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
     const before = await cluster.open({ topics: [topic], group: groupId })
@@ -122,7 +122,7 @@ describe('a Kafka source and what the broker no longer has', () => {
     await cluster.untilCommitted(groupId, topic, [10])
   })
 
-  it('tells the gap while it runs, and never commits backwards', async () => {
+  it('reports the gap while it runs, and never commits backwards', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['0', '1', '2'])
     const { source, intake } = await cluster.open({ topics: [topic], group: groupId }, RecordingIntake.settling())
@@ -159,7 +159,7 @@ describe('a Kafka source and what the broker no longer has', () => {
 })
 
 describe('a Kafka source whose broker is killed', () => {
-  it('resumes by itself when it is back, and loses nothing', async () => {
+  it('resumes by itself when the broker is back, and loses nothing', async () => {
     await using kafka = await startPrivateKafka()
     await using own = await Cluster.open(kafka.brokers)
     const [topic, groupId] = [await own.topic(2), uniqueName('group')]

@@ -57,7 +57,7 @@ describe("a group that starts at 'latest'", () => {
     expect(intake.told('offset-skipped')).toEqual([])
   })
 
-  it('goes on where it was at every later start', async () => {
+  it('continues at its committed offset at every later start', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     await cluster.send(topic, ['old'])
     const first = await cluster.open(latest(topic, groupId), RecordingIntake.settling())
@@ -157,7 +157,7 @@ describe("a group that starts at 'latest'", () => {
     kafka.onRun = (consumer) => consumer.join({ t: [1] })
     const opening = source.open(intake).catch(() => {})
     await eventually(async () => kafka.consumers.length === 1)
-    // Another member commits the start of its partition; ours is not told to be committed.
+    // Another member commits the start of its partition; the commit of ours is not confirmed.
     kafka.committed.set('t/0', 5n)
     const { committed: asked } = kafka.asked
     await eventually(async () => kafka.asked.committed >= asked + 2)
@@ -169,7 +169,7 @@ describe("a group that starts at 'latest'", () => {
     await opening
   })
 
-  it('takes nothing before its start is committed, whatever kafkajs fetches', async () => {
+  it('handles nothing before its start is committed, whatever kafkajs fetches', async () => {
     const kafka = new ScriptedKafka()
     kafka.topics.push('t')
     kafka.committed.set('t/0', -1n)

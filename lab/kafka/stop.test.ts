@@ -177,7 +177,7 @@ describe('stopping a Kafka source', () => {
     await using kafka = await startPrivateKafka()
     await using own = await Cluster.open(kafka.brokers)
     const [topic, groupId] = [await own.topic(), uniqueName('group')]
-    // So long that the group is empty only when the member has left, not because the broker has dropped it.
+    // Long enough that the group is empty only because the member has left, not because the broker dropped it.
     const consumer = { sessionTimeout: 60_000 }
     const { source, intake } = await own.open({ topics: [topic], group: groupId, consumer })
     await own.send(topic, ['a'])
@@ -187,7 +187,7 @@ describe('stopping a Kafka source', () => {
     await source.close()
     expect(source.health().ready).toBe(false)
     kafka.thaw()
-    // What was cut short is done in the background once the broker answers.
+    // Interrupted work finishes in the background once the broker answers.
     await eventually(async () => (await stateOf(own, groupId)) === 'Empty, 0 members')
   }, 60_000)
 })

@@ -76,7 +76,7 @@ describe('a Kafka source on three brokers', () => {
     }
   }, 120_000)
 
-  it('believes no dead letter that is not there, while a broker dies (P1, P2)', async () => {
+  it('counts no dead letter as written that is missing, while a broker dies (P1, P2)', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const dead = await cluster.topic(3)
     const { publisher } = await cluster.open({ topics: [topic], group: groupId, deadLetter: { topic: dead } })

@@ -20,13 +20,13 @@ describeOnRedis('a private Redis', () => {
     return instance
   }
 
-  it.each(['always', 'everysec', 'no'] as const)('syncs as it is told: %s', async (appendfsync) => {
+  it.each(['always', 'everysec', 'no'] as const)('syncs to disk as configured: %s', async (appendfsync) => {
     const { url } = await begin(startPrivateRedis({ appendfsync }))
     const [, told] = await withRedis(url, (redis) => redis.config('GET', 'appendfsync'))
     expect(told).toBe(appendfsync)
   })
 
-  it('has replicas, which have what it has, and can take its place when it is gone', async () => {
+  it('has replicas, which hold its data and can take its place', async () => {
     const primary = await begin(startPrivateRedis())
     await withRedis(primary.url, (redis) => redis.set('before', '1'))
     const [one, two] = await Promise.all([0, 1].map(() => begin(startPrivateRedis({ replicaOf: primary }))))

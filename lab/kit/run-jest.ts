@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { readJson } from '../../test/kit/servers/lock.ts'
 import { VERSIONS } from '../../test/kit/servers/versions.ts'
 
-/** What jest writes with `--json`, as far as it is read here. */
+/** The part of the `--json` output of jest that is read here. */
 export interface JestReport {
   readonly testResults: readonly {
     readonly name: string
@@ -25,7 +25,7 @@ interface Options {
   readonly folder: string
   /** A tree with tests of its own. @defaultValue this one */
   readonly cwd?: string
-  /** What becomes of what jest says. @defaultValue 'inherit', on stderr */
+  /** Output of jest. @defaultValue 'inherit', on stderr */
   readonly words?: 'inherit' | 'ignore'
   /** Ends jest, which ends what it started. */
   readonly signal?: AbortSignal

@@ -48,7 +48,7 @@ const START: Starts = {
 const PRODUCTS = { redis: 'Redis', postgres: 'PostgreSQL', mariadb: 'MariaDB', rabbitmq: 'RabbitMQ' } as const
 const OTHERS: Readonly<Record<string, string>> = { 'valkey-9': 'Valkey 9.', 'mysql-9': 'MySQL 9.' }
 
-/** What tests ask for. All others are started by `npm run matrix`; to fetch them takes minutes where they were never had. */
+/** Versions that tests request. `npm run matrix` starts all others; fetching them for the first time takes minutes. */
 const NEEDED: { readonly [N in Versioned]: readonly VersionOf<N>[] } = {
   redis: ['7.0', '8.0'],
   postgres: ['15'],

@@ -12,7 +12,7 @@ const HAVE = fileURLToPath(new URL('../../test/kit/servers/have.ts', import.meta
 /** For tests that need one version of a server. */
 interface ServerVersions<V extends string> {
   /**
-   * Whether a private one of that version can be started on this machine. The first one of a run to ask waits until it is
+   * True if a private server of that version can start on this machine. The first one of a run to ask waits until it is
    * fetched: jest wants to know before a test file's first test.
    */
   canHave(version: V): boolean
@@ -36,7 +36,7 @@ export function serverVersions<N extends Versioned>(name: N, server: string = na
   }
 }
 
-/** Empty where it can be had. Told once per run: without a network it takes its time to fail. */
+/** Empty if the server is available. Determined once per run: without a network it takes time to fail. */
 function whyNot(name: Versioned, version: string): string {
   if (!backends.has(name)) return `BACKENDS leaves ${name} out`
   const outcome = inRun('shared', `${name}-${version}.json`)

@@ -66,7 +66,7 @@ describe('the search for a server', () => {
     expect(error).toContain('BACKENDS=memory,pglite,postgres,mariadb,rabbitmq,kafka')
   })
 
-  it('goes the ways in their order and ends with the first that answers', async () => {
+  it('tries the ways in order, and ends with the first server that answers', async () => {
     delete process.env[testVariable]
     const closed: Way = { title: 'closed', find: () => Promise.reject(new Error('closed')) }
     const open: Way = { title: 'open', find: () => Promise.resolve('first') }
@@ -98,7 +98,7 @@ describe('a private instance', () => {
     return instance
   }
 
-  it('is given ports that nobody else is', async () => {
+  it('gets ports that no other process gets', async () => {
     const ports = await Promise.all(Array.from({ length: 50 }, freePort))
     expect(new Set(ports).size).toBe(50)
   })
@@ -128,7 +128,7 @@ describe('a private instance', () => {
   }
 
   if (backends.has('postgres')) {
-    it('is silent while frozen, on open connections too, and goes on when thawed', async () => {
+    it('is silent while frozen, also on open connections, and answers once thawed', async () => {
       const postgres = await begin(startPrivatePostgres())
       const client = new Client({ connectionString: postgres.url })
       await client.connect()

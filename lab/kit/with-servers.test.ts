@@ -13,7 +13,7 @@ const SUPPORT = fileURLToPath(new URL('../../test/kit/', import.meta.url))
 /** The servers of this run, named in the environment so that the script starts none of its own. */
 const named: NodeJS.ProcessEnv = { ...process.env }
 
-it('says how it is used when there is no command', async () => {
+it('prints its usage if there is no command', async () => {
   const { err, code } = await tsx([SCRIPT, '--'], named)
   expect(err).toBe('usage: with-servers.ts -- command args...\n')
   expect(code).toBe(2)
@@ -26,7 +26,7 @@ if (SERVER_NAMES.every((name) => backends.has(name))) {
       for (const name of SERVER_NAMES) named[CATALOGUE[name].testVariable] = await sharedEndpoint(name)
     }, SERVER_WITHIN_MS)
 
-    it('tells the command all addresses and ends as the command does', async () => {
+    it('gives the command all addresses, and exits with its code', async () => {
       const { brokers } = await server('kafka')
       const { out, code } = await withServers(
         `console.log([${SERVER_NAMES.map((name) => `process.env.${CATALOGUE[name].variable}`).join()}].join(' ')); process.exit(7)`,
@@ -43,7 +43,7 @@ if (SERVER_NAMES.every((name) => backends.has(name))) {
       expect(code).toBe(5)
     })
 
-    it('ends as a shell tells it when the command dies by a signal', async () => {
+    it('exits with the code that a shell uses when the command dies by a signal', async () => {
       expect((await withServers(`process.kill(process.pid, 'SIGKILL')`)).code).toBe(137)
     })
 
@@ -54,7 +54,7 @@ if (SERVER_NAMES.every((name) => backends.has(name))) {
       await expect(answers('kafka', out.trim())).rejects.toThrow('ECONNREFUSED')
     })
 
-    it('tells what is missing and runs nothing', async () => {
+    it('reports which server is missing, and runs nothing', async () => {
       const env = { ...named, [CATALOGUE.redis.testVariable]: 'redis://127.0.0.1:1' }
       const { out, err, code } = await withServers(`console.log('ran')`, undefined, env)
       expect({ out, code }).toEqual({ out: '', code: 1 })

@@ -22,7 +22,7 @@ export const INBOXES_ON: Readonly<Record<'postgres' | 'mariadb', () => Promise<W
   mariadb: () => onMariadb('inbox'),
 }
 
-/** One store of each strategy for workers of a test file, and what was committed to the second. */
+/** One store of each strategy for the workers of a test file, and the committed effects of the inbox. */
 export interface WorkerStores extends AsyncDisposable {
   readonly lease: RedisSpec
   readonly inbox: PostgresSpec

@@ -62,7 +62,7 @@ describe.each(wanted)('withLock on %s, held by processes that are stopped for lo
     for (const { fence, pid } of writes) holders.set(fence, (holders.get(fence) ?? new Set()).add(pid))
     expect([...holders.values()].filter((pids) => pids.size > 1)).toEqual([])
     expect(holders.size).toBe(PROCESSES * ROUNDS)
-    // Without the refused writes nobody writes between the first and the last write of another.
+    // Apart from refused writes, no holder writes between the first and the last write of another.
     const taken = writes.filter((write) => write.taken).map(({ fence }) => fence)
     expect(taken).toEqual(taken.toSorted((a, b) => a - b))
     // The pauses were real: late writes came, and were refused.

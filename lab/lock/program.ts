@@ -16,7 +16,7 @@ export interface LockSpec {
   readonly rounds: number
 }
 
-/** What the lock protects: it keeps the highest fence that it has seen, and refuses a smaller one. */
+/** The protected resource: it keeps the highest fence that it has seen, and refuses a smaller one. */
 const RESOURCE = `
   local highest = tonumber(redis.call('get', KEYS[1] .. ':fence') or '0')
   local fence = tonumber(ARGV[1])

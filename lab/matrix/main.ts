@@ -93,7 +93,7 @@ function circumstances(): { readonly date: string; readonly node: string; readon
   return { date: new Date().toISOString().slice(0, 10), node: process.version, system: `${platform()} ${arch()}` }
 }
 
-/** What was started for it ends with it; no page is written. */
+/** Stops everything that was started; no page is written. */
 async function endBy(signal: NodeJS.Signals): Promise<void> {
   interrupted.abort()
   try {

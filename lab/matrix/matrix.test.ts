@@ -50,7 +50,7 @@ describe('the outcome of a suite', () => {
     ])
   })
 
-  it('has the reasons of what was skipped, each once', () => {
+  it('lists each reason for skipping once', () => {
     const named = ['a (not here: one connection)', 'b (not here: one connection)', 'c (not run: no RabbitMQ 4.3)']
     const assertionResults = named.map((fullName) => ({ fullName, status: 'pending' }))
     const report = { testResults: [{ name: '/at/a.test.ts', status: 'passed', assertionResults }] }
@@ -103,7 +103,7 @@ describe('the page', () => {
     skippedFor: [],
   }
 
-  it('has what passed on which version, what failed, and what could not be run', () => {
+  it('shows what passed on which version, what failed, and what could not run', () => {
     const missing = { name: 'x 3', result: { reason: 'Debian was\nnot reached' } }
     const page = pageOf(findings(on('X 1.0.1', bad, good), on('X 2.0.0', good), missing), TODAY)
     expect(page).toContain('`npm run matrix` on 2026-11-22, with Node v20.20.2 on linux x64')
@@ -127,14 +127,14 @@ Not run on x 3: Debian was not reached
 `)
   })
 
-  it('tells that all is well only if nothing failed and all could be run', () => {
+  it('reports success only if nothing failed and everything ran', () => {
     expect(isAllWell(findings(on('X 1', good)))).toBe(true)
     expect(isAllWell(findings(on('X 1', good), on('X 2', bad)))).toBe(false)
     expect(isAllWell(findings(on('X 1', good), { name: 'x 2', result: { reason: 'none' } }))).toBe(false)
   })
 })
 
-/** As jest tells them. */
+/** Statuses as jest reports them. */
 function tests(...statuses: readonly string[]): { readonly fullName: string; readonly status: string }[] {
   return statuses.map((status, index) => ({ fullName: `law ${index}`, status }))
 }

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { JestReport } from '../kit/run-jest.ts'
 
-/** What became of the tests of one file, on one target. */
+/** Results of the tests of one file on one target. */
 export interface SuiteOutcome {
   /** Path of the test file, without its ending. */
   readonly suite: string

@@ -1,6 +1,6 @@
 import type { SuiteOutcome } from './outcome.ts'
 
-/** What the matrix found, of each group of test files. */
+/** Results of the matrix for each group of test files. */
 export interface Findings {
   readonly title: string
   /** As `name version`. */

@@ -5,7 +5,7 @@ interface Options {
   readonly env: Readonly<Record<string, string>>
   /** For what jest writes. */
   readonly folder: string
-  /** What becomes of what jest says. @defaultValue 'inherit', on stderr */
+  /** Output of jest. @defaultValue 'inherit', on stderr */
   readonly words?: 'inherit' | 'ignore'
   /** Ends jest, which ends what it started. */
   readonly signal?: AbortSignal

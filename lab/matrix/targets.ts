@@ -6,7 +6,7 @@ import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import { reportedVersion } from '../../test/kit/servers/reported-version.ts'
 import { VERSIONS, type Versioned, type VersionOf } from '../../test/kit/servers/versions.ts'
 
-/** What the suites of a group run on. */
+/** Servers that the suites of a group run on. */
 export interface Target {
   /** As it is asked for. */
   readonly name: string
@@ -15,7 +15,7 @@ export interface Target {
 }
 
 interface Started {
-  /** What it says it is. */
+  /** Version that it reports. */
   readonly reported: string
   /** That by which the tests find it, and start no other. */
   readonly env: Readonly<Record<string, string>>

@@ -60,12 +60,12 @@ describe('an expectation that is not met fails the run', () => {
     },
   )
 
-  test('a search that says nothing of its end', () => {
+  test('a search without a result', () => {
     expect(readReport('').finding.kind).toBe('incomplete')
   })
 })
 
-test('a counterexample tells the way in the words of the model', () => {
+test('a counterexample lists its steps in the words of the model', () => {
   const { counterexample } = bent
   expect(counterexample?.law).toBe('A3')
   expect(counterexample?.steps).toContain('the channel closes')

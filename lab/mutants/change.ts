@@ -30,7 +30,7 @@ export type Change =
   /** The last call that begins on the line, for example in an argument of the first. */
   | { readonly innerCall: (call: Call) => string }
   | { readonly binary: (left: string, right: string) => string }
-  /** What the function does first. */
+  /** Statement inserted at the start of the function. */
   | { readonly first: (...parameters: readonly string[]) => string }
   /** The last resort, for the statement, member or property. */
   | { readonly instead: Rewrite }
@@ -40,7 +40,7 @@ type Rewrite = (source: string) => string
 interface Call {
   readonly source: string
   readonly callee: string
-  /** What the method is called on. */
+  /** The object that the method is called on. */
   readonly on: string
   readonly args: readonly string[]
 }

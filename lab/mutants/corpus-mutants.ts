@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** Faults in what tells one message from another, or one table from another. */
+/** Bugs in code that distinguishes messages or tables. */
 export const CORPUS_MUTANTS: readonly Mutant[] = [
   {
     name: 'key-from-decoded-text',

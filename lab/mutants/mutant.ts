@@ -4,9 +4,9 @@ import type { Change } from './change.ts'
 export interface Mutant {
   /** In kebab-case. The source marks the places with it: `// mutant: <name>`, the second `// mutant: <name> 2`. */
   readonly name: string
-  /** What it breaks, in one sentence. */
+  /** The broken behaviour, in one sentence. */
   readonly what: string
-  /** What must find it. `unit`: a test without servers. */
+  /** The layer that must find it. `unit`: a test without servers. */
   readonly layer: 'simulator' | 'corpus' | 'real servers' | 'unit'
   /** One for each marked place, in the order of their numbers. */
   readonly changes: readonly Change[]

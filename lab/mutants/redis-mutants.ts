@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** Faults of the scripts of Redis, and of what is made of their replies. */
+/** Bugs in the Redis scripts, and in the code that reads their replies. */
 export const REDIS_MUTANTS: readonly Mutant[] = [
   {
     name: 'busy-read-as-done',

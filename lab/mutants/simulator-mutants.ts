@@ -1,7 +1,7 @@
 import type { Change } from './change.ts'
 import type { Mutant } from './mutant.ts'
 
-/** What the simulator must find, most of it within 100 seeds: `npm run mutants`. */
+/** Bugs that the simulator must find, most of them within 100 seeds: `npm run mutants`. */
 export const SIMULATOR_MUTANTS: readonly Mutant[] = [
   mutant('ack-first', 'Settles a message when it arrives.', {
     call: ({ source, args: [delivery] }) => `(${delivery}.settle(), ${source})`,

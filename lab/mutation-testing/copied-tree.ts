@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import type { Mutant } from '../mutants/mutant.ts'
 import { planted } from '../mutants/planted.ts'
 
-/** Neither copied nor looked into; what is installed is shared by a link. */
+/** Not copied. Installed packages are shared by a link. */
 const LEFT_OUT = new Set(['node_modules', '.git', 'dist'])
 
 /** A copy of the repository, as it is on the disk, in which one mutant at a time lives. */

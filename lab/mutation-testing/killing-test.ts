@@ -17,7 +17,7 @@ export function killingTestOf({ name, tests = [] }: Mutant): KillingTest {
   throw new TypeError(`${name}: expected tests of the form [file, '-t', title], got ${JSON.stringify(tests)}`)
 }
 
-/** Whether the tests pass without the mutant; `undefined`: they do. */
+/** Reason to distrust the test: it fails without the mutant, or does not run; `undefined`: it passes. */
 export function failureWithout(test: KillingTest, report: JestReport | undefined, root: string): Outcome | undefined {
   const ran = ranOf(test, report, root)
   const failed = ran.find(({ status }) => status === 'failed')

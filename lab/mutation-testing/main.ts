@@ -80,7 +80,7 @@ async function tryOnServers(mutants: readonly Mutant[], onTried: (tried: Tried) 
   }
 }
 
-/** What was started for it ends with it. */
+/** Stops everything that was started. */
 async function endBy(signal: NodeJS.Signals): Promise<void> {
   interrupted.abort()
   try {

@@ -14,7 +14,7 @@ export interface Tried {
   readonly seconds: number
 }
 
-/** For people who wait for it. */
+/** One line for people who watch the run. */
 export function lineOf({ mutant: { name }, outcome, seconds }: Tried): string {
   const took = `${seconds.toFixed(1)} s`
   switch (outcome.kind) {

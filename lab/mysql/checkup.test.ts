@@ -56,7 +56,7 @@ describeMariadb('The checkup of stores on a MariaDB', () => {
     }
   })
 
-  it('rejects where no server answers', async () => {
+  it('rejects if no server answers', async () => {
     const pool = poolOn('mysql://root@127.0.0.1:1/test')
     expect(await codeOf(Promise.resolve(mysqlInbox({ pool }).checkup?.()))).toMatch(/^STORE_/)
   })

@@ -6,7 +6,7 @@ import { describeMariadb, newMysqlPlace, type MysqlPlace } from '../../test/mysq
 import { RabbitWorker, type CrashPoint, type WorkerMessage } from '../kit/mortal/worker.ts'
 
 interface Ending {
-  /** What the second process made of it. */
+  /** Outcome in the second process. */
   readonly outcome: string
   readonly effects: number
 }
@@ -31,7 +31,7 @@ describeMariadb('a process that dies over a message of RabbitMQ, with its store 
     await rabbit[Symbol.asyncDispose]()
   })
 
-  /** One message, processes that die over it by SIGKILL, and one that goes on. */
+  /** One message, processes that die while handling it, and one that continues. */
   async function live(
     strategy: 'inbox' | 'lease',
     deaths: readonly (CrashPoint | 'in the handler')[],

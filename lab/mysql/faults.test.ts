@@ -58,7 +58,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
     await place.write(lend(claimed).tx, item.key)
     proxy.freeze(place.messages.ofMark)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
-    // The transaction is open on the server, its row seen by nobody: that proves nothing.
+    // The transaction is open on the server and its row invisible: that proves nothing.
     expect(await claim(rival, item, ALONE)).toEqual({ verdict: 'busy', leaseLeftMs: 1_000 })
     expect(await codeOf(inbox.mark([claimed]))).toMatch(/^STORE_/)
     proxy.thaw()

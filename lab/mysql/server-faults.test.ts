@@ -76,7 +76,7 @@ describeMariadb('a MariaDB that fails', () => {
     expect(await lease.mark([ofHeld])).toEqual(['marked'])
   }, 60_000)
 
-  it('answers nothing for longer than a lease: its mark is unknown, and stands afterwards', async () => {
+  it('does not answer for longer than a lease: a mark is unknown, and is kept afterwards', async () => {
     const lease = await newLease(IMPATIENT)
     const item = newItem()
     const { claim: claimed } = await hold(lease, item, { leaseMs: 600 })
@@ -136,7 +136,7 @@ describeMariadb('mysqlInbox beside others', () => {
     expect(await untilResolved(() => claim(inbox, item))).toMatchObject({ verdict: 'done' })
   })
 
-  it('knows what was done on another day', async () => {
+  it('finds the mark of an earlier day', async () => {
     const inbox = await place.newInbox()
     const item = newItem()
     await inbox.mark([(await hold(inbox, item)).claim])

@@ -8,7 +8,7 @@ import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { codeOf, describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from '../../test/mysql/support.ts'
 
-/** InnoDB shows what is committed before it is flushed: here it stays so until somebody else's COMMIT flushes. */
+/** InnoDB shows committed rows before they are flushed: here they stay unflushed until another COMMIT flushes. */
 describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
   let mariadb: Awaited<ReturnType<typeof startPrivateMariadb>>
   let proxy: FaultProxy

@@ -1,4 +1,4 @@
-// Calls once() in a process of its own, which kills itself where it is told to.
+// Calls once() in a separate process, which kills itself at a given point.
 import { writeSync } from 'node:fs'
 import { once, type OnceOptions } from '../../src/index.ts'
 import type { WorkerTransaction } from '../kit/worker/module.ts'

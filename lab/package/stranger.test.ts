@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 const run = promisify(execFile)
 const WITHIN_MS = 300_000
 
-/** What a stranger has beside this package, in the versions that the tests use, and two TypeScripts. */
+/** Packages that a user has besides this one, in the versions that the tests use, and two TypeScripts. */
 const BESIDE = [
   'kafkajs',
   'amqplib',
@@ -60,7 +60,7 @@ const SUB_PATHS = [
 
 const TESTING = ['testing-handler', 'testing-store', 'testing-source']
 
-/** What the README leaves to its reader, and calls in its code. */
+/** Functions that the code of the README calls and its reader writes. */
 const LEFT_TO_THE_READER = `
 declare const queue: string, topic: string
 declare const kafka: import('kafkajs').Kafka, pool: import('pg').Pool

@@ -8,7 +8,7 @@ const run = promisify(execFile)
 it.each<[example: string, least: number, lacks: readonly string[]]>([
   ['testing-handler', 2, []],
   ['testing-faults', 2, []],
-  // What the store says that it lacks: each law of it is skipped, with that reason, and no other is.
+  // Each law of a capability that the store lacks is skipped with that reason, and no other law is.
   ['testing-store', 60, ['nobody may decide about records yet', 'rows are objects']],
   ['testing-source', 10, []],
 ])('examples/%s.ts passes on the runner of Node', async (example, least, lacks) => {

@@ -116,7 +116,7 @@ describePostgres('checkup of postgresInbox', () => {
         await standby.stop()
         const waiting = await look('replication')
         expect(waiting).toMatchObject([{ verdict: 'weaker', meaning: expect.stringContaining('wait') }])
-        // What the role was made with would wait for ever.
+        // The settings of the role would make it wait for ever.
         await admin.query('set synchronous_commit = local')
       })
     } finally {
@@ -144,7 +144,7 @@ describePostgres('checkup of postgresInbox', () => {
     expect(await look('encoding', latin)).toMatchObject([{ verdict: 'weaker', found: 'server_encoding LATIN1' }])
   })
 
-  it('says unknown of what may not be looked at', async () => {
+  it('answers unknown for settings that the role may not read', async () => {
     await admin.query('revoke select on pg_stat_replication, pg_class from public; create role blind login')
     const blind = { connectionString: server.url.replace('postgres@', 'blind@') }
     const refused = { verdict: 'unknown', found: 'the server answered 42501' }
@@ -169,7 +169,7 @@ describePostgres('checkup of stores on Postgres', () => {
     await place.close()
   })
 
-  it('tells a store of leases that what is lost runs again', async () => {
+  it('warns a lease store that messages with lost marks run again', async () => {
     const server = await startPrivatePostgres()
     const pool = new Pool({ connectionString: server.url, max: 2 })
     const findings = await postgresLease({ pool }).checkup?.()
@@ -184,7 +184,7 @@ describePostgres('checkup of stores on Postgres', () => {
     await server.stop()
   }, 60_000)
 
-  it('rejects where the server cannot be reached', async () => {
+  it('rejects if the server cannot be reached', async () => {
     const pool = new Pool({ host: '127.0.0.1', port: 1, max: 2 })
     expect(await codeOf(postgresInbox({ pool }).checkup?.() ?? Promise.resolve())).toBe('STORE_UNREACHABLE')
     await pool.end()

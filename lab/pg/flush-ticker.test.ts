@@ -75,7 +75,7 @@ describePostgres('the flush ticker', () => {
     expect(rows).toEqual([{ setting: expected }])
   })
 
-  it('says so once, for a scope and for good, before its first mark', async () => {
+  it('is recorded once and for good in its scope, before the first mark', async () => {
     const flags = async (): Promise<unknown[]> =>
       (await place.pool.query(`select flush_ticker from ${place.schema}.scope`)).rows
     const plain = await place.newInbox()
@@ -97,7 +97,7 @@ describePostgres('the flush ticker', () => {
     expect(await Promise.all(marked)).toEqual([['marked'], ['marked']])
   })
 
-  it('needs no second connection to tell duplicates, of a store without it too', async () => {
+  it('needs no second connection to answer duplicates, also those of a store without a flush ticker', async () => {
     const done = newItem()
     const ticking = await place.newInbox(TICKER)
     await ticking.mark([(await hold(ticking, done)).claim])
@@ -137,7 +137,7 @@ describePostgres('a crash of the server, for a scope with a flush ticker', () =>
     (made) => (place = made),
   )
 
-  /** Kills one backend, after which Postgres ends all and begins again from what is on disk. */
+  /** Kills one backend, after which Postgres ends all of them and recovers from disk. */
   const crash = async (): Promise<void> => {
     const victim = new Pool({ connectionString: server.url, max: 1 })
     victim.on('error', () => {})
@@ -206,7 +206,7 @@ describePostgres('a crash of the server, for a scope with a flush ticker', () =>
     expect(await inbox.mark([again.claim])).toEqual(['marked'])
   })
 
-  it('loses nothing that was marked or told to be done [T5]', async () => {
+  it('loses nothing that was marked or answered as done [T5]', async () => {
     const inbox = await place.newInbox({ ...TICKER, pool: patient(place, 8) })
     const plain = await place.newInbox({ pool: patient(place, 4) })
     const [settled, unsure] = [new Set<string>(), new Set<string>()]

@@ -19,7 +19,7 @@ interface Ending {
 
 const RERUN: Readonly<Partial<Record<CrashPoint, Ending>>> = {
   'before the handler': { outcome: 'handled', starts: 1, effects: 1 },
-  // Nobody knows whether it happened: it is run again. No other point repeats an effect.
+  // The effect may have happened, so the handler runs again. No other point repeats an effect.
   'before the mark': { outcome: 'handled', starts: 2, effects: 2 },
   'after the mark': { outcome: 'duplicate', starts: 1, effects: 1 },
 }
@@ -52,7 +52,7 @@ describeOnBoth('a process with leases on Postgres that is killed between claim, 
       ...how,
     })
 
-  /** One message: a process that dies over it, and one that goes on. */
+  /** One message: a process that dies while handling it, and one that continues. */
   async function live(queue: string, dieAt: CrashPoint, onInDoubt: 'rerun' | 'park'): Promise<Ending> {
     await using first = workerOn(queue, { dieAt, onInDoubt })
     await first.untilTold('running')
@@ -83,7 +83,7 @@ describeOnBoth('a process with leases on Postgres that is killed between claim, 
     90_000,
   )
 
-  it('runs what was parked once a person says so', async () => {
+  it('runs a parked message once a person decides so', async () => {
     const queue = rabbit.name()
     await live(queue, 'before the mark', 'park')
     const pool = new Pool({ connectionString: postgres, max: 1 })

@@ -128,7 +128,7 @@ describePglite('pgliteInbox', () => {
     await close()
   })
 
-  it('tells an error that was deferred to the COMMIT as a failure of the handler', async () => {
+  it('reports an error that was deferred to the COMMIT as a failure of the handler', async () => {
     const harness = await createHarness()
     const { store, close } = harness
     const { claim: claimed } = await hold(store, newItem())

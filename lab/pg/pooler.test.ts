@@ -14,7 +14,7 @@ import { startPrivatePgbouncer, type PrivatePgbouncerOptions } from '../../test/
 import { server } from '../../test/kit/servers/server.ts'
 import { ALONE, codeOf, describePostgres, lend, newPlace, REFUND, type PgPlace } from '../../test/pg/support.ts'
 
-// What stalls is told by `queryTimeoutMs`, not by the limit of the test, which a busy machine may need.
+// `queryTimeoutMs` finds stalls, not the time limit of the test, which a busy machine may need.
 
 /** More than the slots of a store: some always wait. */
 const AT_ONCE = 8

@@ -118,7 +118,7 @@ describePostgres('postgresInbox on a server that fails', () => {
     expect(await inbox.mark([again.claim])).toEqual(['marked'])
   }, 60_000)
 
-  it('answers a lease nothing for longer than it lasts: its mark is unknown, and stands afterwards [T32]', async () => {
+  it('does not answer for longer than a lease: a mark is unknown, and is kept afterwards [T32]', async () => {
     const lease = postgresLease({ pool: calm(), schema: place.schema, ...IMPATIENT })
     await lease.open()
     const item = newItem()
@@ -178,7 +178,7 @@ describePostgres('postgresInbox beside others', () => {
     await lost.release([again.claim], NO_REFUND)
   })
 
-  it('does not take for lost what a query_timeout of the pool has given up', async () => {
+  it('does not count a query as lost that the query_timeout of the pool gave up', async () => {
     const inbox = await place.newInbox({ pool: place.newPool({ query_timeout: 200 }) })
     await place.slowCommit()
     const item = newItem()
@@ -229,7 +229,7 @@ describePostgres('postgresInbox beside others', () => {
     await inbox.release([again.claim], NO_REFUND)
   })
 
-  it('knows what was done on another day', async () => {
+  it('finds the mark of an earlier day', async () => {
     const inbox = await place.newInbox()
     const item = newItem()
     await inbox.mark([(await hold(inbox, item)).claim])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 export interface ListedItem {
   readonly item: string
   readonly tests: readonly TestId[]
-  /** What the tests do not show, or what is left to the user. */
+  /** Not shown by the tests, or left to the user. */
   readonly but?: string
 }
 

@@ -1,19 +1,19 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
-/** What one layer of the proof found, as its last recorded run says it. */
+/** Findings of one layer of the proof, from its last recorded run. */
 export interface ProofPart {
   /** Its heading in docs/proof.md. */
   readonly title: string
-  /** What repeats it. */
+  /** Command that repeats it. */
   readonly command: string
-  /** What was run and what was found, with counts. One or two sentences. */
+  /** Summary of the run and its findings, with counts. One or two sentences. */
   readonly summary: string
   /** By name: of servers, clients, tools. */
   readonly versions: Readonly<Record<string, string>>
   readonly seconds: number
   readonly tables: readonly ProofTable[]
-  /** What it does not show. */
+  /** Limits: what it does not show. */
   readonly limits: readonly string[]
 }
 

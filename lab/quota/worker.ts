@@ -1,4 +1,4 @@
-// What a starved worker does: nothing with its messages. It tells its figures.
+// A starved worker: its handler does nothing, and it reports its figures.
 
 import { readFileSync } from 'node:fs'
 import type { Worker, WorkerHooks } from '../kit/worker/module.ts'
@@ -16,7 +16,7 @@ export default function starved(worker: Worker<undefined, Figures>): WorkerHooks
     longTurns: 0,
   }
 
-  /** CPU of the main thread between two rounds of the event loop: what is done there keeps everything else waiting. */
+  /** CPU time of the main thread between two rounds of the event loop, in which everything else waits. */
   const watchTurns = (): void => {
     let before = cpuMs()
     setInterval(() => {

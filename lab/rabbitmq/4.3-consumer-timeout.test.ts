@@ -65,7 +65,7 @@ rabbitVersions.describeOn('4.3', 'a consumer that RabbitMQ 4.3 times out', () =>
       expect(intake.deliveries[1]?.settle()).toBe(true)
       await source.close()
       await rabbit.untilUnread(queue)
-      // A queue with a single active consumer lets nobody get from it.
+      // A queue with a single active consumer refuses basic.get.
       expect(await rabbit.ready(queue)).toBe(0)
     },
   )
@@ -149,7 +149,7 @@ rabbitVersions.describeOn('4.3', 'a consumer that RabbitMQ 4.3 times out', () =>
     const queue = await declared({ 'x-single-active-consumer': true })
     const both = [await open(queue, true), await open(queue, true)]
     await rabbit.send(queue, ['m'])
-    // Who is active holds it until it is timed out, then the other does: for as long, or until it settles (4.3.6 forgets some).
+    // The active consumer holds it until its timeout, then the other one does: as long, or until it settles (4.3.6 forgets some).
     await Promise.race(both.map(({ intake }) => intake.untilTold('rebuilt')))
     await Promise.all(both.map(({ intake }) => intake.untilDelivered(1)))
     for (const { intake } of both) {

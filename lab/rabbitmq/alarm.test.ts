@@ -35,7 +35,7 @@ interface Started {
   readonly watching: Watching
 }
 
-/** A consumer whose handlers wait; what is bad is dead-lettered then, `early` at once. */
+/** A consumer whose handlers wait. Bad messages are dead-lettered afterwards, `early` at once. */
 async function start(mayGoOn: Gate): Promise<Started> {
   const [queue, watching] = [rabbit.name(), new Watching()]
   const consumer = defineConsumer<string>({
@@ -60,7 +60,7 @@ async function deadLettersOf({ queue }: Started): Promise<Set<string>> {
 }
 
 describe('a broker that runs out of memory', () => {
-  it('blocks dead letters and nothing else: told, tried again, and all arrive once it has room', async () => {
+  it('blocks only dead letters: they are reported, tried again, and all arrive once the broker has memory', async () => {
     const mayGoOn = new Gate()
     // One has published before, the other opens its connection for that meanwhile.
     const both = [await start(mayGoOn), await start(mayGoOn)]
@@ -88,7 +88,7 @@ describe('a broker that runs out of memory', () => {
       await running.stop()
       expect(await rabbit.takeLeft(queue)).toEqual([])
     }
-    // What was under way when it blocked arrives in the end, beside the copy that was published instead.
+    // Copies in flight when the broker blocked arrive in the end, in addition to the copies published instead.
     expect(await Promise.all(both.map(deadLettersOf))).toEqual([new Set([EARLY, ...BAD]), new Set(BAD)])
   }, 90_000)
 })

@@ -47,7 +47,7 @@ describeRabbit('rabbitSubscription', () => {
   let rabbit: Rabbit
   openedOnce(Rabbit, (made) => (rabbit = made))
 
-  /** A queue of that kind, and what is found of it. */
+  /** A queue of that kind, and its findings. */
   const lookAt = async (
     declared: Options.AssertQueue,
     { of, ...options }: Partial<RabbitOptions> & { readonly of?: Partial<CheckedConsumer> } = {},
@@ -64,12 +64,12 @@ describeRabbit('rabbitSubscription', () => {
     }
   }
 
-  it('tells the queue as group and as origin', () => {
+  it('reports the queue as group and as origin', () => {
     expect(rabbitSubscription(rabbit.url, { queue: 'q' })).toMatchObject({ group: 'q', origins: ['q'] })
     expect(() => rabbitSubscription(rabbit.url, { queue: '' })).toThrow('queue: expected a name')
   })
 
-  it('finds nothing to say of a quorum queue without a limit, but what AMQP does not tell', async () => {
+  it('reports nothing for a quorum queue without a limit, except what AMQP does not show', async () => {
     const limits = rabbit.limitsDeliveries ? { 'x-delivery-limit': -1 } : {}
     const { verdict, findings } = await lookAt({ arguments: { ...QUORUM, ...limits } })
     for (const check of ['durability', 'queue-type', 'message-limits', 'delivery-limit']) {
@@ -159,7 +159,7 @@ describeRabbit('rabbitSubscription', () => {
     expect((await lookAt({ arguments: QUORUM }, { retry })).verdict('rabbitmq.delays')).toBe('holds')
   })
 
-  it('rejects where no broker answers, which doctor tells as such', async () => {
+  it('rejects if no broker answers, and doctor reports that', async () => {
     const consumer = defineConsumer({ name: 'c', store: memoryStore(), handle: () => {} })
     const url = `amqp://guest:s3cret@127.0.0.1:${await freePort()}`
     const { unreachable, guarantee } = await doctor(consumer, rabbitSubscription(url, { queue: 'q' }))

@@ -16,7 +16,7 @@ type Strategy = 'lease' | 'inbox'
 
 /** How a message that the process died over ends in the next process. */
 interface Ending {
-  /** What the second process made of it. */
+  /** Outcome in the second process. */
   readonly outcome: string
   /** Handlers that were started, in both. */
   readonly starts: number
@@ -76,7 +76,7 @@ async function die(point: CrashPoint, strategy: Strategy, queueType: 'quorum' | 
   return { point, options, id, told: worker.events }
 }
 
-/** How the messages of those that died end in one process that goes on. */
+/** Handles the messages of the dead processes in one process that continues. */
 async function goOn(lives: readonly Life[], strategy: Strategy): Promise<Record<string, Ending>> {
   const options = lives.map((life) => life.options)
   await using worker = new RabbitWorker({
@@ -118,7 +118,7 @@ const GIVEN_UP: Ending = { outcome: 'dead-lettered', starts: 2, effects: 0, dead
 const ENDINGS: Readonly<Record<Strategy, Readonly<Record<CrashPoint, Ending>>>> = {
   lease: {
     'before the handler': { ...AFTER_RERUN, starts: 1 },
-    // Nobody knows whether it happened: it is run again. No other point repeats an effect.
+    // The effect may have happened, so the handler runs again. No other point repeats an effect.
     'before the mark': { ...AFTER_RERUN, effects: 2 },
     'after the mark': MARKED,
     'after the release': AFTER_RERUN,

@@ -47,7 +47,7 @@ async function open(
 }
 
 describe('a lost connection', () => {
-  it('ends the standing of what was delivered, and everything comes again', async () => {
+  it('makes all its deliveries stale, and everything comes again', async () => {
     const queue = rabbit.name()
     const { source, intake } = await open({ queue })
     await rabbit.send(queue, bodies(6))
@@ -74,14 +74,14 @@ describe('a lost connection', () => {
     expect(fresh[0]?.message.position).toBe('2/1')
     expect(fresh.at(-1)?.message.redelivered).toBe(true)
 
-    // What the old handlers say now is for nobody.
+    // Settles of the old handlers are ignored.
     for (const delivery of old) expect(delivery.settle()).toBe(delivery === old[0] || delivery === old[1])
     for (const delivery of fresh) expect(delivery.settle()).toBe(true)
     await intake.until(() => intake.settled === 2 + fresh.length)
     expect(tap.consuming[1]?.frames).toEqual([{ kind: 'ack', tag: fresh.length, multiple: true }])
   })
 
-  it('is rebuilt for ever, with every failure told, and visibly', async () => {
+  it('is rebuilt without end, reports every failure, and is not ready meanwhile', async () => {
     const queue = rabbit.name()
     const { source, intake } = await open({ queue })
     tap.failing = 3

@@ -21,7 +21,7 @@ afterAll(async () => {
   await stores[Symbol.asyncDispose]()
 })
 
-/** A process that an error or a rejection which nobody handles would end. */
+/** A process that an unhandled error or rejection would end. */
 async function workerOf(queue: string): Promise<RabbitWorker> {
   const url = Object.assign(new URL(rabbit.url), { hostname: '127.0.0.1', port: String(proxy.port) }).href
   const worker = new RabbitWorker({ url, options: [{ queue }], store: stores.lease, leaseMs: 10_000 })
@@ -41,7 +41,7 @@ async function hold(worker: RabbitWorker, queue: string, count: number): Promise
 }
 
 describe('a process whose handlers end too late', () => {
-  it('lives on: after a cut, of a queue that is gone, and in a stop, nothing is thrown at it', async () => {
+  it('survives late settles after a cut, of a deleted queue, and during a stop, without an error', async () => {
     const queue = rabbit.name()
     await using worker = await workerOf(queue)
     await hold(worker, queue, 10)
@@ -61,7 +61,7 @@ describe('a process whose handlers end too late', () => {
     expect(await rabbit.takeLeft(queue)).toEqual([])
   })
 
-  it('acks in a stop what its handlers finish meanwhile', async () => {
+  it('acks messages that its handlers finish during a stop', async () => {
     const queue = rabbit.name()
     await using worker = await workerOf(queue)
     await hold(worker, queue, 10)

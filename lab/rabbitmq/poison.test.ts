@@ -52,7 +52,7 @@ interface Ended {
   readonly poison: string
   readonly lives: readonly RabbitWorker[]
   readonly deadLetters: readonly Taken[]
-  /** What all of them told. */
+  /** Reports of all processes. */
   readonly told: (what: string) => readonly string[]
 }
 
@@ -113,7 +113,7 @@ describe('a message that kills its process', () => {
         expect.objectContaining({ 'consume-once-reason': 'attempts-spent' }),
       ])
       expect(JSON.parse(deadLetters[0]?.body ?? '')).toMatchObject({ id: poison })
-      // On a lease nobody knows what it did before it died; an inbox knows that nothing was committed.
+      // On a lease the effect is unknown; an inbox knows that nothing was committed.
       expect(deadLetters[0]?.properties.headers?.['consume-once-parked']).toBe(strategy === 'lease' ? true : undefined)
       const handled = told('handled')
       expect(new Set(handled).size).toBe(handled.length)

@@ -52,7 +52,7 @@ const harm: fc.Arbitrary<Harm> = fc.record({
 const plan = fc.record({
   queueType: fc.constantFrom('quorum' as const, 'classic' as const),
   prefetch: fc.constantFrom(400, 1_000),
-  /** So many of the messages are sent a second time. */
+  /** Number of messages that are sent twice. */
   repeated: fc.nat(100),
   harms: fc.array(harm, { minLength: 4, maxLength: 8 }),
 })

@@ -63,7 +63,7 @@ describe('what a producer publishes', () => {
 describe('a publisher', () => {
   it('lets producers wait for room, and refuses what is more than it holds', async () => {
     const queue = await newQueue('classic')
-    // So many at once take longer than 10 s on a machine that is busy.
+    // This many at once take longer than 10 s on a busy machine.
     await using publisher = new ProducerPublisher(new ReopeningPublisher(connectorOf(rabbit.url), 'test', 50_000))
     const publish = (messageId: string): Promise<string> =>
       publisher.publish({ routingKey: queue, body: 'x', messageId }).then(

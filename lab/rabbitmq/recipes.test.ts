@@ -145,7 +145,7 @@ describe('amqp-connection-manager', () => {
     expect(deliveries).toEqual(['slow', 'other'])
     late.open()
     await late.opened
-    // Nobody has handled or acked "other": it ought to come back.
+    // "other" was neither handled nor acked, so it should come back.
     await connection.close()
     expect(await rabbit.takeLeft(queue)).toEqual([])
   })
@@ -230,7 +230,7 @@ describe('rabbitMessage', () => {
   })
 })
 
-/** What rabbitmq-client hands over. */
+/** Messages as rabbitmq-client delivers them. */
 async function received(queue: string, count: number): Promise<AsyncMessage[]> {
   const connection = new Connection(rabbit.url)
   const came: AsyncMessage[] = []

@@ -69,22 +69,25 @@ async function replace(queue: string, type: 'quorum' | 'classic'): Promise<void>
 }
 
 describe('a queue that is deleted and at once declared again', () => {
-  it.each(['quorum', 'classic'] as const)('is consumed again, also where no broker says a word: %s', async (type) => {
-    const queue = rabbit.name()
-    const { source, intake } = await open({ queue, queueType: type })
-    await rabbit.send(queue, ['old'])
-    await intake.until(() => intake.settled === 1)
-    await replace(queue, type)
-    await rabbit.send(queue, bodies(MANY))
-    await intake.until(() => new Set(intake.deliveries.map(textOf)).size === 1 + MANY)
-    const isSilent = type === 'quorum' && !rabbit.isAtLeast(4, 0)
-    expect(intake.told('consumer-stalled').length).toBe(isSilent ? 1 : 0)
-    expect(intake.told('consumer-cancelled').length).toBe(isSilent ? 0 : 1)
-    expect(intake.told('rebuilt').length).toBe(1)
-    expect(tap.connects).toBe(1)
-    expect(source.health()).toMatchObject({ ready: true })
-    expect(await rabbit.consumers(queue)).toBe(1)
-  })
+  it.each(['quorum', 'classic'] as const)(
+    'is consumed again, even if no broker cancels the consumer: %s',
+    async (type) => {
+      const queue = rabbit.name()
+      const { source, intake } = await open({ queue, queueType: type })
+      await rabbit.send(queue, ['old'])
+      await intake.until(() => intake.settled === 1)
+      await replace(queue, type)
+      await rabbit.send(queue, bodies(MANY))
+      await intake.until(() => new Set(intake.deliveries.map(textOf)).size === 1 + MANY)
+      const isSilent = type === 'quorum' && !rabbit.isAtLeast(4, 0)
+      expect(intake.told('consumer-stalled').length).toBe(isSilent ? 1 : 0)
+      expect(intake.told('consumer-cancelled').length).toBe(isSilent ? 0 : 1)
+      expect(intake.told('rebuilt').length).toBe(1)
+      expect(tap.connects).toBe(1)
+      expect(source.health()).toMatchObject({ ready: true })
+      expect(await rabbit.consumers(queue)).toBe(1)
+    },
+  )
 })
 
 describe('a consumer to which nothing is delivered', () => {

@@ -70,7 +70,7 @@ describeOnRedis('The checkup of redisLease finds', () => {
     ['-config', { 'redis.append-only-file': 'unknown' }],
     ['-info', { 'redis.info': 'unknown' }],
     ['-info -config', { 'redis.info': 'unknown' }],
-  ])('what a user with the rights %s may not know', async (rights, expected) => {
+  ])('as unknown what a user with the rights %s may not read', async (rights, expected) => {
     await using redis = await startPrivateRedis({ appendfsync: 'always' })
     for (const { connect } of LIBRARIES) {
       await using client = await connect(await urlOfUserWith(redis, rights))
@@ -144,7 +144,7 @@ describeOnRedis.each(LIBRARIES)('The checkup of redisLease by $name', ({ connect
     SERVER_WITHIN_MS,
   )
 
-  it('rejects where no server answers', async () => {
+  it('rejects if no server answers', async () => {
     await using redis = await startPrivateRedis()
     await using client = await connect(redis.url)
     const store = client.lease({ timeoutMs: 200 })

@@ -90,7 +90,7 @@ describeOnRedis('redisLease on a cluster of three', () => {
 })
 
 describeOnRedis('redisLease by ioredis whose reads are to go to replicas', () => {
-  /** One that has not heard of a mark yet would let run what is done. */
+  /** A replica without the mark would let a done message run again. */
   it(
     'sends them nothing',
     async () => {
@@ -167,7 +167,7 @@ describeOnRedis('redisLease over a client of the shape of a cluster', () => {
     }
   })
 
-  it('meets the records that a single client has written, and the other way round', async () => {
+  it('reads records that a single client has written, and the other way round', async () => {
     const asCluster = redisLease({ redis: recording([]), prefix: harness.prefix })
     const [ofSingle, ofCluster] = [newItem(), newItem()]
     await harness.store.mark([(await hold(harness.store, ofSingle)).claim])

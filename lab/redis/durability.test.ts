@@ -34,7 +34,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability replicas', 
     await primary?.stop()
   })
 
-  /** While the replica hears nothing. */
+  /** Runs `run` while the replica receives nothing. */
   async function whileStalled(run: () => Promise<void>): Promise<void> {
     replica.freeze()
     try {
@@ -123,7 +123,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability replicas', 
 describeOnRedis.each(LIBRARIES)(
   'redisLease by $name whose connection is lost between a mark and its wait',
   ({ connect }) => {
-    /** From 7.2 a connection that has written nothing is told at once that all is well. */
+    /** From 7.2 on, WAIT returns at once on a connection that has written nothing. */
     it('believes no wait of another connection', async () => {
       await using primary = await startPrivateRedis({ version: '8.0' })
       await using replica = await startPrivateRedis({ version: '8.0', replicaOf: primary })
@@ -144,7 +144,7 @@ describeOnRedis.each(LIBRARIES)(
   },
 )
 
-describeOnRedis('A primary that is lost with what its replica had not yet heard', () => {
+describeOnRedis('A primary that is lost with writes that its replica had not received', () => {
   it('loses a mark that was answered from memory: its message runs again [T27]', async () => {
     expect(await failOver({})).toEqual({ marked: ['marked'], afterwards: 'busy' })
   })

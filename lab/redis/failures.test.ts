@@ -206,7 +206,7 @@ async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What the call is refused with, once anybody answers it. */
+/** Error of the call, once the server answers. */
 async function refusal(call: () => Promise<unknown>): Promise<unknown> {
   try {
     return await untilAnswered(call)

@@ -13,7 +13,7 @@ import { LIBRARIES, type UsersClient } from '../../test/redis/clients.ts'
 const ALONE = { alone: true }
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
 
-/** What a client does with a command whose reply it never got. */
+/** Behaviour of a client after a command without a reply. */
 const CLIENTS: readonly (readonly [string, (url: string) => Promise<UsersClient>])[] = [
   ...LIBRARIES.map(({ name, connect }) => [`of ${name}`, connect] as const),
   ['of ioredis that rejects it', ioredisWith({ maxRetriesPerRequest: 0 })],

@@ -67,7 +67,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability fsync', ({ 
       message: expect.stringContaining('on disk and on 0 of 1 replicas'),
     })
     await using replica = await startPrivateRedis({ version: '8.0', appendfsync: 'always', replicaOf: redis })
-    // A replica tells once a second what its disk has.
+    // A replica reports once a second what is on its disk.
     const both = client.lease({ durability: 'fsync', replicas: 1 })
     await untilOpen(both)
     const { claim: claimed } = await hold(both, newItem())
@@ -133,7 +133,7 @@ async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A replica that has just come writes its file anew before it says what is on its disk. */
+/** A new replica rewrites its file before it reports what is on its disk. */
 async function untilOpen(store: Store): Promise<void> {
   for (;;) {
     try {

@@ -17,7 +17,7 @@ function answering(methods: Partial<RedisLike>): RedisLike {
   return { ...scripts, call: unused, pipeline: () => pipelineOver(scripts), ...methods }
 }
 
-/** What is asked of it is asked of the client when it leaves, as ioredis does it. */
+/** Calls the client for each command when the pipeline is executed, as ioredis does. */
 function pipelineOver({ evalsha, eval: whole }: Scripts): ReturnType<RedisLike['pipeline']> {
   const asked: (() => Promise<unknown>)[] = []
   return {

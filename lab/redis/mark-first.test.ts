@@ -12,7 +12,7 @@ let stores: WorkerStores
 openedOnce(Rabbit, (made) => (rabbit = made))
 openedOnce({ open: openStores }, (made) => (stores = made))
 
-/** What both processes told of the message, in order: starts of its handler, effects and outcomes. */
+/** Reports of both processes about the message, in order: handler starts, effects and outcomes. */
 const POINTS: readonly (readonly [CrashPoint | 'in the handler', readonly string[]])[] = [
   ['before the handler', ['dies', 'duplicate']],
   ['in the handler', ['started', 'dies', 'duplicate']],

@@ -13,7 +13,7 @@ const PAIRS = [
   ['rabbitmq', 'redis'],
 ] as const
 
-it.each(PAIRS)('two operators run one plan on %s and %s: one of them does', async (broker, store) => {
+it.each(PAIRS)('two operators run one plan on %s and %s: only one of them runs it', async (broker, store) => {
   await using incident = await Incident.on(broker, store)
   await incident.send(sms(1, 'first'))
   await incident.live(incident.hasEffects(1))

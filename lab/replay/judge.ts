@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import type { JournalEntry, ReplayPlan, ReplayStatus } from '../../src/replay/index.ts'
 import type { Incident } from '../../test/replay/incident.ts'
 
-/** What became of a plan. */
+/** Result of a plan. */
 export interface Judged {
   readonly plan: ReplayPlan
   readonly entries: readonly JournalEntry[]
@@ -45,7 +45,7 @@ export function expectAccounted({ plan, entries, status }: Judged): void {
   expect([names.length, new Set(names).size]).toEqual([plan.total, plan.total])
 }
 
-/** IDs whose effect happened another number of times, beside those of which the report says that nobody can tell. */
+/** Effects above and below the expected number. Entries that were left or parked explain missing effects. */
 export function wrongIn(
   { effects, entries }: Judged,
   ids: readonly string[],

@@ -1,4 +1,4 @@
-// A broker or a store restarts in the middle of a replay or a redrive. The operator goes on until it is over.
+// A broker or a store restarts in the middle of a replay or a redrive. The operator repeats it until it is over.
 import { describe, expect, it, jest } from '@jest/globals'
 import { eventually } from '../../test/kit/eventually.ts'
 import type { PrivateInstance } from '../../test/kit/servers/private-instance.ts'
@@ -47,7 +47,7 @@ class Outages implements AsyncDisposable {
     await Promise.all(this.#servers.map((server) => server.stop()))
   }
 
-  /** What failed while the store was down has left its hold behind, which ends by time. */
+  /** A message that failed while the store was down leaves its hold behind, which expires. */
   async #untilDone(words: readonly string[], isOver: () => Promise<boolean>): Promise<void> {
     const deadline = performance.now() + DONE_WITHIN_MS
     for (;;) {

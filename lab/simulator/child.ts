@@ -1,4 +1,4 @@
-// Runs the seeds it is given, and tells what came of them. Bundled by bundle.ts, started by run-seeds.ts.
+// Runs the given seeds, and reports the results. Bundled by bundle.ts, started by run-seeds.ts.
 import { createHash } from 'node:crypto'
 import { check, explain, simulateAll, toLines, type Anomaly, type Promised } from '../../testing/index.ts'
 
@@ -6,13 +6,13 @@ import { check, explain, simulateAll, toLines, type Anomaly, type Promised } fro
 export interface Order {
   readonly from: number
   readonly to: number
-  /** Tells a digest of each history too. */
+  /** Reports a digest of each history too. */
   readonly digests?: true
-  /** Tells the events of each. */
+  /** Reports the events of each. */
   readonly told?: true
 }
 
-/** What came of a stretch. */
+/** Results of a range of seeds. */
 export interface Report {
   readonly tallies: Readonly<Partial<Record<Promised, Tally>>>
   readonly failures: readonly Failure[]
@@ -33,7 +33,7 @@ export interface Failure {
   readonly explained: string
 }
 
-/** So many are explained; the rest are only counted. */
+/** Number of failures that are explained; the rest are only counted. */
 const EXPLAINED = 5
 
 async function run({ from, to, digests: isDigested, told: isTold }: Order): Promise<Report> {

@@ -3,7 +3,7 @@ import type { ProofPart } from '../proof/part.ts'
 import type { Failure, Tally } from './child.ts'
 import type { Seeds, SeedsReport } from './run-seeds.ts'
 
-/** For people who wait for it. */
+/** Counts of a run, for people who watch it. */
 export function tallyText({ tallies, failures, schedules, seconds }: SeedsReport): string {
   const rate = Math.round(schedules / seconds)
   const lines = [...tallies].map(
@@ -17,7 +17,7 @@ export function tallyText({ tallies, failures, schedules, seconds }: SeedsReport
   ].join('\n')
 }
 
-/** What runs a schedule again, and shows it. */
+/** Command that repeats a schedule and prints it. */
 export function replayOf({ seed }: Pick<Failure, 'seed'>, mutant?: string): string {
   return `npm run sim -- --only ${seed}${mutant === undefined ? '' : ` --mutant ${mutant}`}`
 }

@@ -14,11 +14,11 @@ export interface Seeds {
 export interface SeedsOptions {
   /** A fault in the library. */
   readonly mutant?: Mutant | undefined
-  /** Runs on no further than so many schedules that fail. @defaultValue 20 */
+  /** Stops after this many failed schedules. @defaultValue 20 */
   readonly mostFailures?: number
-  /** Tells a digest of each history. */
+  /** Reports a digest of each history. */
   readonly digests?: true
-  /** Tells each history, event by event. */
+  /** Reports each history, event by event. */
   readonly told?: true
   readonly onProgress?: (schedules: number) => void
 }

@@ -20,7 +20,7 @@ describe('the library on virtual time, between brokers and stores that fail', ()
 })
 
 // Leases that are never renewed show late, at seed 336: a handler is aborted before its lease ends.
-describe('a fault that is planted in the library', () => {
+describe('a bug that is planted in the library', () => {
   it.each(SIMULATOR_MUTANTS)(
     'is found within 500 seeds: $name',
     async (mutant) => {

@@ -172,7 +172,7 @@ describe('the page to play with', () => {
     await page.context().close()
   })
 
-  it('finds none for the inbox', async () => {
+  it('finds no such schedule for the inbox', async () => {
     const page = await open('#seed=1&consumer=inbox')
     await page.getByRole('button', { name: 'Find a bad schedule' }).click()
     await page.getByText(/^No lost/).waitFor()
@@ -240,7 +240,7 @@ describe('the page to play with', () => {
     expect((await bundlePage()).length).toBeLessThan(200_000)
   })
 
-  it.each(['light', 'dark'] as const)('keeps nobody out, in %s colours', async (theme) => {
+  it.each(['light', 'dark'] as const)('is accessible, in %s colours', async (theme) => {
     for (const hash of ['', '#seed=7&consumer=lease&step=60&add=cut:a1@500,repeat:m1@600,freeze:a1@700']) {
       const page = await open(hash, { theme })
       await picture(page, hash === '' ? theme : `${theme}-busy`)

@@ -59,7 +59,7 @@ describe('the documentation site', () => {
     return page
   }
 
-  it.each(MAIN_PAGES)('%s keeps nobody out, in light and in dark colours', async (path) => {
+  it.each(MAIN_PAGES)('%s is accessible, in light and in dark colours', async (path) => {
     for (const theme of ['light', 'dark'] as const) {
       const page = await open(path, { theme })
       await picture(page, path, theme)
@@ -85,7 +85,7 @@ describe('the documentation site', () => {
     await page.context().close()
   })
 
-  it('finds what a page says of dead letters', async () => {
+  it('finds a page about dead letters by its search', async () => {
     const page = await open('/')
     await page.getByRole('button', { name: 'Search' }).first().click()
     await page.getByRole('searchbox').fill('dead letter')
@@ -141,7 +141,7 @@ describe('the documentation site', () => {
     await page.context().close()
   })
 
-  it('has its pages for programs that read', () => {
+  it('has a text version of each page for programs', () => {
     expect(readFileSync('site/dist/llms.txt', 'utf8')).toContain('(/guarantees.md)')
     expect(readFileSync('site/dist/guarantees.md', 'utf8')).toContain('message lost?')
   })

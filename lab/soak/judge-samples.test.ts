@@ -29,17 +29,17 @@ function found(samples: readonly Sample[]): readonly string[] {
   return judgeSamples(samples, BOUNDS).map(({ law, detail }) => `${law}: ${detail}`)
 }
 
-describe('the judge of what was seen of a soak', () => {
-  it('has nothing against a run that levels off, whose workers are frozen at times', () => {
+describe('the judge of the samples of a soak', () => {
+  it('accepts a run that levels off, with workers that are frozen at times', () => {
     expect(found(GOOD)).toEqual([])
   })
 
-  it('finds a heap that rises, and whose it is', () => {
+  it('finds a heap that rises, and names its worker', () => {
     const leaking = but((index) => ({ workers: [worker(30, 'w1.1'), worker(30 + index / 2)] }))
     expect(found(leaking)).toEqual([expect.stringMatching(/^nothing-grows: L4 growth: heapMb of w3\.1 rose from/)])
   })
 
-  it('takes a worker that was started again for another', () => {
+  it('counts a restarted worker as another worker', () => {
     const restarted = but((index) => ({
       workers: [worker(30), worker(30 + (index % 60), `w1.${Math.floor(index / 60)}`)],
     }))
@@ -73,7 +73,7 @@ describe('the judge of what was seen of a soak', () => {
     ['records', { records: undefined }],
     ['transactions', { transactions: undefined }],
     ['the heap of one worker', { workers: [{ process: 'w3.1', rssMb: 60, usage: undefined }] }],
-  ])('calls nothing good where %s were not seen', (what, unseen) => {
+  ])('accepts no run without samples of %s', (what, unseen) => {
     const samples = but((index) => (index < 200 ? unseen : {}))
     expect(found(samples)).toEqual([expect.stringContaining(`seen-all-the-way: ${what}: 100 of 300`)])
   })

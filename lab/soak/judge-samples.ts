@@ -10,11 +10,11 @@ const WARM_UP = 1 / 5
 
 export interface Bounds {
   readonly retentionMs: number
-  /** Nobody can be frozen, or handle a batch, for as long. */
+  /** No process is frozen, or handles a batch, for as long. */
   readonly longestTransactionMs: number
 }
 
-/** What a run may hold, by all that was seen of it. Growth is judged as in every other history. */
+/** Judges all samples of a run: nothing that it holds may grow without end. */
 export function judgeSamples(samples: readonly Sample[], bounds: Bounds): Violation<SamplesLaw>[] {
   return [...notSeen(samples), ...growth(samples, bounds), ...leftOpen(samples, bounds)]
 }

@@ -20,7 +20,7 @@ const FAULTS: readonly string[] = [
   'store-connections-cut',
 ]
 
-/** What docs/proof.md says of a run without a failure. */
+/** Section of docs/proof.md for a run without a failure. */
 export function partOf(run: SoakRun): ProofPart {
   const { options, verdict, journal, evidence, versions, seconds } = run
   const { messages, broker, store, seed } = options
@@ -59,7 +59,7 @@ function causes({ evidence }: SoakRun): ProofTable['rows'] {
   return (['killed', 'frozen'] as const).map((kind) => [kind, found.filter((cause) => cause === kind).length])
 }
 
-/** A dash: whoever was asked did not answer in time. */
+/** A dash: no answer in time. */
 function overTime(samples: readonly Sample[]): ProofTable {
   const every = Math.max(1, Math.floor(samples.length / ROWS))
   const shown = samples.filter((_, index) => index % every === every - 1)

@@ -25,7 +25,7 @@ export interface SoakRun extends ChaosRun {
 const SAMPLE_EVERY_MS = 2_000
 /** Partitions moved, on Kafka: all other faults follow from it. */
 const MOVES_PER_MINUTE = 4
-/** What redeliveries and second sends need at the longest: a freeze, a session that runs out, and a backlog. */
+/** Longest time until a redelivery or a second send: a freeze, a session timeout, and a backlog. */
 const LEAST_RETENTION_MS = 45_000
 const RETENTION_PER_MINUTE_MS = 9_000
 /** The longest freeze, and a batch of handlers after it. */

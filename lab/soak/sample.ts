@@ -1,6 +1,6 @@
 import type { Usage } from '../chaos/worker-settings.ts'
 
-/** What was there at one moment of a soak. `undefined`: whoever was asked did not answer in time. */
+/** State at one moment of a soak. `undefined`: no answer in time. */
 export interface Sample {
   /** Milliseconds since the run began. */
   readonly at: number
@@ -30,6 +30,6 @@ export interface WorkerSample {
   /** One process: a worker that is started again is another. */
   readonly process: string
   readonly rssMb: number
-  /** As it told last; `undefined`: nothing yet. */
+  /** Its last report; `undefined`: none yet. */
   readonly usage: Usage | undefined
 }

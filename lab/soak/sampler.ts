@@ -83,7 +83,7 @@ function workerSample({ current }: WorkerSlot): readonly WorkerSample[] {
   }
 }
 
-/** What is asked of a server that is frozen may be answered long after. */
+/** A frozen server may answer a request long after. */
 async function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
   const over = new AbortController()
   const late = sleep(ANSWERS_WITHIN_MS, undefined, { signal: over.signal }).catch(() => undefined)

@@ -114,7 +114,7 @@ describePostgres('transactions that lose against each other, on Postgres,', () =
     expect(levels).toEqual([{ transaction_isolation: 'serializable' }, { transaction_isolation: 'read committed' }])
   })
 
-  it('seldom lose, one message in each, where handlers have nothing in common', async () => {
+  it('rarely lose, with one message in each, if their handlers share no row', async () => {
     const { place, store } = await strictPlace('serializable')
     const starts: string[] = []
     const handle = async (tx: PgTransaction, { id }: { readonly id: string }): Promise<void> => {
@@ -219,7 +219,7 @@ describeMariadb('transactions that lose against each other, on MariaDB,', () => 
     expect(await codeOf(store.open())).toBe(code)
   })
 
-  it('spend no attempt, not the only one either, while that happens a few times', async () => {
+  it('spend no attempt, even the only one, if they lose a few times', async () => {
     const place = await newMysqlPlace()
     closing.push(place.close)
     let starts = 0

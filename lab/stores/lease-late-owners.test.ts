@@ -64,7 +64,7 @@ for (const [name, backend, newLeasePlace] of STORES) {
   const describeHere = backends.has(backend) ? describe : describe.skip
 
   describeHere(`${name}, of an owner that is late,`, () => {
-    it('gives what a blocked loop has lost to another process, and refuses the mark that comes after [T21]', async () => {
+    it('gives a message whose owner blocked its event loop to another process, and refuses the late mark [T21]', async () => {
       const place = await newLeasePlace()
       const { store } = await open(place)
       const [group, told]: [string, string[]] = [uniqueName('group'), []]
@@ -113,7 +113,7 @@ for (const [name, backend, newLeasePlace] of STORES) {
       expect(told).toEqual(['LEASE_LOST', 'taken over'])
     }, 15_000)
 
-    it.each([-86_400_000, 86_400_000])('asks nothing of a clock that has jumped by %d ms', async (jumpMs) => {
+    it.each([-86_400_000, 86_400_000])('does not depend on a clock that has jumped by %d ms', async (jumpMs) => {
       const place = await newLeasePlace()
       const [{ store }, { store: rival }] = [await open(place), await open(place)]
       const [held, ended, marked] = [newItem(), newItem(), newItem()]

@@ -1,4 +1,4 @@
-// Another process with the message that its owner is at: it takes over as soon as the store lets it, and tells its outcome.
+// A second process with the same message: it takes over as soon as the store allows it, and reports its outcome.
 
 import { runInline } from '../../src/index.ts'
 import { leaseAt, MESSAGE, ownerOf, type LeasePlace } from './lease-at.ts'

@@ -7,7 +7,7 @@ import { pgLeaseHarness } from '../../test/pg/lease-harness.ts'
 import { LIBRARIES } from '../../test/redis/clients.ts'
 import { redisHarness } from '../../test/redis/harness.ts'
 
-// The whole contract of leases: a minute for each store. What is peculiar to sequences is in test/redis and test/pg.
+// The whole contract of leases: a minute for each store. Tests specific to sequences are in test/redis and test/pg.
 
 const loss = 'what it has lost, its source still knows'
 const retention =

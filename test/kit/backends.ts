@@ -1,4 +1,4 @@
-/** What the suites can run on: the store in memory and the embedded Postgres need no server, the others do. */
+/** Backends of the suites. The memory store and the embedded Postgres need no server, the others do. */
 const BACKENDS = ['memory', 'pglite', 'redis', 'postgres', 'mariadb', 'rabbitmq', 'kafka'] as const
 
 export type Backend = (typeof BACKENDS)[number]

@@ -43,7 +43,7 @@ export class DashboardBrowser implements AsyncDisposable {
     const page = await context.newPage()
     page.on('pageerror', (error) => this.#errors.push(error.message))
     page.on('console', (message) => {
-      // A request that fails is told too; a page must bear it. What the policy refuses is an error.
+      // A failed request is logged as well, which a page must bear. A request that the policy refuses is an error.
       if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
         this.#errors.push(message.text())
       }
@@ -84,7 +84,7 @@ interface Violation {
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What axe finds on a page that keeps people out, with the elements: by all its rules, or by those about colours. */
+/** Accessibility violations that axe finds on a page, with their elements: by all rules, or by those about colours. */
 export async function violationsOf(page: Page, which: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
   // By the debugger: the policy of the page refuses a script of others.
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(AXE)

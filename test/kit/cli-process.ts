@@ -17,7 +17,7 @@ interface RunOptions {
   readonly stdin?: string
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** What to run, before the arguments. @defaultValue the tool, compiled as are then the configs of the tests */
+  /** Command before the arguments. @defaultValue the compiled tool, with compiled configs */
   readonly command?: readonly [string, ...string[]]
   /** Gets what the process says, as it says it. */
   readonly onStderr?: (text: string, signal: (name: NodeJS.Signals) => void) => void

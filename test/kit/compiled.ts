@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
 import { inRun } from './servers/test-run.ts'
 
-/** What tests start as a process, or name in a file that a process loads. */
+/** Programs that tests start as a process, or name in a file that a process loads. */
 const PROGRAMS: readonly string[] = [
   'cli/main.ts',
   'src/index.ts',
@@ -32,7 +32,7 @@ export function compiled(source: string | URL): string {
   return join(compiledPrograms(), path.replace(/\.ts$/, '.js'))
 }
 
-/** Two who ask at once both compile, and the first to end gives the run its programs. */
+/** Two processes that ask at once both compile, and the run uses the programs of the first to end. */
 export function compiledPrograms(): string {
   const folder = inRun('compiled')
   if (!existsSync(folder)) {
@@ -48,7 +48,7 @@ export function compiledPrograms(): string {
   return join(folder, 'dist')
 }
 
-/** A folder that is the package to itself and to node. What programs share is one file for all: a config and the tool have one library. */
+/** A folder that is the package for itself and for node. Programs share one file of common code, so a config and the tool have one library. */
 function compileInto(folder: string): void {
   copyFileSync('package.json', join(folder, 'package.json'))
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Api, ApiError, SessionInfo } from '../../dashboard/api.ts'
 import type { Dashboard } from '../../dashboard/server/index.ts'
 
-/** A folder with pages as the build writes them, and a file beside it that nobody may get. */
+/** A folder with built pages, and a file next to it that must not be served. */
 export function pagesFolder(): string {
   const folder = join(mkdtempSync(join(tmpdir(), 'consume-once-pages-')), 'ui')
   mkdirSync(folder)

@@ -12,7 +12,7 @@ import { scriptedStore, type ScriptedStore } from './scripted-store.ts'
 
 const SCOPE = 'group/consumer'
 
-/** What outlives processes. */
+/** State that outlives processes. */
 export class OffsetsWorld {
   readonly clock: ManualClock = new ManualClock()
   readonly database: OffsetsDatabase = new OffsetsDatabase()
@@ -27,7 +27,7 @@ export class OffsetsWorld {
     return process
   }
 
-  /** What is stored of a stream. */
+  /** The stored position of a stream. */
   row(stream: string): ReturnType<OffsetsDatabase['rows']['get']> {
     return this.database.rows.get(this.database.nameOf(SCOPE, stream))
   }
@@ -36,7 +36,7 @@ export class OffsetsWorld {
     this.database.rows.delete(this.database.nameOf(SCOPE, stream))
   }
 
-  /** Writes to the broker; whoever reads the stream gets it. */
+  /** Writes to the broker; every reader of the stream gets it. */
   async append(stream: string, ...payloads: readonly string[]): Promise<void> {
     const messages = this.log.get(stream) ?? new Map<bigint, unknown>()
     this.log.set(stream, messages)
@@ -65,7 +65,7 @@ type Settings = Omit<
 
 export interface ProcessOptions extends Settings {
   readonly handler?: 'handle' | 'handleBatch'
-  /** What the broker has committed for the group. */
+  /** Offset that the broker has committed for the group. */
   readonly committed?: ReadonlyMap<string, bigint>
   /** Called before the effect is written. */
   readonly before?: (work: Work) => unknown

@@ -66,7 +66,7 @@ export class RecordingSource implements Source, Publisher {
   /** The retry places. */
   retryDelayMs: (attempts: number) => number | undefined = () => undefined
   busyWaitMs: number | undefined
-  /** So many publishes fail before one is confirmed. */
+  /** Number of publishes that fail before one is confirmed. */
   publishFailures = 0
   /** Holds every publish until it resolves. */
   publishHeld: Promise<void> | undefined
@@ -153,7 +153,7 @@ export class RecordingSource implements Source, Publisher {
     return batch
   }
 
-  /** Writes the standing of deliveries, and tells about it. */
+  /** Sets the standing of deliveries, and reports it. */
   stand(standing: Standing, ...deliveries: readonly TestDelivery[]): void {
     for (const delivery of deliveries) delivery.current = standing
     this.#intake?.standingChanged()

@@ -29,7 +29,7 @@ export const STYLES: readonly Style[] = [
   { strategy: 'inbox', handler: 'handleBatch' },
 ]
 
-/** What an effect of a test sees, in every style. */
+/** Input of a test effect, the same in every style. */
 export interface Work {
   readonly id: string
   readonly message: Message
@@ -50,7 +50,7 @@ type Settings = Omit<
 export interface RigOptions extends Settings {
   readonly style?: Style
   readonly effect: (work: Work) => unknown
-  /** What outlives the process; a second rig on it is a second process. */
+  /** State that outlives the process; a second rig on it is a second process. */
   readonly world?: World
   readonly clock?: ManualClock
   readonly observe?: Observer
@@ -103,7 +103,7 @@ function wronglyHandedBack({ source, events }: Rig): string[] {
 export class Rig {
   readonly world: World
   readonly clock: ManualClock
-  /** What happened, in order: records, marks, dead letters, settles. */
+  /** Events in order: records, marks, dead letters, settles. */
   readonly journal: string[] = []
   readonly source: RecordingSource = new RecordingSource(this.journal)
   readonly store: ScriptedStore<MemoryTx>
@@ -246,7 +246,7 @@ function withTx(context: Omit<Work, 'id' | 'apply'>): Omit<Work, 'id' | 'apply'>
 
 let tokens = 0
 
-/** Half of every jitter; tokens that tell their order. */
+/** Takes half of every jitter, and numbers tokens in order. */
 export function steadyEntropy(): Entropy {
   return { fraction: () => 0.5, ownerToken: () => `token-${String(++tokens).padStart(6, '0')}` }
 }

@@ -5,7 +5,7 @@ import { StoreError } from '../../src/foundation/errors.ts'
 
 export type StoreCall = 'claim' | 'renew' | 'mark' | 'release' | 'setAside'
 
-/** What becomes of one call. */
+/** Result of one call. */
 type Fault =
   /** Nothing is applied, the caller gets an error. */
   | 'lose-request'

@@ -1,4 +1,4 @@
-/** Waits on what is told, never on time. */
+/** Waits for notifications, never for time. */
 export class Signal {
   readonly #looks = new Set<() => void>()
 

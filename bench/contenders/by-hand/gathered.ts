@@ -13,7 +13,7 @@ export class Gathered {
   #running = 0
   #isWoken = false
 
-  /** `size` at most in a batch, so many batches `atOnce`. */
+  /** At most `size` messages in a batch, and `atOnce` batches at the same time. */
   constructor(size: number, atOnce: number, handle: (ids: readonly string[]) => Promise<void>) {
     this.#size = size
     this.#atOnce = atOnce

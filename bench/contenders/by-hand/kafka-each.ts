@@ -7,10 +7,10 @@ import type { LoadOnce } from '../once/once.ts'
 
 const PARTITIONS_AT_ONCE = 8
 
-/** `by-kafkajs`: what is resolved is committed by it, in its own time. `each`: a commit for each message. */
+/** `by-kafkajs`: kafkajs commits resolved offsets in its own time. `each`: a commit for each message. */
 type Commits = 'by-kafkajs' | 'each'
 
-/** The same as `eachOnce`, and tells what a fetch has brought before the first of it is handled. */
+/** As `eachOnce`, and reports the messages of a fetch before the first of them is handled. */
 export function eachOnceOfBatches(
   load: LoadOnce,
   handle: Handle,

@@ -5,7 +5,7 @@ import { serverOf, type Job, type Measurement } from '../../suite.ts'
 import { ID_HEADER, Tally } from '../../tally.ts'
 import { allCommitted } from '../clients/kafka-client.ts'
 
-/** What ParallelConsumer.java prints. */
+/** Output of ParallelConsumer.java. */
 interface Printed extends Pick<Measurement, 'messages' | 'tookMs' | 'cpuMs'> {
   /** How often the handler ran, by ID. */
   readonly handled: readonly number[]

@@ -5,7 +5,7 @@ import { inboxTable, writeEffects, writeEffectsEach, type Query } from '../clien
 
 const MAX_ATTEMPTS = 5
 
-/** How somebody keeps an inbox without a library, a batch at a time. */
+/** An inbox written by hand, a batch at a time. */
 export interface ByHand {
   /** Creates it. */
   readonly table: (job: Job) => string
@@ -52,7 +52,7 @@ export const countedInbox: ByHand = {
   },
 }
 
-/** Handles what is new of a batch without duplicates inside of it. */
+/** Handles the new messages of a batch that has no duplicates in itself. */
 export async function handleByHand(
   { handle }: ByHand,
   statements: Statements,

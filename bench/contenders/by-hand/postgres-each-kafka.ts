@@ -3,7 +3,7 @@ import { ID_HEADER, Tally } from '../../tally.ts'
 import { consumeAll } from '../clients/kafkajs.ts'
 import { inboxTable, insertAlone, onPostgres } from '../clients/postgres-client.ts'
 
-/** What a careful consumer of Kafka does by hand: a transaction for each message, so many partitions at once. */
+/** A careful Kafka consumer written by hand: a transaction for each message, several partitions at once. */
 export function insertEachMessage(partitionsConsumedConcurrently: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onPostgres(job, async (pool) => {

@@ -3,7 +3,7 @@ import { Tally } from '../../tally.ts'
 import { consumeAll } from '../clients/amqplib.ts'
 import { inboxTable, insertAlone, onPostgres } from '../clients/postgres-client.ts'
 
-/** What a careful worker of RabbitMQ does by hand: a transaction for each message, then ack. */
+/** A careful RabbitMQ worker written by hand: a transaction for each message, then ack. */
 export function insertEach(prefetch: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onPostgres(job, async (pool) => {

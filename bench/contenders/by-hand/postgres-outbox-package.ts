@@ -56,7 +56,7 @@ export function pollingInbox(partitionsConsumedConcurrently: number): (job: Job)
           stored++
         },
       }))
-      // It tells nobody when it has committed.
+      // It has no event for its commit.
       while (stored < job.messages || (await openIn(pool, config)) > 0) await sleep(POLL_MS)
       tally.ended(job.messages)
       const measurement = await measured

@@ -44,7 +44,7 @@ export function loopOverLease(handle: Handle, batchSize: number): (job: Job) => 
     })
 }
 
-/** What is written by hand most often: SET NX before, SET after, in pipelines. No lease, no digest, no attempts. */
+/** The usual code written by hand: SET NX before, SET after, in pipelines. No lease, no digest, no attempts. */
 export function setNxLoop(handle: Handle, batchSize: number): (job: Job) => Promise<Measurement> {
   return (job) =>
     onRedis(job, (redis) => {

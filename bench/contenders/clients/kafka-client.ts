@@ -15,7 +15,7 @@ export async function allCommitted(job: Job): Promise<void> {
   })
 }
 
-/** What the group of the job has committed, by partition; 0 for nothing. */
+/** Committed offsets of the group of the job, by partition; 0 if there are none. */
 export async function committedOffsets(job: Job): Promise<ReadonlyMap<number, number>> {
   const admin = clientOf(job).admin()
   await admin.connect()

@@ -41,7 +41,7 @@ export function eachBatch(handle: Handle): (job: Job) => Promise<Measurement> {
   }
 }
 
-/** A loop by hand: each fetched batch in slices, eight partitions at once. `handleBatch` tells the tally. */
+/** A loop by hand: each fetched batch in slices, eight partitions at once. `handleBatch` counts in the tally. */
 export function consumeInBatches(
   job: Job,
   tally: Tally,

@@ -2,7 +2,7 @@ import { connect } from 'amqplib'
 import { eventually } from '../../eventually.ts'
 import { serverOf, type Job } from '../../suite.ts'
 
-/** For after the consumers have left: what was not acked is back. */
+/** Messages in the queue after the consumers have left, unacked ones included. */
 export async function expectEmpty(job: Job): Promise<void> {
   const connection = await connect(serverOf(job, 'rabbitmq'))
   const channel = await connection.createChannel()

@@ -15,7 +15,7 @@ export interface Crashed {
 }
 
 /**
- * What kills cost. A repeated effect counts for the kill of the worker that had done it before.
+ * Cost of the kills. A repeated effect counts for the kill of the worker that had it before.
  * @throws where a message has no effect, and no dead letter either: it is lost
  */
 export function crashFigures({ effects, kills, ids, setAside }: Crashed): Readonly<Record<string, number>> {

@@ -6,12 +6,12 @@ import { clientOf, committedOffsets } from '../clients/kafka-client.ts'
 import { distinct, idOf } from '../clients/kafka-messages.ts'
 import { slices, startConsumer } from '../clients/kafkajs.ts'
 
-/** The least that a broker takes by default: so long nobody gets the partitions of a worker that was killed. */
+/** The shortest session timeout that a broker accepts by default: the partitions of a killed worker stay unassigned this long. */
 const CONSUMER = { sessionTimeout: 6_000, heartbeatInterval: 1_000 }
 
 const deadLetterTopic = ({ place, name }: Job): string => `${place}.${name}`
 
-/** What it has committed it has handled, by hand or by the library: nothing is taken and open then. */
+/** Committed messages are handled, by hand or by the library, so none is claimed and unfinished then. */
 const isCommitted = async (job: Job): Promise<boolean> => {
   const offsets = await committedOffsets(job)
   return [...offsets.values()].reduce((sum, offset) => sum + offset, 0) === job.messages

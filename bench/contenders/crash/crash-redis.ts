@@ -10,7 +10,7 @@ import { batchBySetNx } from '../once/set-nx.ts'
 
 type Run = (job: Job) => Promise<Measurement>
 
-/** So long nobody gets what a worker had that was killed. */
+/** The messages of a killed worker stay claimed this long. */
 const LEASE_MS = 5_000
 
 /** Each message by itself, by hand or with another library. */

@@ -10,10 +10,10 @@ import { partGiven, startPart, untilTold } from '../part.ts'
 /** Ends a consumer in good order. */
 type Stop = () => Promise<void>
 
-/** Consumes, and tells of each effect before its handler returns. Then `end` waits until it is time, and ends the process. */
+/** Consumes, and reports each effect before its handler returns. Then `end` waits until it is time, and ends the process. */
 export type Work = (job: Job, effect: (id: unknown) => void, end: (stop: Stop) => Promise<never>) => Promise<void>
 
-/** What workers get messages from, and what the process that kills them asks. */
+/** The source of the workers, and the questions of the process that kills them. */
 export interface CrashBroker {
   readonly idOf: Broker['idOf']
   readonly run: Broker['run']
@@ -27,7 +27,7 @@ export interface CrashBroker {
   ) => Promise<Stop>
   /** Whatever is not settled, a worker has. */
   readonly isTaken: (job: Job) => Promise<boolean>
-  /** With `isTaken`, after so long without an effect the worker is most likely through. */
+  /** With `isTaken`: after this time without an effect the worker has most likely finished. */
   readonly quietMs: number
   /** After the last worker has left: all is settled. */
   readonly isSettled: (job: Job) => Promise<boolean>
@@ -97,7 +97,7 @@ async function supervised(job: Job, broker: CrashBroker, readEffects: Parameters
   return { messages: job.messages, tookMs, cpuMs: (user + system) / 1_000, figures }
 }
 
-/** A worker that is told to end hands back what it has not begun, and the next one would have to start for that. */
+/** A stopped worker hands back messages that it has not begun, and the next one would have to start for them. */
 function quietly(effects: Effects, quietMs: number, isSo: () => Promise<boolean>): () => Promise<boolean> {
   let last = effects.count()
   let since = performance.now()

@@ -8,7 +8,7 @@ import { warmed } from './warmed.ts'
 
 type Run = (job: Job) => Promise<Measurement>
 
-/** What a user would write without any store: an async handler, a Set of IDs, 64 at a time. */
+/** Code without any store: an async handler, a Set of IDs, 64 messages at a time. */
 export const setOfIds: Run = loopWith((id) => id.toString())
 
 /** The same with a digest of the ID and of the payload: no library that compares both can cost less. */
@@ -40,7 +40,7 @@ function loopWith(keyOf: (id: Buffer, value: Uint8Array | null) => string): Run 
   })
 }
 
-/** What of the figures is not the library's: each delivery is settled as it comes. */
+/** Cost of the harness without the library: each delivery is settled as it comes. */
 export function sourceAlone(pace: Pace): Run {
   return warmed(async (job, tally) => {
     const source = new PreparedSource(messagesOf(job), tally, pace)

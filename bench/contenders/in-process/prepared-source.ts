@@ -11,7 +11,7 @@ export interface Pace {
 
 const current = (): 'current' => 'current'
 
-/** Delivers what was prepared before the time is taken, so that nearly all the time is of who consumes it. */
+/** Delivers messages that were prepared before the clock starts, so nearly all the time belongs to the consumer. */
 export class PreparedSource implements Source {
   readonly system = 'memory'
   readonly group = 'bench'

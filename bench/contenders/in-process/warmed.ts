@@ -4,7 +4,7 @@ import { Tally } from '../../tally.ts'
 /** Before that many messages the compiler is not done with the code. */
 const WARM_UP = 50_000
 
-/** Consumes all messages of the job, and tells the tally. */
+/** Consumes all messages of the job, and counts them in the tally. */
 export type Consume = (job: Pick<Job, 'messages' | 'ids'>, tally: Tally) => Promise<void>
 
 /** Takes the time of a second run in the same process: what a message costs where the process has run for a while. */

@@ -8,7 +8,7 @@ import { paced, type LoadLine } from './pace.ts'
 
 type TimedSettings = Required<Pick<Settings, 'name' | 'id' | 'decode'>> & { readonly observe: Observer }
 
-/** What a library on some store gets: a broker, a tally, and settings that take the times. */
+/** Parts of a consumer of the library on some store: a broker, a tally, and settings that measure times. */
 export interface Timed {
   readonly job: Job
   readonly broker: Broker

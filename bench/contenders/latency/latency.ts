@@ -4,10 +4,10 @@ import { paced, type LoadLine } from './pace.ts'
 
 type Run = (job: Job) => Promise<Measurement>
 
-/** A loop by hand, that may tell what has arrived before it is the turn of that. */
+/** A loop by hand that can report arrivals before it handles them. */
 type Loop = (load: LoadOnce, arrived: (id: string) => void) => Run
 
-/** Each message by itself, by hand: from its arrival, or the top of its handler where its loop tells no more, to the answer that it is marked. */
+/** Each message by itself, by hand: from its arrival, or the start of its handler if the loop reports no arrivals, to the confirmed mark. */
 export function pacedEachOnce(line: LoadLine, perSecond: number, load: LoadOnce, loopWith: () => Promise<Loop>): Run {
   return paced(line, perSecond, async (job, delays) => {
     const withOnce = await load()

@@ -12,7 +12,7 @@ export const lineOnRabbit: LoadLine = async () => (await import('./pace-rabbit.t
 
 const TICK_MS = 5
 
-/** Another process sends so many messages in a second, evenly; how far the consumer is with them does not hold it up. */
+/** Another process sends `perSecond` messages, evenly spaced, and does not wait for the consumer. */
 export function paced(
   load: LoadLine,
   perSecond: number,

@@ -12,7 +12,7 @@ import { Tally } from '../../tally.ts'
 import type { Broker, LoadBroker } from './broker.ts'
 import type { Handle } from '../handlers.ts'
 
-/** The adapter without pipeline and store: every delivery goes to the handler, so many at once, and is then settled. */
+/** The adapter without pipeline and store: every delivery goes to the handler, several at once, and is then settled. */
 export function adapterAlone(load: LoadBroker, handle: Handle, atOnce: number): (job: Job) => Promise<Measurement> {
   return async (job) => {
     const broker = await load()

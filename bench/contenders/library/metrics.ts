@@ -14,7 +14,7 @@ import { RETENTION_MS } from '../clients/redis-times.ts'
 /** How often everything is read, as by a Prometheus of an impatient team. */
 const SCRAPE_EVERY_MS = 1_000
 
-/** Read by nobody but the timer. */
+/** Read only by the timer. */
 class ManualReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
   protected override async onForceFlush(): Promise<void> {}
@@ -22,7 +22,7 @@ class ManualReader extends MetricReader {
 
 export const unobserved = (): Settings => ({})
 
-/** What making the events costs. */
+/** Cost of creating the events. */
 export const observed = (): Settings => ({ observe: () => {} })
 
 export function byPrometheus(): Settings {

@@ -1,7 +1,7 @@
 import type { WithOnce } from './with-once.ts'
 import { inboxTable, onPostgres } from '../clients/postgres-client.ts'
 
-/** What is written by hand with care, for each message by itself: inbox row, effect, COMMIT. */
+/** Careful code written by hand, for each message by itself: inbox row, effect, COMMIT. */
 export const byInboxRow: WithOnce = (job, consume) =>
   onPostgres(job, async (pool) => {
     await pool.query(inboxTable(job))

@@ -4,7 +4,7 @@ import type { WithOnce } from './with-once.ts'
 import { onRedis } from '../clients/redis-client.ts'
 import { BUSY_POLL_MS, LEASE_MS, RETENTION_MS } from '../clients/redis-times.ts'
 
-/** What is written by hand with care, for each message by itself: SET NX before, SET after. No token, no renewal, no digest. */
+/** Careful code written by hand, for each message by itself: SET NX before, SET after. No token, no renewal, no digest. */
 export const bySetNx: WithOnce = (job, consume, leaseMs = LEASE_MS) =>
   onRedis(job, (redis) =>
     consume(async (id, run) => {

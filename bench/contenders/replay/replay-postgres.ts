@@ -29,7 +29,7 @@ export function replayOnPostgres(load: LoadBroker, batchSize: number): Run {
     )
 }
 
-/** The most that anybody can get who asks Postgres for each: one read for each batch that kafkajs brings, and nothing else. */
+/** Upper limit for code that asks Postgres about each message: one read for each batch of kafkajs, and nothing else. */
 export function selectFromKafka(batchSize: number): Run {
   return (job) =>
     onPostgres(job, async (pool) => {

@@ -28,7 +28,7 @@ export function replayOnRedis(load: LoadBroker, { concurrency }: Pick<Required<S
     )
 }
 
-/** The most that anybody can get who asks Redis for each: MGET of each batch that kafkajs brings, and nothing else. */
+/** Upper limit for code that asks Redis about each message: one MGET for each batch of kafkajs, and nothing else. */
 export function mgetFromKafka(batchSize: number): Run {
   return (job) =>
     onRedis(job, async (redis) => {

@@ -4,7 +4,7 @@ import { Tally } from '../../tally.ts'
 import type { LoadBroker } from '../library/broker.ts'
 import { commonSettings, consumeAllOnce, type Settings } from '../library/consume-once.ts'
 
-/** What a consumer of a replay is made of, beside its store and its handler. */
+/** Settings of a replay consumer, besides its store and its handler. */
 type ReplaySettings = Pick<Required<Settings>, 'name' | 'id' | 'decode' | 'observe' | 'scope'>
 /** To be called with the ID of each message that is handled. */
 type Started = (id: unknown) => void

@@ -4,7 +4,7 @@ import { serverOf, type Job, type Measurement } from '../../suite.ts'
 import { filled } from './filled.ts'
 import { claimItems, claimsIn, expectAll } from './store-items.ts'
 
-/** What a marked key takes in heap and index. */
+/** Bytes of a marked key in heap and index. */
 export async function bytesInPostgres(job: Job): Promise<Measurement> {
   const pool = new Pool({ connectionString: serverOf(job, 'postgres'), max: 2 })
   const store = postgresInbox({ pool, schema: job.name })

@@ -9,7 +9,7 @@ import { atOnce, claimItems, claimsIn, expectAll, inBatches, itemsOf } from './s
 type Run = (job: Job) => Promise<Measurement>
 type Query = (text: string, values: unknown[]) => Promise<unknown>
 
-/** How a batch is worked off: so many messages to a transaction, so many transactions at once. */
+/** Messages in each transaction, and transactions at the same time. */
 export interface Shape {
   readonly batchSize: number
   readonly transactions: number
@@ -31,7 +31,7 @@ export function effectsOnly({ batchSize, transactions }: Shape): Run {
     })
 }
 
-/** What is written by hand: rows of an inbox and effects, a statement each, and COMMIT. No attempts. */
+/** Code written by hand: one statement for the inbox rows, one for the effects, and COMMIT. No attempts. */
 export function effectsAndRows({ batchSize, transactions }: Shape): Run {
   return (job) =>
     onPostgres(job, transactions, async (pool) => {
@@ -61,7 +61,7 @@ export function effectsOnce({ batchSize, transactions }: Shape): Run {
     )
 }
 
-/** The inbox with so many rows in it already. */
+/** The inbox with `records` rows in it already. */
 export function effectsAmong(records: number, shape: Shape): Run {
   return (job) =>
     onInbox(job, shape.transactions, async (store, pool) => {
@@ -80,7 +80,7 @@ export function effectsAmong(records: number, shape: Shape): Run {
     })
 }
 
-/** What was done before: all answers are `done`. */
+/** Messages that were done before: all answers are `done`. */
 export function duplicatesThroughInbox({ batchSize, transactions }: Shape): Run {
   return (job) =>
     onInbox(job, transactions, async (store) => {
@@ -172,7 +172,7 @@ async function onPostgres(
   transactions: number,
   run: (pool: Pool) => Promise<Measurement>,
 ): Promise<Measurement> {
-  // One more, for what is counted beside the transactions.
+  // One more, for attempts that are counted outside the transactions.
   const pool = new Pool({ connectionString: serverOf(job, 'postgres'), max: transactions + 1 })
   await pool.query(`create schema ${job.name}; create table ${job.name}.effect (id text not null, text text not null)`)
   try {

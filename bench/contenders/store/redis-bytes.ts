@@ -5,7 +5,7 @@ import type { Job, Measurement } from '../../suite.ts'
 import { filled } from './filled.ts'
 import { claimItems, claimsIn, expectAll } from './store-items.ts'
 
-/** What a marked key takes of a server that holds nothing else: `used_memory`, with what the table of keys takes. */
+/** Bytes of a marked key in a server that holds nothing else: `used_memory`, the table of keys included. */
 export async function bytesInRedis(job: Job): Promise<Measurement> {
   await using server = await startPrivateRedis({ args: ['--appendonly', 'no'] })
   const redis = new Redis(server.url)

@@ -45,7 +45,7 @@ export function pairsByScript(batchSize: number): Run {
     })
 }
 
-/** What was done before: all answers are `done`. */
+/** Messages that were done before: all answers are `done`. */
 export function duplicatesThroughStore(batchSize: number): Run {
   return (job) =>
     onRedis(job, async (redis) => {
@@ -81,7 +81,7 @@ export function duplicatesByMget(batchSize: number): Run {
     })
 }
 
-/** A message at a time, so many of them under way: SET NX before its handler, SET after. */
+/** Single messages, several in flight: SET NX before the handler, SET after. */
 export function setNxInFlight(inFlight: number): Run {
   return (job) =>
     onRedis(job, async (redis) => {
@@ -98,7 +98,7 @@ export function setNxInFlight(inFlight: number): Run {
     })
 }
 
-/** A message at a time, so many of them under way, each through `handle()` of a consumer without a source. */
+/** Single messages, several in flight, each through `handle()` of a consumer without a source. */
 export function handleInFlight(inFlight: number): Run {
   return (job) =>
     onRedis(job, async (redis) => {
@@ -125,7 +125,7 @@ export function handleInFlight(inFlight: number): Run {
     })
 }
 
-/** The store with so many records in it already. */
+/** The store with `many` records in it already. */
 export function pairsAmong(many: number, batchSize: number): Run {
   return (job) =>
     onRedis(job, async (redis) => {

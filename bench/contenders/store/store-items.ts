@@ -13,7 +13,7 @@ export function inBatches<T>(all: readonly T[], size: number): readonly (readonl
   return batches
 }
 
-/** All batches, so many at a time. */
+/** All batches, several at a time. */
 export async function atOnce<T>(
   batches: readonly T[],
   width: number,

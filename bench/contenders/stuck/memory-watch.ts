@@ -1,7 +1,7 @@
 const EVERY_MS = 100
 const MB = 2 ** 20
 
-/** What the process holds: before, at most, and at the end. Only for processes that run with `--expose-gc`. */
+/** Memory of the process: before, at most, and at the end. Only for processes that run with `--expose-gc`. */
 export class MemoryWatch implements Disposable {
   readonly #before: number
   readonly #timer: NodeJS.Timeout

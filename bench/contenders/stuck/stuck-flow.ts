@@ -5,7 +5,7 @@ import { indexOf } from '../../tally.ts'
 import { committedOffsets } from '../clients/kafka-client.ts'
 import { MemoryWatch } from './memory-watch.ts'
 
-/** Nothing starts for so long: all that can flow has flown. */
+/** After this time without a new start, everything that can be handled has been handled. */
 const QUIET_MS = 10_000
 const QUIET_IN_SMOKE_MS = 2_000
 export const OTHERS = 'others, %'

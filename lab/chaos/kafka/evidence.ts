@@ -17,7 +17,7 @@ export interface PartitionEvidence {
   readonly log: readonly LoggedMessage[]
   /** In the order of the log of `__consumer_offsets`. */
   readonly commits: readonly OffsetCommit[]
-  /** What the group has at the end; negative for nothing. */
+  /** Committed offset of the group at the end; negative: none. */
   readonly committed: number
 }
 

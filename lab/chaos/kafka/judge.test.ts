@@ -39,14 +39,14 @@ function laws(evidence: Evidence): readonly string[] {
 }
 
 describe('the judge of a chaos run', () => {
-  it('has nothing against a good one', () => {
+  it('accepts a correct run', () => {
     expect(judge(GOOD)).toEqual({
       violations: [],
       figures: { messages: 3, ids: 3, effects: 3, doubles: 0, commits: 2, resetsByKafkajs: 0 },
     })
   })
 
-  it('takes a message that was sent twice for one', () => {
+  it('counts a message that was sent twice as one', () => {
     const log = [...PARTITION.log, { id: 'a', key: 'k' }]
     const commits = [...PARTITION.commits, { offset: 4, at: 26 }]
     expect(judge(withPartition({ log, commits, committed: 4 }))).toMatchObject({
@@ -55,11 +55,11 @@ describe('the judge of a chaos run', () => {
     })
   })
 
-  it('finds a message that was acknowledged and is not there', () => {
+  it('finds an acknowledged message that is missing in the topic', () => {
     expect(laws({ ...GOOD, acknowledged: new Set(['a', 'z']) })).toEqual(['sent-is-in-the-log'])
   })
 
-  it('finds a loss, and the commit that made it one', () => {
+  it('finds a lost message, and the commit that lost it', () => {
     const { violations } = judge({ ...GOOD, effects: [done('a', 0), done('c', 20)] })
     expect(violations).toEqual([
       { law: 'nothing-lost', detail: 'b at 0@1 has no effect' },
@@ -70,7 +70,7 @@ describe('the judge of a chaos run', () => {
     ])
   })
 
-  it('finds what was committed before it was done, though it was done later', () => {
+  it('finds a message that was committed before its effect, even if the effect came later', () => {
     const { violations } = judge(withPartition({ commits: [{ offset: 3, at: 15 }] }))
     expect(violations).toEqual([
       {
@@ -80,7 +80,7 @@ describe('the judge of a chaos run', () => {
     ])
   })
 
-  it('lets a commit come within the millisecond of the effect', () => {
+  it('accepts a commit in the same millisecond as the effect', () => {
     expect(
       laws({
         ...withPartition({ commits: [{ offset: 3, at: 20 }] }),
@@ -103,19 +103,19 @@ describe('the judge of a chaos run', () => {
     ])
   })
 
-  it('lays a reset at the door of kafkajs, but nothing that is lowered after it', () => {
+  it('attributes a reset to kafkajs, but no lowered offset after it', () => {
     const commits = [3, -2, 1, 3].map((offset, turn) => ({ offset, at: 30 + turn }))
     expect(judge(withPartition({ commits }))).toMatchObject({ violations: [], figures: { resetsByKafkajs: 1 } })
     const again = [3, -2, 2, 1, 3].map((offset, turn) => ({ offset, at: 30 + turn }))
     expect(laws(withPartition({ commits: again }))).toEqual(['offset-never-lowered'])
   })
 
-  it('finds what is not committed at the end', () => {
+  it('finds offsets that are not committed at the end', () => {
     expect(laws(withPartition({ committed: -2 }))).toEqual(['all-committed-at-the-end'])
     expect(laws(withPartition({ committed: 2 }))).toEqual(['all-committed-at-the-end'])
   })
 
-  it('does not call lost what is not committed, and may come again', () => {
+  it('does not count an uncommitted message as lost, because it may come again', () => {
     const unfinished = withPartition({ commits: [{ offset: 1, at: 5 }], committed: 1 })
     expect(judge({ ...unfinished, effects: [done('a', 0), done('c', 20)] }).violations).toEqual([
       {

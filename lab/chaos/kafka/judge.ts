@@ -12,7 +12,7 @@ type Law =
   | 'no-dead-letter'
   | 'keys-in-order'
 
-/** Holds what the servers say against what was sent. Nothing here comes from what a worker believes. */
+/** Compares the state of the servers with what was sent. Uses nothing that a worker reported. */
 export function judge(evidence: Evidence): Verdict<Law> {
   const effects = effectsById(evidence.effects)
   const ids = new Set(evidence.partitions.flatMap(({ log }) => log.map(({ id }) => id)))
@@ -52,7 +52,7 @@ function notInTheLog({ acknowledged }: Evidence, ids: ReadonlySet<string>): Viol
     .map((id) => ({ law: 'sent-is-in-the-log', detail: `${id} was acknowledged` }))
 }
 
-/** Nobody will deliver it again: all its copies are below the committed offset. What is above is left over. */
+/** The broker will not deliver it again: all its copies are below the committed offset. Messages above it are left over. */
 function lost(partitions: readonly PartitionEvidence[], effects: EffectsById): Violation<Law>[] {
   const placeOf = new Map<string, string>()
   const mayCome = new Set<string>()

@@ -1,4 +1,4 @@
-// What a worker of a consumer group does.
+// Worker of a consumer group.
 import { messageId } from 'consume-once'
 import type { WorkerHooks } from '../../kit/worker/module.ts'
 import { chaosHooks, type ChaosWorker } from '../hooks.ts'

@@ -1,6 +1,6 @@
 import type { EvidenceOfEffects } from '../evidence.ts'
 
-/** What passed between the broker and its clients, seen on the wire. */
+/** Traffic between the broker and its clients, as seen on the wire. */
 export interface WireEvidence {
   readonly deliveries: number
   readonly redeliveries: number
@@ -14,7 +14,7 @@ export interface WireEvidence {
   readonly unconfirmedDeadLetters: ReadonlyMap<string, number>
   /** Deliveries of an ID whose channel ended before they were settled, or so soon after it that the broker may not know. */
   readonly lostDeliveries: ReadonlyMap<string, number>
-  /** What the broker closed a channel or a connection for. */
+  /** Reasons for which the broker closed channels or connections. */
   readonly refusals: readonly string[]
 }
 

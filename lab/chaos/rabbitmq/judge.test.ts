@@ -48,7 +48,7 @@ function laws(evidence: Evidence): readonly string[] {
 }
 
 describe('the judge of a chaos run on RabbitMQ', () => {
-  it('has nothing against a good one', () => {
+  it('accepts a correct run', () => {
     expect(judge(GOOD)).toEqual({
       violations: [],
       figures: {
@@ -66,29 +66,29 @@ describe('the judge of a chaos run on RabbitMQ', () => {
     })
   })
 
-  it('finds a loss, and the settle that made it one', () => {
+  it('finds a lost message, and the settle that lost it', () => {
     expect(judge({ ...GOOD, effects: [done('a', 0)] }).violations).toEqual([
       { law: 'nothing-lost', detail: 'b has no effect' },
       { law: 'never-settled-unfinished-work', detail: 'b was settled at 15, and was never finished' },
     ])
   })
 
-  it('does not call lost what is in the queue, which must be empty', () => {
+  it('does not count a message in the queue as lost, and requires an empty queue', () => {
     const settledAt = new Map([['a', 5]])
     expect(laws(withWire({ settledAt }, { effects: [done('a', 0)], left: ['b'] }))).toEqual(['queue-is-empty'])
   })
 
-  it('finds what was settled before it was done, though it was done later', () => {
+  it('finds a message that was settled before its effect, even if the effect came later', () => {
     expect(judge({ ...GOOD, effects: [done('a', 0), done('b', 18)] }).violations).toEqual([
       { law: 'never-settled-unfinished-work', detail: 'b was settled at 15, and was finished 3 ms later' },
     ])
   })
 
-  it('lets a settle come within the millisecond of the effect', () => {
+  it('accepts a settle in the same millisecond as the effect', () => {
     expect(laws({ ...GOOD, effects: [done('a', 0), done('b', 15.9)] })).toEqual([])
   })
 
-  it('finds what was settled before its dead letter was confirmed', () => {
+  it('finds a message that was settled before its dead letter was confirmed', () => {
     expect(laws(withWire({ deadLetterConfirmedAt: new Map([['p', 41]]) }))).toEqual(['never-settled-unfinished-work'])
     expect(laws(withWire({ deadLetterConfirmedAt: new Map() }))).toEqual(['never-settled-unfinished-work'])
   })

@@ -12,7 +12,7 @@ type Law =
   | 'never-settled-unfinished-work'
   | 'nothing-refused'
 
-/** Holds what Postgres, the queues and the wire say against what was sent. Nothing here comes from what a worker believes. */
+/** Compares Postgres, the queues and the wire with what was sent. Uses nothing that a worker reported. */
 export function judge(evidence: Evidence): Verdict<Law> {
   const { acknowledged, poison, sent, wire, left, deadLetters } = evidence
   const effects = effectsById(evidence.effects)
@@ -43,7 +43,7 @@ export function judge(evidence: Evidence): Verdict<Law> {
   }
 }
 
-/** What is still in the queue is left over, not lost. */
+/** Messages still in the queue are left over, not lost. */
 function lost(evidence: Evidence, effects: EffectsById, deadLetters: ReadonlyMap<string, number>): Violation<Law>[] {
   const { acknowledged, poison } = evidence
   const left = new Set(evidence.left)
@@ -83,13 +83,13 @@ function unexplained({ sent, wire }: Evidence, deadLetters: ReadonlyMap<string, 
   })
 }
 
-/** When the broker is told to forget a message, its effect is committed, or its dead letter confirmed. */
+/** A message may be acked only after its effect is committed or its dead letter is confirmed. */
 function settledTooEarly({ wire }: Evidence, effects: EffectsById): Violation<Law>[] {
   return [...wire.settledAt].flatMap(([id, at]): Violation<Law>[] => {
     const doneAt = effects.get(id)?.[0]?.at ?? Number.POSITIVE_INFINITY
     const deadLetterAt = wire.deadLetterConfirmedAt.get(id) ?? Number.POSITIVE_INFINITY
     const finishedAt = Math.min(doneAt, deadLetterAt)
-    // What is seen on the wire is cut to whole milliseconds.
+    // Times from the wire are cut to whole milliseconds.
     if (finishedAt < at + 1) return []
     const late =
       finishedAt === Number.POSITIVE_INFINITY ? 'was never finished' : `was finished ${finishedAt - at} ms later`

@@ -18,7 +18,7 @@ export interface Plan {
   readonly workers: readonly (readonly WorkerFault[])[]
 }
 
-/** For each worker: one, and one more for so many messages. */
+/** For each worker: one fault, and one more for this many messages. */
 const MESSAGES_PER = {
   'worker-kill': 10_000,
   'worker-stop': 20_000,

@@ -65,12 +65,12 @@ function proxied(broker: string, port: number): string {
   return url.href
 }
 
-/** What the adapter calls it. */
+/** As the adapter names it. */
 function deadLettersOf(queue: string): string {
   return `${queue}.dead-letter`
 }
 
-/** The first worker has done so: what is sent before that comes back, and would count as sent. */
+/** Waits until the first worker has declared the queue. The broker returns messages sent earlier, which would count as sent. */
 async function untilDeclared(url: string, queue: string, deadline: AbortSignal): Promise<void> {
   await using rabbit = await Rabbit.open(url)
   for (;;) {

@@ -16,7 +16,7 @@ interface SendingParts {
   readonly signal: AbortSignal
 }
 
-/** What is known of the messages by whoever sent them. */
+/** What the sender knows of its messages. */
 export class Sent {
   /** IDs that the broker confirmed. */
   readonly acknowledged: Set<string> = new Set()
@@ -28,7 +28,7 @@ export class Sent {
 /** Longer than any confirm takes while the broker stands still. */
 const ANSWERS_WITHIN_MS = 20_000
 
-/** Sends all messages, on a connection that is lost like the others. What was not confirmed is sent again. */
+/** Sends all messages on a connection that breaks like the others. Unconfirmed messages are sent again. */
 export class Sending {
   readonly #parts: SendingParts
   readonly #known: Sent

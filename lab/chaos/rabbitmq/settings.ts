@@ -9,7 +9,7 @@ export const TUNING: Tuning = {
   concurrency: 20,
   leaseMs: LEASE_MS,
   retentionMs: 3_600_000,
-  // Poison comes to its end soon; no message is there at so many kills.
+  // Poison is given up soon; no other message meets this many kills.
   maxAttempts: 8,
   backoff: { initialMs: 20, maxMs: 200 },
 }

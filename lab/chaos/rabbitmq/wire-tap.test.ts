@@ -72,7 +72,7 @@ describeOnRabbit('the tap on the wire', () => {
   it.each([
     ['as they come', undefined],
     ['one by one', crumbled],
-  ])('tells what was settled and what was lost with its channel, from bytes %s', async (_, cut) => {
+  ])('reports what was settled and what was lost with its channel, from bytes %s', async (_, cut) => {
     await using on = await tapped(cut)
     const { wire, rabbit, queue, client } = on
     await rabbit.send(queue, ['a', 'b', 'c', 'd'], { headersOf: () => ({ some: 'header' }), contentType: 'text/plain' })
@@ -93,7 +93,7 @@ describeOnRabbit('the tap on the wire', () => {
     expect(wire.refusals).toEqual([])
   })
 
-  it('tells when a dead letter was confirmed', async () => {
+  it('reports when a dead letter was confirmed', async () => {
     await using on = await tapped()
     const { wire, queue, client } = on
     const channel = await client.createConfirmChannel()
@@ -104,7 +104,7 @@ describeOnRabbit('the tap on the wire', () => {
     expect(wire.unconfirmedDeadLetters.size).toBe(0)
   })
 
-  it('tells what the broker closed a channel for', async () => {
+  it('reports why the broker closed a channel', async () => {
     await using on = await tapped()
     const { wire, rabbit, queue, client } = on
     await rabbit.send(queue, ['a'])

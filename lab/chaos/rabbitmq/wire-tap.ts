@@ -5,7 +5,7 @@ import { FrameReader, type Frame, type Spoken } from '../../kit/wire/amqp-frames
 const GREETING_BYTES = 8
 /** A settle frame so short before the end of its channel may not have been heeded. */
 const HEEDED_AFTER_MS = 1_000
-/** The broker is shut down, or told to close connections. */
+/** The broker shuts down, or an administrator closes connections. */
 const CONNECTION_FORCED = 320
 
 /** Hears all that clients and broker say to each other, and keeps what a judge needs. */
@@ -30,7 +30,7 @@ export class WireTap implements WireEvidence {
     return [...this.#channels].reduce((sum, channel) => sum + channel.delivered.size, 0)
   }
 
-  /** Channels on which somebody consumes. */
+  /** Channels with a consumer. */
   get consuming(): number {
     return [...this.#channels].filter(({ isConsuming }) => isConsuming).length
   }

@@ -1,4 +1,4 @@
-// What a worker of the queue does.
+// Worker of the queue.
 import { messageId } from 'consume-once'
 import type { WorkerHooks } from '../../kit/worker/module.ts'
 import { chaosHooks, type ChaosWorker } from '../hooks.ts'

@@ -83,7 +83,7 @@ export const EXTRACTED_IDS: readonly HostileEntry[] = [
     'a step is null': [['{"a":null}', 'no-id']],
     'a step is text': [['{"a":"b"}', 'no-id']],
   }),
-  // Text of two values may be the same; then the payload tells them apart, and nothing is swallowed.
+  // Two values may have the same text; then the payload distinguishes them, and none is lost.
   ...fromPayloads('payload as text', 'ID by String()', {
     'number and text': [
       ['{"id":101}', 'run'],
@@ -125,7 +125,7 @@ export const EXTRACTED_IDS: readonly HostileEntry[] = [
   }),
   of('ID by joining', 'joined by a colon', [
     { must: 'run', headers: { a: 'a:b', b: 'c' } },
-    // The user's own joining, so the same ID; only a difference of the payload can tell.
+    // The user joins the parts, so the ID is the same; only the payload can differ.
     { must: { same: 0 }, headers: { a: 'a', b: 'b:c' } },
   ]),
   of('ID by joining, other payload', 'joined by a colon', [

@@ -1,6 +1,6 @@
 import { Raw, bytes, rawText, utf8, type HostileEntry, type HostileMessage } from '../entry.ts'
 
-/** What amqplib writes as a type of AMQP other than text. */
+/** Values that amqplib writes as an AMQP type other than text. */
 const typed = (type: string, value: unknown): object => ({ '!': type, value })
 
 const WRONG_TYPES: Readonly<Record<string, unknown>> = {
@@ -83,7 +83,7 @@ export const HEADERS: readonly HostileEntry[] = [
       { must: 'run', headers: own('__proto__', 'proto-2') },
       { must: { same: 0 }, headers: own('__proto__', 'proto-1') },
     ]),
-    // amqplib sets the prototype of its object instead, and drops what is no object.
+    // amqplib sets the prototype of its object instead, and drops values that are not objects.
     on: ['memory', 'kafka'],
   },
   {

@@ -7,10 +7,10 @@ import { HERE } from '../entry.ts'
 import { Numbers, numberedHeaders, planFor, type Sending } from '../plan.ts'
 import type { FoundDeadLetter, Stage } from '../stage.ts'
 
-/** What a broker takes in one batch, its own default less some room. */
+/** Bytes that a broker accepts in one batch: its default, minus some room. */
 const BATCH_BYTES = 900_000
 const RETRY_DELAY_MS = 20
-/** Brokers before 3.6 ask nothing of a message's time, later ones refuse what is an hour ahead. */
+/** Brokers before 3.6 accept any timestamp, later ones refuse one that is an hour ahead. */
 const ANY_TIME = { 'message.timestamp.after.max.ms': '9223372036854775807', 'retention.ms': '-1' }
 
 /** One partition, a retry topic where it may be used, and a dead-letter topic. */

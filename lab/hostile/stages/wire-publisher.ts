@@ -1,7 +1,7 @@
 import { connect, type ChannelModel, type ConfirmChannel, type Options } from 'amqplib'
 import { Raw } from '../entry.ts'
 
-/** What is written over what amqplib wrote, which is as long. */
+/** Bytes that replace bytes of the same length that amqplib wrote. */
 interface Patch {
   readonly written: Buffer
   readonly meant: Uint8Array

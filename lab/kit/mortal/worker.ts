@@ -7,7 +7,7 @@ import type { CrashPoint, MortalSettings, WorkerEvent } from './settings.ts'
 
 export type { CrashPoint, WorkerEvent, WorkerMessage } from './settings.ts'
 
-/** What every worker is told, whatever its broker. */
+/** Settings of every worker, independent of its broker. */
 interface MortalConfig
   extends MortalSettings, Partial<Pick<ConsumerSpec, 'name' | 'leaseMs' | 'maxAttempts' | 'onInDoubt'>> {
   /** A store of strategy `inbox` or `offsets`, with a table `effect (name)` in its schema or database. */
@@ -69,7 +69,7 @@ export interface KafkaConfig extends MortalConfig, Pick<KafkaSpec, 'dropIn'> {
   readonly sessionTimeoutMs: number
 }
 
-/** What happens on the way of a message of Kafka without retry topics, whatever its store. */
+/** Steps of a Kafka message without retry topics, independent of its store. */
 export type KafkaCrashPoint = Exclude<CrashPoint, 'before the handler' | 'after the release' | 'after the copy'>
 
 export class KafkaWorker extends MortalWorker {

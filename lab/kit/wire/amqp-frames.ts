@@ -35,7 +35,7 @@ export class FrameReader {
     this.#toSkip = greeting
   }
 
-  /** What has come to its end with these bytes, and is of interest. */
+  /** Relevant frames that end with these bytes. */
   read(bytes: Buffer): Frame[] {
     const skipped = Math.min(this.#toSkip, bytes.length)
     this.#toSkip -= skipped

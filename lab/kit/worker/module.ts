@@ -17,7 +17,7 @@ export interface Worker<Settings, Told> {
   readonly spec: WorkerSpec<Settings>
   /** It has left the process when this returns. */
   tell(told: Told): void
-  /** Tells of an event as the worker does that has no `observe` of its own. */
+  /** Reports an event as a worker without its own `observe` does. */
   tellObserved(what: Observed | undefined): void
   /** Resolves when it is given. */
   ordered(order: Order): Promise<void>
@@ -28,21 +28,21 @@ export interface WorkerHooks<Payload> {
   /** The options of the consumer that are functions. */
   readonly consumer?: WorkerFunctions<Payload>
   readonly lane?: NonNullable<RabbitOptions['lane']>
-  /** What lies between the consumer and its store, its publisher, and its client. Drop-ins have the first only. */
+  /** Wrappers of the store, the publisher and the client. Drop-ins have only the first. */
   readonly store?: <Tx>(store: Store<Tx>) => Store<Tx>
   readonly publisher?: (publisher: Publisher) => Publisher
   readonly kafka?: (client: KafkaLike) => KafkaLike
   readonly rabbit?: (url: string) => RabbitConnect
   /** It consumes. */
   readonly running?: (consumers: readonly Started[]) => void
-  /** It is about to tell that it has stopped. */
+  /** Called before the worker reports that it has stopped. */
   readonly stopped?: () => void
 }
 
 /** A consumer that was started; without health if it is a drop-in. */
 export type Started = Pick<Running, 'ready' | 'stop'> & Partial<Pick<Running, 'health'>>
 
-/** What every transaction of a store can do. */
+/** Operations of every store transaction. */
 export interface WorkerTransaction {
   query(text: string, values: readonly unknown[]): Promise<unknown>
 }
@@ -58,7 +58,7 @@ interface WorkerBatch<Payload> {
   readonly tx?: WorkerTransaction
 }
 
-/** @defaultValue of `observe`: everything but figures is told */
+/** Default of `observe`: reports everything except figures */
 export type WorkerFunctions<Payload> = Pick<
   ConsumerSettings<Payload, Payload, WorkerTransaction>,
   'id' | 'decode' | 'observe'

@@ -8,7 +8,7 @@ export interface Observed {
   readonly detail?: string | undefined
 }
 
-/** What a worker tells of an event of its consumer. `undefined`: nothing, it is a figure. */
+/** Report of a consumer event. `undefined`: a figure, which is not reported. */
 export function observed(event: ObserverEvent): Observed | undefined {
   switch (event.type) {
     case 'delivery':

@@ -13,7 +13,7 @@ import { starterOn } from './sources.ts'
 import type { WorkerSpec } from './spec.ts'
 import { storeOf } from './stores.ts'
 
-/** Runs until it is told to stop, or nobody is there any more; then it ends the process. */
+/** Runs until it is told to stop, or its parent has ended; then it ends the process. */
 export async function runWorker<Settings, Told, Payload>(load: WorkerModule<Settings, Told, Payload>): Promise<void> {
   const spec = JSON.parse(process.argv[2] ?? '') as WorkerSpec<Settings>
   const ordered = hearOrders()

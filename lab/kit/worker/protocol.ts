@@ -1,5 +1,5 @@
-// What a worker and the process that started it say to each other. The worker: a line of JSON each, on a pipe of their own. It
-// hears a word a line on stdin, and ends when that ends.
+// Protocol between a worker and its parent process. The worker writes lines of JSON to a pipe of its own. It
+// reads one word per line from stdin, and ends when stdin ends.
 import type { Observed } from './observed.ts'
 
 /** The pipe on which a worker speaks. */

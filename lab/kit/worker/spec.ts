@@ -6,7 +6,7 @@ import type { PostgresInboxOptions } from '../../../adapters/pg/index.ts'
 import type { RedisLeaseOptions } from '../../../adapters/redis/ioredis/index.ts'
 import type { ConsumerSettings } from '../../../src/index.ts'
 
-/** What a worker is started with, as JSON in its only argument. */
+/** Settings of a worker, as JSON in its only argument. */
 export interface WorkerSpec<Settings> {
   /** Name of this process. Its connections to Postgres carry it, unless their store says another. */
   readonly process: string
@@ -16,7 +16,7 @@ export interface WorkerSpec<Settings> {
   readonly consumer: ConsumerSpec
   /** For its module. */
   readonly settings: Settings
-  /** How long handlers may go on when it is told to stop. */
+  /** Time for handlers to finish when the worker stops. */
   readonly stopDeadlineMs: number
   /** It loads its modules, and waits for the order `begin`. @defaultValue false */
   readonly isHeld?: boolean

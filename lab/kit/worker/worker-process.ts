@@ -11,7 +11,7 @@ import type { WorkerSpec } from './spec.ts'
 /** One process of a worker, killed, frozen and watched from here. It ends with this process. */
 export class WorkerProcess<Told> extends Signal implements AsyncDisposable {
   readonly name: string
-  /** Resolves with what ended it, a signal or `exit code 0`, when all it told has been read. */
+  /** Resolves with the cause of its end, a signal or `exit code 0`, when all its reports have been read. */
   readonly ended: Promise<string>
   readonly #child: ChildProcess
   #end: string | undefined
@@ -80,7 +80,7 @@ export class WorkerProcess<Told> extends Signal implements AsyncDisposable {
     return this.#lastWords
   }
 
-  /** Frozen, it hears it when it goes on. */
+  /** A frozen worker reads it once it is thawed. */
   order(order: Order): void {
     this.#child.stdin?.write(`${order}\n`)
   }

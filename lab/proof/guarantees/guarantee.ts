@@ -14,7 +14,7 @@ export interface Guarantee {
 export const COLUMNS = ['message lost?', 'handler runs > 1?', 'database effect > 1?', 'external effect > 1?'] as const
 export const BREAKS_WHEN = 'breaks when'
 
-/** What a cell of the table says, and what shows that it is so: a limit is shown by what runs into it. */
+/** A statement of the table, and its evidence: a limit is shown by a test that runs into it. */
 export interface Claim {
   /** As docs/guarantees.md says it. */
   readonly says: string
@@ -25,7 +25,7 @@ export interface Claim {
   readonly simulated?: Promised
   /** Cells of `npm run model`. */
   readonly models?: readonly string[]
-  /** What of it nothing shows, and why. */
+  /** The part without evidence, and why. */
   readonly notShown?: string
 }
 

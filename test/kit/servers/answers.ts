@@ -17,7 +17,7 @@ export async function kafkaNodeJoined(broker: string): Promise<void> {
   await inTime(`kafka at ${broker}`, asked)
 }
 
-/** Asks again and again until `check` resolves; `died` tells early that no answer can come any more. */
+/** Repeats `check` until it resolves; `died` ends the wait early when no answer can come any more. */
 export async function untilAnswers(
   check: () => Promise<void>,
   { withinMs, died }: { readonly withinMs: number; readonly died: () => string | undefined },

@@ -18,7 +18,7 @@ export type Endpoint = string
 interface ServerFacts {
   /** Names a server the tests must use instead of looking for one. */
   readonly testVariable: string
-  /** Under which `with-servers.ts` tells the address to the command it runs. */
+  /** Variable in which `with-servers.ts` gives the address to its command. */
   readonly variable: string
   /** Where a server of the developer's machine, or that of docker-compose.yml, is to be expected. */
   readonly usual: readonly Endpoint[]

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { run } from './commands.ts'
 
-/** What a pom.xml asks Maven Central for, kept in a folder of its own. */
+/** The dependencies of a pom.xml from Maven Central, kept in a folder of their own. */
 export interface Jars {
   /** Product and version, for people. */
   readonly what: string
@@ -12,7 +12,7 @@ export interface Jars {
   readonly settings?: readonly string[]
 }
 
-/** The folder of the jars fetched before; throws if there is none, or only half of one. */
+/** Folder of the jars fetched before; throws if it is missing or incomplete. */
 export function cachedJars(jars: Jars): string {
   if (!isComplete(jars)) throw new Error(`no jars of ${jars.what} in ${jars.folder}`)
   return jars.folder

@@ -8,7 +8,7 @@ import { inRun, otherRuns } from './test-run.ts'
 const LOWEST = 20_000
 const HIGHEST = 32_000
 
-/** A loopback port nobody listens on, given out to one test run once, so that it is still free after a kill. */
+/** A free loopback port, given to one test run only once, so that it is still free after a kill. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 200; tries++) {
     const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST))

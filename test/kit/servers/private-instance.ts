@@ -6,7 +6,7 @@ import { lastWords } from './commands.ts'
 import { endTree, freezeTree, killTree, thawTree } from './process-tree.ts'
 import { forgetProcess, inRun, recordProcess } from './test-run.ts'
 
-/** A server of one test, on ports and data of its own. Whoever started it stops it; the end of the run stops the rest. */
+/** A server of one test, with its own ports and data. The test stops it; the end of the run stops the rest. */
 export interface PrivateInstance extends AsyncDisposable {
   /** Process IDs of the server (Kafka: one for each broker); empty while it is down. */
   readonly pids: readonly number[]
@@ -31,9 +31,9 @@ export interface Recipe {
   readonly user?: SystemUser | undefined
   readonly answers: () => Promise<void>
   readonly readyWithinMs: number
-  /** What ends it cleanly before a restart. */
+  /** Stops it cleanly before a restart. */
   readonly shutdownSignal: 'SIGTERM' | 'SIGINT'
-  /** What ends it for good: SIGKILL unless that leaves something outside its folder behind. */
+  /** Ends it for good: by SIGKILL, unless that leaves something outside its folder. */
   readonly endSignal: NodeJS.Signals
   /** Ends what else was started for it. */
   readonly afterEnd?: () => Promise<void>

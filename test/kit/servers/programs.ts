@@ -21,12 +21,12 @@ interface Programs {
 type Version<N extends ServerName> = N extends Versioned ? VersionOf<N> : undefined
 
 interface Source<P, V> {
-  /** Throws with what is missing and where it was looked for. */
+  /** Throws with the missing programs and the searched places. */
   find(version: V | undefined): P
   install(version: V | undefined): Promise<void>
 }
 
-/** The local programs that make a server of the version the environment asks for, or of any; throws with what is missing. */
+/** Local programs of a server of the requested version, or of any; throws with the missing programs. */
 export function programs<N extends ServerName>(name: N): Programs[N] {
   return SOURCES[name].find(asked(name))
 }

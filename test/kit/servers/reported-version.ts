@@ -2,7 +2,7 @@ import type { Endpoint } from './catalogue.ts'
 import { withMariadb, withPostgres, withRabbit, withRedis } from './clients.ts'
 import type { Versioned } from './versions.ts'
 
-/** What a server says it is, by product and version. */
+/** Product and version that a server reports. */
 export async function reportedVersion(name: Versioned, endpoint: Endpoint): Promise<string> {
   return REPORTED[name](endpoint)
 }
@@ -11,7 +11,7 @@ const REPORTED: Readonly<Record<Versioned, (url: Endpoint) => Promise<string>>> 
   async redis(url) {
     const info = await withRedis(url, (redis) => redis.info('server'))
     const fact = (name: string): string | undefined => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]
-    // A Valkey tells as its redis_version the last one that it is compatible with.
+    // Valkey reports as redis_version the last Redis version that it is compatible with.
     const valkey = fact('valkey_version')
     return valkey === undefined ? `Redis ${fact('redis_version')}` : `Valkey ${valkey}`
   },

@@ -24,7 +24,7 @@ import { endTree, startedAt } from './process-tree.ts'
 //   rabbitmq/         the versions of RabbitMQ that served the run
 //   data/             the folders of the servers started here
 //
-// What is in the ledger is ended with the run, also when a test forgot to.
+// The end of the run stops everything in the ledger, also what a test forgot.
 
 const VARIABLE = 'CONSUME_ONCE_TEST_RUN'
 const PREFIX = 'consume-once-run-'
@@ -84,7 +84,7 @@ export function recordCompose(service: string): void {
 }
 
 async function closeFolder(folder: string): Promise<void> {
-  // Whoever removed it before may have been killed half-way.
+  // The process that removed it before may have been killed half-way.
   const ledger = (part: string): readonly string[] => {
     const path = join(folder, part)
     return existsSync(path) ? readdirSync(path) : []

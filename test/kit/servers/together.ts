@@ -10,7 +10,7 @@ export async function startTogether<T extends PrivateInstance>(starting: readonl
   throw failed.reason
 }
 
-/** What is done to the whole is done to each. */
+/** Applies each operation to all instances. */
 export function asOne(instances: readonly PrivateInstance[]): PrivateInstance {
   const each = async (act: (instance: PrivateInstance) => Promise<void>): Promise<void> => {
     await Promise.all(instances.map(act))

@@ -24,7 +24,7 @@ import { isVersionAsked } from './versions.ts'
 
 export interface Way {
   readonly title: string
-  /** Resolves to a server that answers, or rejects with the reason why there is none this way. */
+  /** Resolves to a server that answers, or rejects with the reason why this way found none. */
   find(name: ServerName): Promise<Endpoint>
 }
 
@@ -74,7 +74,7 @@ export function waysTo(name: ServerName): readonly Way[] {
   return isVersionAsked(name) ? STARTING_WAYS : WAYS
 }
 
-/** What is started here is of the version that is asked for. */
+/** Servers started here have the requested version. */
 const STARTING_WAYS: readonly Way[] = [
   {
     title: 'programs of this machine',

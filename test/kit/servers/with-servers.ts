@@ -39,7 +39,7 @@ function onSignal(signal: NodeJS.Signals): void {
   else if (!terminalHasToldIt) child.kill(signal)
 }
 
-/** As a shell tells it. */
+/** Exit code as a shell reports it. */
 function codeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal]
 }

@@ -3,7 +3,7 @@ import { advanceState, insertOnce, lockRow, updateVersioned, type GuardClient } 
 
 /** A database with the tables `orders` and `log`, and sessions on it. */
 export interface GuardRig {
-  /** What each kind of client gives, in an open transaction of its own. */
+  /** Provided by each kind of client, in an open transaction of its own. */
   readonly clients: Readonly<Record<string, () => Promise<Session>>>
   /** On a connection of its own, without a transaction. */
   readonly session: () => Promise<Session>
@@ -53,7 +53,7 @@ const key = (id: string, waitMs?: number) => ({
   ...(waitMs === undefined ? {} : { waitMs }),
 })
 
-/** What every guard does on every database. */
+/** Laws of every guard on every database. */
 export function describeGuards(newRig: () => Promise<GuardRig>): void {
   let rig: GuardRig
   beforeAll(async () => {

@@ -16,7 +16,7 @@ export interface ScopesPlace {
   readonly newInbox: () => Promise<Store<unknown>>
   /** As `open()` of the version before has left it. */
   readonly createFormer: () => Promise<void>
-  /** What a person runs, with `scope`, `inbox`, `attempt` and `lease` for the names of the tables. */
+  /** Statement of a person, with `scope`, `inbox`, `attempt` and `lease` for the names of the tables. */
   readonly run: (sql: string) => Promise<Record<string, unknown>[]>
   readonly daysAgo: (days: number) => string
   readonly close: () => Promise<void>
@@ -159,7 +159,7 @@ export function describeScopes(newPlace: () => Promise<ScopesPlace>): void {
   })
 }
 
-/** What a checkup says of rows that two consumers may use. */
+/** Checkup results for rows that two consumers may use. */
 async function sharedOf(inbox: Store<unknown>): Promise<unknown> {
   return (await inbox.checkup?.())?.filter(({ check }) => check.endsWith('.scopes'))
 }

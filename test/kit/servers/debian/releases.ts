@@ -10,16 +10,16 @@ export interface Releases<V extends string, P> {
   readonly name: string
   readonly title: string
   readonly debian: Readonly<Record<V, Release>>
-  /** The programs in the folder to be used as root, `/` for those of the machine. Throws what is missing. */
+  /** Programs in the folder used as root, `/` for those of the machine. Throws the list of missing programs. */
   readonly find: (root: string, version: V | undefined) => P
-  /** What tells which version they are. */
+  /** Command that prints their version. */
   readonly tell: (programs: P) => string
 }
 
 interface Release {
   readonly suite: string
   readonly packages: readonly string[]
-  /** What `tell` says of this version has it in it, of no other. */
+  /** Text that the output of `tell` contains for this version only. */
   readonly sign: string
 }
 
@@ -51,7 +51,7 @@ export function needInside(root: string, name: string, folders: readonly string[
   return `/${way}`
 }
 
-/** What a program in `root` says of itself. */
+/** Output of a program in `root`. */
 export function saysVersion(root: string, program: string): string {
   const [command, ...args] = root === '/' ? [program] : [needProgram('chroot'), root, program]
   return execFileSync(command, [...args, '--version'], { encoding: 'utf8', stdio: 'pipe' }).trim()

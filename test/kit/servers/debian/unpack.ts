@@ -12,11 +12,11 @@ export interface DebianRoot {
   readonly name: string
   readonly suite: string
   readonly packages: readonly string[]
-  /** Throws where it holds something else than what was wanted. */
+  /** Throws if it holds something else. */
   readonly check: (root: string) => void
 }
 
-/** What scripts that start servers take for granted. */
+/** Files that start scripts of servers expect. */
 const BASE = [
   'base-files',
   'bash',
@@ -92,7 +92,7 @@ async function extract(aside: string): Promise<void> {
     symlinkSync(join('usr', folder), join(root, folder))
   }
   await run('bash', ['-c', EXTRACT, 'bash', join(aside, 'archives'), root], { timeoutMs: 300_000 })
-  // What scripts of the packages would have made.
+  // Package scripts would create these.
   linkUnlessThere('mawk', join(root, 'usr/bin/awk'))
   linkUnlessThere('dash', join(root, 'usr/bin/sh'))
   for (const folder of ['proc', 'dev', 'tmp', 'etc', FOLDER_INSIDE]) mkdirSync(join(root, folder), { recursive: true })

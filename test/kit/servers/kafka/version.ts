@@ -9,7 +9,7 @@ export const KAFKA_VERSION_VARIABLE = 'CONSUME_ONCE_TEST_KAFKA_VERSION'
 /** The version pom.xml asks for; docker-compose.yml runs the same. */
 export const DEFAULT_KAFKA_VERSION: string = versionOf(readFileSync(POM, 'utf8'))
 
-/** What serves kafkajs and can be started here: older brokers want ZooKeeper or other loggers, newer ones are not known. */
+/** Releases that serve kafkajs and can start here: older brokers need ZooKeeper or other loggers, newer ones are untested. */
 const KNOWN = /^(3\.9|4\.\d{1,2})\.\d{1,2}$/
 
 /** The version that the environment asks for, `undefined` if any will do. @throws TypeError for one that cannot be started */

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { withRabbit } from '../clients.ts'
 import { inRun } from '../test-run.ts'
 
-/** `shared`: of all tests of the run. What the tests start for that is noted as `private`, too. */
+/** `shared`: used by all tests of the run. Servers that tests start for that are noted as `private`, too. */
 type Role = 'shared' | 'private'
 
 /** Remembers for the end of the run of which version this RabbitMQ is. */

@@ -301,14 +301,16 @@ describe('a member with offsets in Postgres', () => {
     const proxy = await startFaultProxy(Number(url.port || 5432))
     url.hostname = '127.0.0.1'
     url.port = String(proxy.port)
-    await place.slowCommit()
+    const commits = await place.holdCommits()
     const pool = place.newPool({ connectionString: url.href })
     const { watching } = await start({ topic, group: groupId, store: { pool, queryTimeoutMs: 3_000 } })
     for (const [index, name] of ['a', 'b', 'c'].entries()) {
       await cluster.send(topic, [name])
-      await untilCommitting()
+      await commits.waiting()
       proxy.cut()
+      await commits.letGo()
       await cluster.untilCommitted(groupId, topic, [index + 1])
+      await commits.hold()
     }
     expect(await effects()).toEqual(['a', 'b', 'c'])
     expect(watching.ended('handled')).toBe(3)
@@ -555,16 +557,6 @@ function workerConfig(topic: string, groupId: string): KafkaConfig {
   const url = place.newPool().options.connectionString ?? ''
   const store = { on: 'postgres', strategy: 'offsets', url, schema: place.schema } as const
   return { brokers: cluster.brokers, topics: [topic], groupId, store, sessionTimeoutMs: 2_000 }
-}
-
-/** Until a transaction of this place is in its slow COMMIT. */
-function untilCommitting(): Promise<void> {
-  return eventually(async () => {
-    const { rows } = await place.pool.query(
-      `select 1 from pg_stat_activity where wait_event = 'PgSleep' and query like '%${place.schema}%'`,
-    )
-    return rows.length > 0
-  })
 }
 
 function linger(): Promise<unknown> {

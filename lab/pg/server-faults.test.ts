@@ -180,12 +180,13 @@ describePostgres('postgresInbox beside others', () => {
 
   it('does not count a query as lost that the query_timeout of the pool gave up', async () => {
     const inbox = await place.newInbox({ pool: place.newPool({ query_timeout: 200 }) })
-    await place.slowCommit()
+    const commits = await place.holdCommits()
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     await place.write(lend(claimed).tx, item.key)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['refused'])
+    await commits.letGo()
     expect(await untilResolved(() => inbox.mark([claimed]))).toEqual(['already-marked'])
     expect(await place.committed(item.key)).toBe(1)
   })

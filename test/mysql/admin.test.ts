@@ -1,3 +1,4 @@
+import { lentPlaces } from '../kit/lent-places.ts'
 import { openedForEach } from '../kit/opened.ts'
 import { expect, it } from '@jest/globals'
 import { mysqlInbox, mysqlLease, mysqlMigrationSql } from '../../adapters/mysql2/index.ts'
@@ -18,7 +19,10 @@ const back = (column: string): string => `set ${column} = date_sub(${column}, in
 
 describeMariadb('mysqlInbox in the hands of people', () => {
   let place: MysqlPlace
-  openedForEach(newMysqlPlace, (made) => (place = made))
+  openedForEach(
+    lentPlaces(() => newMysqlPlace()),
+    (made) => (place = made),
+  )
 
   it('writes down who decided what, why, and the record as it was', async () => {
     const inbox = await place.newInbox()

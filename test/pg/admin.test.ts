@@ -1,3 +1,4 @@
+import { lentPlaces } from '../kit/lent-places.ts'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { DecideVerdict, Store } from '../../src/index.ts'
@@ -9,11 +10,12 @@ const WHY: Why = { by: 'ann', reason: 'ticket 7', retentionMs: 60_000 }
 const DAY_MS = 86_400_000
 
 describePostgres('decisions about records of postgresInbox', () => {
+  const places = lentPlaces(() => newPlace())
   let place: PgPlace
   let inbox: Store<PgTransaction>
   let admin: StoreAdmin
   beforeEach(async () => {
-    place = await newPlace()
+    place = await places()
     inbox = await place.newInbox()
     admin = adminOf(inbox)
   })
@@ -63,7 +65,7 @@ describePostgres('decisions about records of postgresInbox', () => {
   it('are not made where they cannot be written down', async () => {
     const item = newItem()
     await setAside(item, 'parked')
-    await place.pool.query(`alter table ${place.schema}.audit rename to gone`)
+    await place.alter(`alter table ${place.schema}.audit rename to gone`)
     expect(await codeOf(admin.resolve(SCOPE, [item.key], { ...WHY, as: 'rerun' }))).toMatch(/^STORE_/)
     expect(await claim(inbox, item)).toMatchObject({ verdict: 'parked' })
   })
@@ -165,11 +167,12 @@ describePostgres('decisions about records of postgresInbox', () => {
 })
 
 describePostgres('the purge of postgresInbox', () => {
+  const places = lentPlaces(() => newPlace())
   let place: PgPlace
   let inbox: Store<PgTransaction>
   let admin: StoreAdmin
   beforeEach(async () => {
-    place = await newPlace()
+    place = await places()
     inbox = await place.newInbox()
     admin = adminOf(inbox)
   })
@@ -291,7 +294,7 @@ describePostgres('the purge of postgresInbox', () => {
   it('is done by one process at a time', async () => {
     const second = adminOf(await place.newInbox())
     await admin.peek(SCOPE, [newItem().key])
-    await place.pool.query(`insert into ${place.schema}.inbox (scope, key, done_at)
+    await place.alter(`insert into ${place.schema}.inbox (scope, key, done_at)
       select 1, decode(md5(n::text), 'hex'), now() - interval '2 days' from generate_series(1, 200) n;
       create function ${place.schema}.slow() returns trigger language plpgsql as
       $$ begin perform pg_sleep(0.3); return null; end $$;

@@ -1,3 +1,4 @@
+import { lentPlaces } from '../kit/lent-places.ts'
 import { openedForEach } from '../kit/opened.ts'
 import { expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
@@ -18,7 +19,10 @@ import {
 
 describePostgres('attempts of postgresInbox', () => {
   let place: PgPlace
-  openedForEach(newPlace, (made) => (place = made))
+  openedForEach(
+    lentPlaces(() => newPlace()),
+    (made) => (place = made),
+  )
 
   const counts = async (): Promise<readonly number[]> => {
     const { rows } = await place.pool.query(`select n from ${place.schema}.attempt order by n`)
@@ -55,7 +59,7 @@ describePostgres('attempts of postgresInbox', () => {
 
   it('are not waited for until they are flushed', async () => {
     const inbox = await place.newInbox()
-    await place.pool.query(`create table ${place.schema}.noted (setting text);
+    await place.alter(`create table ${place.schema}.noted (setting text);
       create function ${place.schema}.note() returns trigger language plpgsql as
       $$ begin insert into ${place.schema}.noted values (current_setting('synchronous_commit')); return null; end $$;
       create constraint trigger note after insert or update on ${place.schema}.attempt deferrable initially deferred
@@ -72,7 +76,7 @@ describePostgres('attempts of postgresInbox', () => {
     const inbox = await place.newInbox({ lockTimeoutMs: 100, queryTimeoutMs: 300 })
     const how = { ...ALONE, token: newToken() }
     // The count commits, but its answer stays out for longer than the inbox waits.
-    await place.pool.query(`create function ${place.schema}.slow() returns trigger language plpgsql as
+    await place.alter(`create function ${place.schema}.slow() returns trigger language plpgsql as
       $$ begin perform pg_sleep(0.5); return null; end $$;
       create constraint trigger slow after insert on ${place.schema}.attempt deferrable initially deferred
       for each row execute function ${place.schema}.slow()`)

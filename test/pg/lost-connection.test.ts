@@ -1,3 +1,4 @@
+import { eventually } from '../kit/eventually.ts'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
@@ -57,18 +58,19 @@ describePostgres('postgresInbox on a connection that is lost', () => {
   })
 
   it('answers already-marked once it is clear that a COMMIT whose reply was lost has happened', async () => {
-    await place.slowCommit()
+    const commits = await place.holdCommits()
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     await place.write(lend(claimed).tx, item.key)
     const mark = codeOf(inbox.mark([claimed]))
-    await place.pool.query('select pg_sleep(0.1)')
+    await commits.waiting()
     proxy.cut()
     expect(await mark).toBe('STORE_AMBIGUOUS')
     // Its backend is still at it: that the row is not seen proves nothing.
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['refused'])
-    await place.pool.query('select pg_sleep(0.5)')
+    await commits.letGo()
+    await eventually(async () => (await place.committed(item.key)) === 1)
     expect(await inbox.mark([claimed])).toEqual(['already-marked'])
     expect(await inbox.mark([claimed])).toEqual(['already-marked'])
     expect(await place.committed(item.key)).toBe(1)
@@ -76,14 +78,14 @@ describePostgres('postgresInbox on a connection that is lost', () => {
   })
 
   it('answers refused-busy once it is clear that a COMMIT whose reply was lost has not happened', async () => {
-    await place.slowCommit()
+    const commits = await place.holdCommits()
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     const { tx } = lend(claimed)
     const pid = await pidOf(tx)
     await place.write(tx, item.key)
     const mark = codeOf(inbox.mark([claimed]))
-    await place.pool.query('select pg_sleep(0.1)')
+    await commits.waiting()
     proxy.cut()
     await place.terminate(pid)
     expect(await mark).toBe('STORE_AMBIGUOUS')
@@ -94,17 +96,18 @@ describePostgres('postgresInbox on a connection that is lost', () => {
   })
 
   it('answers refused-done when another owner has marked the key since', async () => {
-    await place.slowCommit()
+    const commits = await place.holdCommits()
     const item = newItem()
     const { claim: claimed } = await hold(inbox, item)
     const { tx } = lend(claimed)
     const pid = await pidOf(tx)
     await place.write(tx, item.key)
     const mark = codeOf(inbox.mark([claimed]))
-    await place.pool.query('select pg_sleep(0.1)')
+    await commits.waiting()
     proxy.cut()
     await place.terminate(pid)
     await mark
+    await commits.letGo()
     const rival = await place.newInbox()
     await rival.mark([(await hold(rival, item, ALONE)).claim])
     expect(await inbox.mark([claimed])).toEqual(['refused-done'])

@@ -1,3 +1,5 @@
+import { eventually } from '../kit/eventually.ts'
+import { lentPlaces } from '../kit/lent-places.ts'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { ClaimItem, OffsetsStore } from '../../src/spi.ts'
@@ -9,7 +11,10 @@ import { server } from '../kit/servers/server.ts'
 import { ALONE, NO_REFUND, REFUND, codeOf, describePostgres, lend, newPlace, pidOf, type PgPlace } from './support.ts'
 
 let place: PgPlace
-openedForEach(newPlace, (made) => (place = made))
+openedForEach(
+  lentPlaces(() => newPlace()),
+  (made) => (place = made),
+)
 
 /** Messages of a stream without gaps, from the first that is not over. */
 function messages(stream: string, from: number, count: number): readonly ClaimItem[] {
@@ -55,19 +60,20 @@ describePostgres('postgresOffsets on a connection that is lost', () => {
   afterEach(() => proxy.stop())
 
   it('answers already-marked once it is clear that a COMMIT whose reply was lost has happened', async () => {
-    await place.slowCommit()
+    const commits = await place.holdCommits()
     const stream = newName()
     const { claim: claimed } = await hold(store, message(stream, 0))
     await place.write(lend(claimed).tx, stream)
     const mark = codeOf(store.mark([claimed]))
-    await place.pool.query('select pg_sleep(0.1)')
+    await commits.waiting()
     proxy.cut()
     expect(await mark).toBe('STORE_AMBIGUOUS')
     // Its backend is still at it: that the position has not moved proves nothing.
     expect(await nextOf(store, stream)).toBe(0n)
     expect(await codeOf(store.mark([claimed]))).toBe('STORE_AMBIGUOUS')
     expect(await store.release([claimed], NO_REFUND)).toEqual(['refused'])
-    await place.pool.query('select pg_sleep(0.5)')
+    await commits.letGo()
+    await eventually(async () => (await place.committed(stream)) === 1)
     expect(await store.mark([claimed])).toEqual(['already-marked'])
     expect(await store.mark([claimed])).toEqual(['already-marked'])
     expect(await place.committed(stream)).toBe(1)
@@ -75,7 +81,7 @@ describePostgres('postgresOffsets on a connection that is lost', () => {
   })
 
   it('answers refused-busy once it is clear that a COMMIT whose reply was lost has not happened', async () => {
-    await place.slowCommit()
+    const commits = await place.holdCommits()
     const [stream, other] = [newName(), newName()]
     const [one, two] = await claimAll(store, [message(stream, 0), message(other, 0)])
     const claims = [grantedBy(one).claim, grantedBy(two).claim]
@@ -83,7 +89,7 @@ describePostgres('postgresOffsets on a connection that is lost', () => {
     const pid = await pidOf(tx)
     await place.write(tx, stream)
     const mark = codeOf(store.mark(claims))
-    await place.pool.query('select pg_sleep(0.1)')
+    await commits.waiting()
     proxy.cut()
     await place.terminate(pid)
     expect(await mark).toBe('STORE_AMBIGUOUS')
@@ -95,17 +101,18 @@ describePostgres('postgresOffsets on a connection that is lost', () => {
   })
 
   it('answers refused-done when another owner has marked since', async () => {
-    await place.slowCommit()
+    const commits = await place.holdCommits()
     const stream = newName()
     const { claim: claimed } = await hold(store, message(stream, 0))
     const { tx } = lend(claimed)
     const pid = await pidOf(tx)
     await place.write(tx, stream)
     const mark = codeOf(store.mark([claimed]))
-    await place.pool.query('select pg_sleep(0.1)')
+    await commits.waiting()
     proxy.cut()
     await place.terminate(pid)
     await mark
+    await commits.letGo()
     const rival = await place.newOffsets()
     const granted = await hold(rival, message(stream, 0), ALONE)
     await place.write(lend(granted.claim).tx, stream)
@@ -302,7 +309,7 @@ describePostgres('postgresOffsets between processes', () => {
   it('counts an error that is deferred to the COMMIT as one of the handler, whatever it is', async () => {
     const store = await place.newOffsets()
     const stream = newName()
-    await place.pool.query(`create function ${place.schema}.fail() returns trigger language plpgsql as
+    await place.alter(`create function ${place.schema}.fail() returns trigger language plpgsql as
       $$ begin perform 'x'::int; return null; end $$;
       create constraint trigger fail after insert on ${place.schema}.effect deferrable initially deferred
       for each row execute function ${place.schema}.fail()`)

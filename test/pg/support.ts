@@ -14,6 +14,7 @@ import {
 import type { InboxStore, OffsetsStore } from '../../src/spi.ts'
 import type { InboxHarness, OffsetsHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
+import { eventually } from '../kit/eventually.ts'
 import { evadingTexts, POSTGRES_COMMENTS, POSTGRES_ENDINGS } from '../kit/evading-texts.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
@@ -44,8 +45,8 @@ export interface PgPlace {
   readonly committed: (effect: string) => Promise<number>
   /** Changes the tables themselves. */
   readonly alter: (text: string) => Promise<void>
-  /** From now on the COMMIT of an effect takes half a second more. */
-  readonly slowCommit: () => Promise<void>
+  /** From now on the COMMIT of an effect waits. */
+  readonly holdCommits: () => Promise<HeldCommits>
   /** Resolves when some transaction of this schema waits for another. */
   readonly waiting: () => Promise<void>
   /** Ends a backend, as an administrator or a crash does. */
@@ -54,6 +55,14 @@ export interface PgPlace {
   readonly empty: () => Promise<boolean>
   /** Every claim must be over by then: a pool waits for the connections that are out. */
   readonly close: () => Promise<void>
+}
+
+export interface HeldCommits {
+  /** Resolves when a COMMIT waits. */
+  readonly waiting: () => Promise<void>
+  readonly letGo: () => Promise<unknown>
+  /** Those that come from now on wait again. */
+  readonly hold: () => Promise<unknown>
 }
 
 export async function newPlace(url?: string, made?: PostgresMigrationSqlOptions): Promise<PgPlace> {
@@ -110,11 +119,21 @@ export async function newPlace(url?: string, made?: PostgresMigrationSqlOptions)
       return (rows as { n: number }[])[0]?.n ?? 0
     },
     alter,
-    async slowCommit() {
-      await alter(`create function ${schema}.slow() returns trigger language plpgsql as
-        $$ begin perform pg_sleep(0.5); return null; end $$;
-        create constraint trigger slow after insert on ${schema}.effect deferrable initially deferred
-        for each row execute function ${schema}.slow()`)
+    async holdCommits() {
+      const lock = `hashtext('${schema}')`
+      const holder = newPool({ max: 1, idleTimeoutMillis: 0 })
+      const hold = (): Promise<unknown> => holder.query(`select pg_advisory_lock(${lock})`)
+      await hold()
+      await alter(`create function ${schema}.held() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock_shared(${lock}); return null; end $$;
+        create constraint trigger held after insert on ${schema}.effect deferrable initially deferred
+        for each row execute function ${schema}.held()`)
+      const waiting = `select 1 from pg_locks where locktype = 'advisory' and objid::int8 = ${lock}::int8 & 4294967295 and not granted`
+      return {
+        waiting: () => eventually(async () => (await pool.query(waiting)).rowCount !== 0),
+        letGo: () => holder.query('select pg_advisory_unlock_all()'),
+        hold,
+      }
     },
     async waiting() {
       const blocked = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%${schema}%'`
@@ -135,6 +154,10 @@ export async function newPlace(url?: string, made?: PostgresMigrationSqlOptions)
         [schema],
       )
       await pool.query((rows as { text: string }[])[0]?.text ?? '')
+      await pool.query(
+        `select setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) from pg_sequences where schemaname = $1`,
+        [schema],
+      )
       return true
     },
     async close() {

@@ -1,3 +1,4 @@
+import { lentPlaces } from '../kit/lent-places.ts'
 import { openedForEach } from '../kit/opened.ts'
 import { expect, it } from '@jest/globals'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
@@ -5,7 +6,10 @@ import { ALONE, NO_REFUND, codeOf, describePostgres, lend, newPlace, type PgPlac
 
 describePostgres('ctx.tx of postgresInbox', () => {
   let place: PgPlace
-  openedForEach(newPlace, (made) => (place = made))
+  openedForEach(
+    lentPlaces(() => newPlace()),
+    (made) => (place = made),
+  )
 
   it('takes text with values, and a config, and types its rows', async () => {
     const inbox = await place.newInbox()
@@ -124,7 +128,7 @@ describePostgres('ctx.tx of postgresInbox', () => {
   it('tells an error that was deferred to the COMMIT as a failure of the handler', async () => {
     const pool = place.newPool()
     const inbox = await place.newInbox({ pool })
-    await place.pool.query(
+    await place.alter(
       `alter table ${place.schema}.effect add constraint once unique (name) deferrable initially deferred`,
     )
     const item = newItem()
@@ -175,7 +179,7 @@ describePostgres('ctx.tx of postgresInbox', () => {
 
   it.each(['off', 'local', 'remote_apply'])('flushes a mark where the handler or the role says %s', async (setting) => {
     const inbox = await place.newInbox()
-    await place.pool.query(`create function ${place.schema}.note() returns trigger language plpgsql as
+    await place.alter(`create function ${place.schema}.note() returns trigger language plpgsql as
       $$ begin insert into ${place.schema}.noted values (current_setting('synchronous_commit')); return null; end $$;
       create table ${place.schema}.noted (setting text);
       create constraint trigger note after insert on ${place.schema}.effect deferrable initially deferred

@@ -33,11 +33,6 @@ describeOnRedis.each(LIBRARIES)('redisSequences by $name on one server', (librar
     (made) => (harness = made),
   )
 
-  it('answers random calls of three owners as transition() says, with a source for each key', async () => {
-    const store: Store = numberedKeys(harness.store, ownSources())
-    await expect(assertLikeTransition(store, { numRuns: 200, without: 'forget' })).resolves.toBeUndefined()
-  }, 60_000)
-
   it('refuses a key without a number', async () => {
     await expect(claim(harness.store, newItem())).rejects.toMatchObject({ code: 'STORE_MISUSED' })
   })
@@ -54,4 +49,18 @@ describeOnRedis.each(LIBRARIES)('redisSequences by $name on one server', (librar
     expect(sources).toHaveLength(1)
     expect(await harness.redis.pttl(sources[0] ?? '')).toBeGreaterThan(3_500_000)
   })
+})
+
+// By ioredis alone: every client sends the same scripts.
+describeOnRedis('redisSequences beside transition()', () => {
+  let harness: RedisHarness
+  openedForEach(
+    async () => redisHarness((await server('redis')).url, { sequences: {} }),
+    (made) => (harness = made),
+  )
+
+  it('answers random calls of three owners as it does, with a source for each key', async () => {
+    const store: Store = numberedKeys(harness.store, ownSources())
+    await expect(assertLikeTransition(store, { numRuns: 200, without: 'forget' })).resolves.toBeUndefined()
+  }, 60_000)
 })

@@ -68,11 +68,9 @@ describe('observability/grafana-dashboard.json', () => {
   })
 })
 
-/** Metrics of strategy `offsets` or mode `observe`, metrics for alerts, and metrics that say little on a graph. */
+/** Metrics of strategy `offsets`, metrics for alerts, and metrics that say little on a graph. */
 const NOT_SHOWN = [
   'consume_once_purged_total',
-  'consume_once_observed_total',
-  'consume_once_unprotected_runs_total',
   'consume_once_live',
   'consume_once_held_partitions',
   'consume_once_lease_seconds',

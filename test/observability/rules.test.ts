@@ -113,6 +113,16 @@ const CASES: Readonly<Record<string, Case>> = {
     at: '8m',
     quiet: { 'consume_once_beyond_retention_total{consumer="sms", policy="run"}': '0x20' },
   },
+  ConsumeOnceUnprotectedRuns: {
+    fires: { 'consume_once_unprotected_runs_total{consumer="sms"}': '0x5 7x20' },
+    at: '8m',
+    quiet: { 'consume_once_unprotected_runs_total{consumer="sms"}': '7x20' },
+  },
+  ConsumeOnceObservedProblem: {
+    fires: { 'consume_once_observed_total{consumer="sms", verdict="conflict"}': '0x5 1x40' },
+    at: '20m',
+    quiet: { 'consume_once_observed_total{consumer="sms", verdict="duplicate"}': '0+9x40' },
+  },
   ConsumeOnceDuplicatesJump: {
     fires: { [deliveries]: '0+100x200', [duplicates]: '0+1x120 130+20x80' },
     at: '150m',

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { subscribe, tracingChannel, unsubscribe, type TracingChannelSubscribers } from 'node:diagnostics_channel'
+import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel'
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { listenTo } from '../../../kit/listen-to.ts'
 import { endRigs, startRig, STYLES } from '../../../kit/rig.ts'
 
 const ends: (() => void)[] = []
@@ -11,28 +12,18 @@ afterEach(async () => {
 })
 
 /** What is told on a tracing channel: the phase, and its fields. */
-function listenTo(name: string): (readonly [string, Readonly<Record<string, unknown>>])[] {
-  const told: (readonly [string, Readonly<Record<string, unknown>>])[] = []
-  const tell = (phase: string) => (fields: object) => void told.push([phase, { ...fields }])
-  const subscribers: TracingChannelSubscribers<object> = {
-    start: tell('start'),
-    end: tell('end'),
-    asyncStart: tell('asyncStart'),
-    asyncEnd: tell('asyncEnd'),
-    error: tell('error'),
-  }
-  const channel = tracingChannel<unknown, object>(name)
-  channel.subscribe(subscribers)
-  ends.push(() => channel.unsubscribe(subscribers))
+function toldOn(name: string): ReturnType<typeof listenTo>['told'] {
+  const { told, end } = listenTo(name)
+  ends.push(end)
   return told
 }
 
 describe.each(STYLES)('diagnostics channels ($strategy, $handler)', (style) => {
   it('tell each step of a message', async () => {
-    const claims = listenTo('consume_once:claim')
-    const runs = listenTo('consume_once:handle')
-    const marks = listenTo('consume_once:mark')
-    const settles = listenTo('consume_once:settle')
+    const claims = toldOn('consume_once:claim')
+    const runs = toldOn('consume_once:handle')
+    const marks = toldOn('consume_once:mark')
+    const settles = toldOn('consume_once:settle')
     const rig = await startRig({ style, effect: (work) => work.apply() })
     await rig.deliver('a')
     const { message } = rig.source.deliveries[0] ?? {}
@@ -49,7 +40,7 @@ describe.each(STYLES)('diagnostics channels ($strategy, $handler)', (style) => {
   })
 
   it('tell what a handler throws, and nothing of it changes', async () => {
-    const runs = listenTo('consume_once:handle')
+    const runs = toldOn('consume_once:handle')
     const error = new Error('busy')
     const rig = await startRig({
       style,

@@ -37,6 +37,10 @@ export interface SentSms {
   readonly id: string
   readonly fate?: Fate
   readonly text?: string
+  /** With `fails`: the text of the error, encoded, since an error comes without what it repeats of its message. */
+  readonly error?: string
+  /** On Kafka. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface RigOptions {
@@ -177,7 +181,10 @@ export class Rig implements AsyncDisposable {
   }
 
   async sendSms(messages: readonly SentSms[]): Promise<void> {
-    const values = messages.map((message) => ({ value: bodyOf(message), headers: { id: message.id } }))
+    const values = messages.map((message) => ({
+      value: bodyOf(message),
+      headers: { ...message.headers, id: message.id },
+    }))
     await this.#cluster.send(this.topic, values)
   }
 
@@ -185,6 +192,7 @@ export class Rig implements AsyncDisposable {
   async sendEmails(messages: readonly SentSms[], expiration?: string): Promise<void> {
     const bodies = messages.map(bodyOf)
     await this.#rabbit.send(this.queue, bodies, {
+      isNameless: true,
       headersOf: (text) => ({ id: (JSON.parse(text) as SentSms).id }),
       timestamp: Date.now(),
       ...(expiration === undefined ? {} : { expiration }),
@@ -268,7 +276,7 @@ export class Rig implements AsyncDisposable {
       handle: ({ payload }) => {
         this.#runs.push(payload.id)
         if (this.#isMended) return
-        if (payload.fate === 'fails') throw new TerminalError('no such number')
+        if (payload.fate === 'fails') throw new TerminalError(decodeURIComponent(payload.error ?? 'no such number'))
         if (payload.fate === 'later') throw new Error('the provider answers 503')
         if (payload.fate === 'unknown') throw new OutcomeUnknownError('the provider did not answer')
       },
@@ -276,8 +284,8 @@ export class Rig implements AsyncDisposable {
   }
 }
 
-function bodyOf({ id, fate = 'ok', text }: SentSms): string {
-  return JSON.stringify({ id, fate, text })
+function bodyOf({ id, fate = 'ok', text, error }: SentSms): string {
+  return JSON.stringify({ id, fate, text, error })
 }
 
 /** 22 characters, the last of which has four bits that are zero. */

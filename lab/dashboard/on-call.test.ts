@@ -73,7 +73,7 @@ describePages(
       expect(await page.getByRole('button', { name: 'Forget' }).count()).toBe(0)
       await look(page, 'on-call-conflict')
       await page
-        .getByRole('link', { name: /^See the message at/ })
+        .getByRole('link', { name: /^See it: the message at/ })
         .last()
         .click()
       expect(await missing(page, 'As the broker has it', '"text":"another text"')).toEqual([])

@@ -2,7 +2,7 @@
 import { expect, it, jest } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import type { Rig } from '../../test/dashboard/rig.ts'
-import { HOSTILE, picture, prepare } from '../../test/dashboard/screens.ts'
+import { HOSTILE, look, picture, prepare } from '../../test/dashboard/screens.ts'
 import { describePages } from '../../test/dashboard/with-browser.ts'
 import { violationsOf } from '../../test/kit/browser.ts'
 import { eventually } from '../../test/kit/eventually.ts'
@@ -17,17 +17,25 @@ function screensOf({ smsId, emailId }: Rig): readonly Screen[] {
     [['overview'], {}],
     [['consumers'], {}],
     [['message'], { ...sms, id: HOSTILE }],
+    [['message'], { id: 'nobody' }],
     [['records', 'parked'], sms],
     [['records', 'in-doubt'], sms],
     [['records', 'given-up'], { consumer: emailId }],
     [['records', 'processing'], sms],
     [['dead-letters'], sms],
+    [['dead-letters'], { ...sms, id: 'wrong-number' }],
+    [['records', 'parked'], { ...sms, id: 'wrong-number' }],
     [['replays'], sms],
     [['replays', 'plan'], sms],
     [['audit'], sms],
     [['doctor'], sms],
     [['settings'], sms],
   ]
+}
+
+function nameOf([path, query]: Screen): string {
+  const about = query['id'] === undefined || query['id'] === HOSTILE ? [] : [query['id']]
+  return [...path, ...about].join('-')
 }
 
 describePages('each screen of the dashboard', prepare, (on) => {
@@ -43,9 +51,11 @@ describePages('each screen of the dashboard', prepare, (on) => {
       const [path] = screen
       await openLoaded(page, screen)
       const inLight = await violationsOf(page)
+      await look(page, `${nameOf(screen)}-light`)
       await page.emulateMedia({ colorScheme: 'dark' })
       await page.locator('[data-theme="dark"]').waitFor()
       const inDark = await violationsOf(page, 'colours')
+      await look(page, `${nameOf(screen)}-dark`)
       for (const violation of [...inLight, ...inDark]) found.push(`${path.join('/')}: ${violation}`)
       if (path[0] === 'consumers') {
         await page.getByRole('table', { name: 'Partitions of sms-sender' }).waitFor()
@@ -73,13 +83,14 @@ describePages('each screen of the dashboard', prepare, (on) => {
     expect(found).toEqual([])
   })
 
-  it('fits a window of 400 pixels', async () => {
-    const page = await on.browser.page({ width: 400 })
+  it('fits a window of 390 pixels', async () => {
+    const page = await on.browser.page({ width: 390, height: 844 })
     const wider: string[] = []
     for (const screen of screensOf(on.rig)) {
       await openLoaded(page, screen)
       const isWider = await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
-      if (isWider === true) wider.push(screen[0].join('/'))
+      if (isWider === true) wider.push(nameOf(screen))
+      await look(page, `${nameOf(screen)}-telephone`)
     }
     expect(wider).toEqual([])
   })

@@ -17,10 +17,9 @@ const STEPS = [
 ] as const
 
 /** Beside the bars; in a narrow window above them, where they stay in sight. */
-const WIDE = { labels: 172, row: 38, bar: 0 }
-const NARROW = { labels: 0, row: 62, bar: 34 }
+const WIDE = { labels: 172, row: 38, bar: 0, top: 30 }
+const NARROW = { labels: 0, row: 62, bar: 34, top: 46 }
 const NARROW_BELOW = 620
-const TOP = 30
 
 type Shape = typeof WIDE
 
@@ -49,7 +48,8 @@ export function Timeline({ entries: all }: { entries: readonly Entry[] }): JSX.E
   const marks: readonly Span[] = sent === undefined || sent > first ? [] : [{ from: sent, to: sent }]
   const shape = room < NARROW_BELOW ? NARROW : WIDE
   const axis = timeAxis([...marks, ...entries.map(spanOf)], Math.max(240, room - shape.labels - 24))
-  const height = TOP + entries.length * shape.row + 28
+  const { top } = shape
+  const height = top + entries.length * shape.row + 28
   const width = shape.labels + axis.width + 24
   return (
     <figure aria-label="Time line of this message">
@@ -61,13 +61,13 @@ export function Timeline({ entries: all }: { entries: readonly Entry[] }): JSX.E
                 <rect
                   class="gap"
                   x={gap.left + 6}
-                  y={TOP - 6}
+                  y={top - 6}
                   width={gap.right - gap.left - 12}
-                  height={height - TOP - 14}
+                  height={height - top - 14}
                 />
                 <path
                   class="gap-edge"
-                  d={`M${gap.left + 6} ${TOP - 6}V${height - 20}M${gap.right - 6} ${TOP - 6}V${height - 20}`}
+                  d={`M${gap.left + 6} ${top - 6}V${height - 20}M${gap.right - 6} ${top - 6}V${height - 20}`}
                 />
                 <text x={(gap.left + gap.right) / 2} y={14} text-anchor="middle">
                   {duration(gap.ms)}
@@ -81,8 +81,8 @@ export function Timeline({ entries: all }: { entries: readonly Entry[] }): JSX.E
             ))}
             {marks.map(({ from }) => (
               <g key="sent">
-                <path class="rule" d={`M${axis.place(from)} ${TOP - 8}V${height - 20}`} />
-                <text x={axis.place(from) + 4} y={TOP + 4}>
+                <path class="rule" d={`M${axis.place(from)} ${top - 8}V${height - 20}`} />
+                <text x={axis.place(from) + 4} y={top + (shape.labels > 0 ? 4 : -12)}>
                   sent
                 </text>
               </g>
@@ -93,7 +93,7 @@ export function Timeline({ entries: all }: { entries: readonly Entry[] }): JSX.E
               key={at}
               entry={entry}
               number={earlier + at + 1}
-              y={TOP + at * shape.row}
+              y={top + at * shape.row}
               shape={shape}
               placeOf={axis.place}
             />

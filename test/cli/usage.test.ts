@@ -62,12 +62,6 @@ describe('consume-once, used wrongly', () => {
     expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('a message in a queue has no position') })
   })
 
-  it('says so where the store lets nobody look', async () => {
-    const run = await cli.run(['inspect', 'odd', 'id', ...ODD], { env: { TEST_STORE: 'closed-to-people' } })
-    expect(run.exitCode).toBe(2)
-    expect(run.stderr).toContain('expected one that people may look into')
-  })
-
   it.each([['inspect'], ['audit'], ['resolve'], ['reopen'], ['forget'], ['purge'], ['migrate'], ['doctor']])(
     'explains %s',
     async (command) => {

@@ -35,7 +35,6 @@ const SLOWEST = [
   'lab/kit/servers.test.ts',
   'lab/redis/ioredis-client.test.ts',
   'lab/contract/wrong-stores.test.ts',
-  'lab/kafka/poison.test.ts',
   'lab/mysql/lease-lost-answers.test.ts',
   'lab/hostile/on-rabbitmq.test.ts',
   'lab/pg/pooler.test.ts',

@@ -46,6 +46,16 @@ export const CROWDED: readonly Cell[] = [
     'F17',
     'crowd',
     'dead-lettered / in doubt / in doubt / in doubt',
-    crowd({ fault: { kind: 'none' }, message: 'kill', tuning: { maxAttempts: 3 } }),
+    crowd({ fault: { kind: 'none' }, message: 'kill', mostRuns: 3, tuning: { maxAttempts: 3 } }),
   ),
+  // The same, and the others are in flight whenever it kills the process.
+  ...cellsOfWhole('F17', 'in-flight', 'dead-lettered / in doubt / in doubt', () => ({
+    fault: { kind: 'none' },
+    message: 'kill',
+    crowd: 5,
+    crowdDoes: 'linger',
+    mostRuns: 2,
+    reason: 'attempts-spent',
+    tuning: { maxAttempts: 2 },
+  })),
 ]

@@ -9,7 +9,8 @@ import { chromium, type Browser, type Page } from 'playwright-core'
 import { violationsOf } from '../../test/kit/browser.ts'
 import { needChromium } from '../../test/kit/servers/programs.ts'
 
-jest.setTimeout(300_000)
+// The build of the site is most of it, on a machine that is busy.
+jest.setTimeout(900_000)
 
 const MAIN_PAGES = ['/', '/contents', '/guarantees', '/choose', '/faq', '/migrate', '/kafka', '/api/kafkajs']
 const TYPES: Readonly<Record<string, string>> = {

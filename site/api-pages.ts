@@ -1,8 +1,8 @@
 /** What each entry point of the package is for, and the page that introduces it. */
 const ENTRY_POINTS: Readonly<Record<string, readonly [forWhat: string, guide: string, title: string]>> = {
-  'consume-once': ['define a consumer, `once()`, errors, the memory store', 'consumers', 'Define a consumer'],
-  kafkajs: ['consume from Kafka with kafkajs', 'kafka', 'Kafka'],
-  amqplib: ['consume from RabbitMQ with amqplib', 'rabbitmq', 'RabbitMQ'],
+  'consume-once': ['consumers, `once()`, errors, the memory store', 'consumers', 'Define a consumer'],
+  kafkajs: ['consumers on Kafka, with kafkajs', 'kafka', 'Kafka'],
+  amqplib: ['consumers on RabbitMQ, with amqplib', 'rabbitmq', 'RabbitMQ'],
   pg: ['inbox, leases and stored offsets on Postgres', 'postgres', 'Postgres'],
   mysql2: ['inbox and leases on MariaDB and MySQL', 'stores', 'Stores'],
   ioredis: ['leases on Redis with ioredis', 'stores', 'Stores'],
@@ -19,7 +19,7 @@ const ENTRY_POINTS: Readonly<Record<string, readonly [forWhat: string, guide: st
   otel: ['metrics and traces for OpenTelemetry', 'traces', 'Traces'],
   health: ['an HTTP server for probes', 'observability', 'Observability'],
   dashboard: ['the dashboard, as a handler of requests', 'dashboard', 'Dashboard'],
-  replay: ['plan and run replays, redrive dead letters', 'replay', 'Replay'],
+  replay: ['plans and runs of replays, dead letters sent back', 'replay', 'Replay'],
   file: ['messages from a file, for a replay', 'replay', 'Replay'],
   testing: ['contract suites for stores and sources, histories and their checker', 'testing', 'Testing'],
   spi: ['for authors of stores and sources', 'testing', 'Testing'],

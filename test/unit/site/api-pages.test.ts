@@ -27,7 +27,7 @@ describe('the pages of the API', () => {
       '# kafkajs\n\n## Functions\n\n| `a` | `undefined` | text |\n| `b` | `10` | text |\n',
     )
     expect(page).toBe(
-      '# consume-once/kafkajs\n\nFor: consume from Kafka with kafkajs. Guide: [Kafka](../kafka.md).\n\n## Functions\n\n| `a` | | text |\n| `b` | `10` | text |\n',
+      '# consume-once/kafkajs\n\nFor: consumers on Kafka, with kafkajs. Guide: [Kafka](../kafka.md).\n\n## Functions\n\n| `a` | | text |\n| `b` | `10` | text |\n',
     )
   })
 })

@@ -3,7 +3,7 @@ import { createContext, runInContext } from 'node:vm'
 import { MessageChannel } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { bundleEngine } from '../../../site/proof/build/bundle.ts'
+import { bundleEngine, bundlePage } from '../../../site/proof/build/bundle.ts'
 import { BrowserBuffer } from '../../../site/proof/browser/buffer.ts'
 import { hash } from '../../../site/proof/browser/crypto.ts'
 import type * as Engine from '../../../site/proof/engine/index.ts'
@@ -39,6 +39,10 @@ describe('the engine for browsers', () => {
     expect(ours.write('Grüße', 2)).toBe(theirs.write('Grüße', 2))
     expect(BrowserBuffer.concat([ours, bytes]).toString('hex')).toBe(Buffer.concat([theirs, bytes]).toString('hex'))
     expect(BrowserBuffer.from(bytes.buffer, 4, 8).toString('hex')).toBe(Buffer.from(bytes.buffer, 4, 8).toString('hex'))
+  })
+
+  it('and the page around it are less than 200 kB of script', async () => {
+    expect((await bundlePage()).length).toBeLessThan(200_000)
   })
 
   describe('without anything of Node', () => {

@@ -243,7 +243,8 @@ ifWanted('mariadb')('no password is told by a store whose MariaDB refuses: [T117
       const uri = await urlOf()
       for (const make of [mysqlInbox, mysqlLease]) {
         const pool = createPool({ uri, connectTimeout: 400 })
-        closing.push(() => pool.end())
+        // It fails with the refusal of a connection that is still being made.
+        closing.push(() => pool.end().catch(() => {}))
         expect(await heardOf(make({ pool }) as Store<unknown>)).not.toContain(SECRET)
       }
     },

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { offsetsChaos } from '../kit/offsets-chaos.ts'
 
 /** lab/stores/offsets-chaos.test.ts goes on with the seeds after these. */
-const SEEDS = Array.from({ length: 20 }, (_, index) => 1 + index)
+const SEEDS = Array.from({ length: 10 }, (_, index) => 1 + index)
 
 describe('stored positions through crashes, rebalances, restores and two owners at once', () => {
   it.each(SEEDS)(

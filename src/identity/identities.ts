@@ -58,7 +58,7 @@ interface IdentityOptions {
   readonly onStoreDown?: unknown
   readonly sealResult?: unknown
   readonly rememberFailure?: unknown
-  readonly store?: { readonly strategy?: unknown; readonly keys?: unknown } | undefined
+  readonly store?: { readonly strategy?: unknown; readonly keys?: unknown; readonly marksFirst?: unknown } | undefined
 }
 
 export function problemsOfIdentity(options: IdentityOptions, retentionMs: DurationMs): readonly string[] {
@@ -95,6 +95,11 @@ const NOT_WITH_SEVERAL: readonly (readonly [string, (options: IdentityOptions) =
     'rememberFailure',
     ({ rememberFailure, store }) => rememberFailure !== undefined && store?.strategy === 'inbox',
     'an inbox keeps a failure under one key',
+  ],
+  [
+    'store',
+    ({ store }) => store?.marksFirst === true,
+    'it marks before the handler, so two processes that get one key each would both take the message for done, and none would run it',
   ],
   ['store', ({ store }) => store?.keys === 'sequences', 'a store of sequences knows a message by sender and number'],
 ]

@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { ConfigError } from '../../../../src/foundation/errors.ts'
+import { defineConsumer, memorySequences, runInline } from 'consume-once'
 import { memoryStore } from '../../../../src/memory/store.ts'
+import type { Store } from '../../../../src/ports/store.ts'
+import { MemoryInbox } from '../../../../testing/stores/memory-inbox.ts'
+import { MemoryOffsets } from '../../../../testing/stores/memory-offsets.ts'
+import { storeWith } from '../../../kit/store-with.ts'
 import { messageId } from '../../../../src/identity/message-id.ts'
 import { resolveOptions } from '../../../../src/consumer/resolve-options.ts'
 import type { Sent } from '../../../kit/recording-source.ts'
@@ -201,27 +206,88 @@ describe('several identities under a lease', () => {
 })
 
 describe('several identities', () => {
-  it('are refused with what knows one key of a message', () => {
-    const problemsOf = (options: object): readonly string[] => {
-      try {
-        resolveOptions({ name: 'a', store: memoryStore(), handle: () => {}, id: [...ID], ...options })
-      } catch (error) {
-        if (error instanceof ConfigError) return error.problems
-      }
-      return []
+  const SEAL = { seal: (text: string) => text, open: (text: string) => text }
+
+  const problemsOf = (options: object): readonly string[] => {
+    try {
+      resolveOptions({ name: 'a', store: memoryStore(), handle: () => {}, id: [...ID], ...options })
+    } catch (error) {
+      if (error instanceof ConfigError) return error.problems
+      throw error
     }
-    expect(problemsOf({})).toEqual([])
-    const seal = { seal: (text: string) => text, open: (text: string) => text }
-    const wrong = [
-      { onConflict: 'duplicate' },
-      { mode: 'observe' },
-      { onStoreDown: 'run-unprotected' },
-      { rememberResult: true, sealResult: seal },
-      { id: [] },
-      { id: [ID[0], 'order'] },
-      { id: [ID[0], { id: ID[1], compare: ['amount'] }] },
-      { id: [ID[0], { id: ID[1], compares: 'payload' }] },
-    ]
-    for (const options of wrong) expect([options, problemsOf(options)]).toEqual([options, [expect.any(String)]])
+    return []
+  }
+
+  it.each<readonly [string, object, string]>([
+    ['onConflict', { onConflict: 'duplicate' }, 'onConflict: not possible with several identities (id): say `compare`'],
+    ['mode observe', { mode: 'observe' }, 'mode: not possible with several identities (id): its report'],
+    ['runs without a store', { onStoreDown: 'run-unprotected' }, 'onStoreDown: not possible with several identities'],
+    ['sealed results', { rememberResult: true, sealResult: SEAL }, 'sealResult: not possible with several identities'],
+    [
+      'failures that an inbox remembers',
+      { store: new MemoryInbox(), rememberFailure: () => true },
+      'rememberFailure: not possible with several identities (id): an inbox keeps a failure under one key',
+    ],
+    [
+      'sequences',
+      { store: memorySequences() },
+      'store: not possible with several identities (id): a store of sequences',
+    ],
+    ['sequences in an inbox', { store: inboxOfSequences() }, 'store: not possible with several identities (id)'],
+    ['stored positions', { store: new MemoryOffsets() }, 'id: leave it out with a store of strategy offsets'],
+    [
+      'a store that marks first',
+      { store: storeWith(() => ({ marksFirst: true })) },
+      'store: not possible with several identities (id): it marks before the handler',
+    ],
+    ['none', { id: [] }, 'id: expected 1 to 8 identities, got 0'],
+    ['one that is no extractor', { id: [ID[0], 'order'] }, 'id[1]: expected an ID extractor, or { id, compare }'],
+    ['fields that are no pointers', { id: [ID[0], { id: ID[1], compare: ['amount'] }] }, 'id[1].compare'],
+    ['a misspelt word', { id: [ID[0], { id: ID[1], compares: 'payload' }] }, 'id[1].compares: unknown option'],
+  ])('are refused at the start with %s', (_what, options, problem) => {
+    expect(problemsOf(options)).toEqual([expect.stringContaining(problem)])
+  })
+
+  it.each<readonly [string, object]>([
+    ['a lease', {}],
+    ['an inbox', { store: new MemoryInbox() }],
+    ['whenBusy', { whenBusy: 'hand-back' }],
+    ['results, on an inbox too', { store: new MemoryInbox(), rememberResult: true }],
+    ['failures that a lease remembers', { rememberFailure: () => true }],
+    ['what is in doubt parked', { onInDoubt: 'park' }],
+    ['a window', { id: [ID[0], messageId.window(ID[1], { fixedMs: 60_000 })] }],
+    ['a fingerprint', { id: [ID[0], messageId.fingerprint()] }],
+  ])('are possible with %s', (_what, options) => {
+    expect(problemsOf(options)).toEqual([])
+  })
+
+  it('keep the result under each of their keys', async () => {
+    const settlements: unknown[] = []
+    const consumer = defineConsumer({
+      name: 'a',
+      store: memoryStore(),
+      id: [...ID],
+      rememberResult: true,
+      handle: () => 'charged',
+    })
+    const inline = runInline(consumer, { group: 'g' })
+    for (const [id, order] of [
+      ['a', '1'],
+      ['a', '2'],
+      ['b', '1'],
+    ]) {
+      const at = { destination: 'q', origin: 'q', position: '1', key: null, value: Buffer.from('{}') }
+      settlements.push(await inline.handle({ system: 'memory', ...at, headers: { id, order } }))
+    }
+    await inline.stop()
+    expect(settlements).toEqual([
+      { outcome: 'handled', settle: 'ack', result: 'charged' },
+      { outcome: 'duplicate', settle: 'ack', result: 'charged' },
+      { outcome: 'duplicate', settle: 'ack', result: 'charged' },
+    ])
   })
 })
+
+function inboxOfSequences(): Store<unknown> {
+  return Object.assign(new MemoryInbox(), { keys: 'sequences' as const })
+}

@@ -203,6 +203,7 @@ export type {
   Why,
 } from './ports/store-admin.ts'
 export { resolveSequences, splitSequences, type ResolvedSequences, type SequenceOptions } from './sequences/options.ts'
+export { inboxSequencesOver } from './sequences/inbox.ts'
 export { sequencesOver } from './sequences/store.ts'
 export type { SequenceLedger, SourceKey, SourceSwap } from './ports/sequence-ledger.ts'
 export { Meter, type MeterOptions } from './signals/meter.ts'

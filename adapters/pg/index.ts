@@ -1,5 +1,6 @@
 import {
   givenOf,
+  inboxSequencesOver,
   resolveSequences,
   sequencesOver,
   splitSequences,
@@ -11,19 +12,22 @@ import {
 } from '../../src/spi.ts'
 import { checkFlush, checkServer } from './check-server.ts'
 import { adminOf } from '../sql/admin.ts'
-import { hexOfNumbered } from '../sql/bytes.ts'
+import { hexOfNumbered, NUMBERED_KEYS } from '../sql/bytes.ts'
 import { sqlLease } from '../sql/lease-store.ts'
 import { LeaseAdmin } from './lease/admin.ts'
 import { claimLeases } from './lease/claim.ts'
 import { release, renew, setAside } from './lease/endings.ts'
 import { mark } from './lease/mark.ts'
+import { readInboxSources, swapInboxSources } from './inbox/statements/sequences.ts'
 import { PgSequenceLedger } from './lease/sequence-ledger.ts'
+import { readSources, swapSources } from './lease/statements/sequences.ts'
 import { ERRORS } from './sql-errors.ts'
 import { DEFAULTS as LEASE, resolveLease, type PgliteLeaseOptions, type PostgresLeaseOptions } from './lease/options.ts'
 import { migrate } from './schema/migrate.ts'
 import { migrationScript } from './schema/migrations.ts'
 import {
   DEFAULTS,
+  refusePoolAsOptions,
   resolvePglite,
   resolvePostgres,
   resolveTables,
@@ -122,8 +126,25 @@ export interface PostgresSequencesOptions extends PostgresLeaseOptions, Sequence
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresSequences(options: PostgresSequencesOptions): LeaseStore {
+  refusePoolAsOptions(options, 'postgresSequences')
   const { sequences, others } = splitSequences(givenOf(options))
   return leaseOf(leaseParts(others), resolveSequences(sequences, 'postgresSequences'))
+}
+
+export interface PostgresInboxSequencesOptions extends PostgresInboxOptions, SequenceOptions {}
+
+/**
+ * An inbox in Postgres (13 or newer) that keeps one row for each source of numbered messages, instead of one for each
+ * message that is done (docs/sequences.md): effect and mark commit in one transaction, and handlers get it as `ctx.tx`.
+ * For consumers with `id: messageId.sourceSequence()`. In the table of `postgresInbox`, under other keys.
+ *
+ * @throws ConfigError `CONFIG_INVALID`
+ */
+export function postgresInboxSequences(options: PostgresInboxSequencesOptions): InboxStore<PgTransaction> {
+  refusePoolAsOptions(options, 'postgresInboxSequences')
+  const { sequences, others } = splitSequences(givenOf(options))
+  const resolved = resolveSequences(sequences, 'postgresInboxSequences')
+  return inboxSequencesOf(onPool(resolvePostgres(others, 'postgresInboxSequences')), resolved)
 }
 
 /**
@@ -201,11 +222,18 @@ function leaseOf(parts: PgParts, sequences?: ResolvedSequences): LeaseStore {
     checkup: () => checkup(parts, 'lease'),
   })
   if (sequences === undefined) return lease
-  return sequencesOver(lease, new PgSequenceLedger(database), { ...sequences, name: 'postgres-sequences' })
+  const ledger = new PgSequenceLedger(database, { read: readSources, swap: swapSources })
+  return sequencesOver(lease, ledger, { ...sequences, name: 'postgres-sequences' })
 }
 
 function inboxOf(parts: PgParts): InboxStore<PgTransaction> {
   return sqlInbox(partsOf(parts, 'inbox'))
+}
+
+function inboxSequencesOf(parts: PgParts, sequences: ResolvedSequences): InboxStore<PgTransaction> {
+  const inbox = partsOf(parts, 'inbox')
+  const ledger = new PgSequenceLedger(inbox.database, { read: readInboxSources, swap: swapInboxSources })
+  return inboxSequencesOver(sqlInbox(inbox, NUMBERED_KEYS), ledger, { ...sequences, name: 'postgres-inbox-sequences' })
 }
 
 function partsOf(parts: PgParts, strategy: 'inbox' | 'offsets'): StoreParts<PgTransaction, PgPlace> {

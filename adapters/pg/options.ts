@@ -110,11 +110,12 @@ const OF_OFFSETS: { readonly [O in keyof Required<PostgresOffsetsOptions>]: true
 /** Known options of each store. */
 const KNOWN = {
   postgresInbox: { ...OF_OFFSETS, durability: true },
+  postgresInboxSequences: { ...OF_OFFSETS, durability: true },
   postgresOffsets: OF_OFFSETS,
   postgresMigrations: OF_OFFSETS,
 }
 
-type UserOfPostgres = 'postgresInbox' | 'postgresOffsets' | 'postgresMigrations'
+type UserOfPostgres = 'postgresInbox' | 'postgresInboxSequences' | 'postgresOffsets' | 'postgresMigrations'
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
 export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPostgres): ResolvedPostgres {

@@ -31,8 +31,14 @@ export function storedNumbered(item: ClaimItem): StoredItem {
   return { item, key: hexOfNumbered(item.key), fp: storedDigest(item.digest) }
 }
 
+/** Keys as `storedItems` makes them, or as `storedNumbered` does. */
+export interface KeyForm {
+  readonly items: (items: readonly ClaimItem[]) => readonly StoredItem[]
+  readonly hexOf: (key: Key) => string
+}
+
 /** Converts all in one call: one by one takes several times as long. */
-export function storedItems(items: readonly ClaimItem[]): readonly StoredItem[] {
+function storedItems(items: readonly ClaimItem[]): readonly StoredItem[] {
   let texts = ''
   for (const { key, digest } of items) {
     checkLength(key)
@@ -85,3 +91,6 @@ function misused(text: Key | Digest): StoreError {
 export function inKeyOrder<T extends StoredKey>(items: readonly T[]): readonly T[] {
   return items.toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
 }
+
+export const PLAIN_KEYS: KeyForm = { items: storedItems, hexOf }
+export const NUMBERED_KEYS: KeyForm = { items: (items) => items.map(storedNumbered), hexOf: hexOfNumbered }

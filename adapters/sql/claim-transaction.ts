@@ -80,6 +80,11 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
     return token === this.#token && this.keys.has(key)
   }
 
+  /** Runs a read of the store in it, before a handler gets it. */
+  read<Row>(script: Script<Row>): Promise<readonly Row[]> {
+    return this.#inTurn(() => this.#session.run(script))
+  }
+
   lend(): Lent<Tx> {
     const lent = this.#lending.lend()
     if (this.#phase !== 'open') lent.revoke()

@@ -135,4 +135,11 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     changes: ['remove'],
     tests: ['test/contract/memory-sequences.test.ts', '-t', 'parks a sender that began again'],
   },
+  {
+    name: 'sequence-unasked-by-inbox',
+    what: 'Gives the transaction to a handler whose message the source knows as done.',
+    layer: 'real servers',
+    changes: ['remove'],
+    tests: ['test/pg/inbox-sequences.test.ts', '-t', 'knows what is done beyond its tail'],
+  },
 ]

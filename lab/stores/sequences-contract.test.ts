@@ -1,13 +1,15 @@
 import { beforeAll, describe, it } from '@jest/globals'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
-import { numberedHarness, oneSource, ownSources } from '../../test/contract/numbered-keys.ts'
+import { numberedHarness, numberedInboxHarness, oneSource, ownSources } from '../../test/contract/numbered-keys.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { pgLeaseHarness } from '../../test/pg/lease-harness.ts'
+import { lentPlaces } from '../../test/kit/lent-places.ts'
+import { inboxSequencesHarness, newPlace } from '../../test/pg/support.ts'
 import { LIBRARIES } from '../../test/redis/clients.ts'
 import { redisHarness } from '../../test/redis/harness.ts'
 
-// The whole contract of leases: a minute for each store. Tests specific to sequences are in test/redis and test/pg.
+// The whole contract of leases, and of inboxes: a minute for each store. Tests specific to sequences are in test/redis and test/pg.
 
 const loss = 'what it has lost, its source still knows'
 const retention =
@@ -54,4 +56,23 @@ describeOnPostgres('postgresSequences', () => {
     },
     { describe, it },
   )
+})
+
+describeOnPostgres('postgresInboxSequences', () => {
+  const places = lentPlaces(() => newPlace())
+  describe.each([
+    ['a source for each message', ownSources],
+    ['one source', oneSource],
+  ] as const)('%s', (name, numbering) => {
+    describeStoreContract(
+      `postgresInboxSequences with ${name}`,
+      {
+        strategy: 'inbox',
+        createHarness: async () =>
+          numberedInboxHarness(await inboxSequencesHarness({ tail: 10_000 }, places), numbering()),
+        lacks: { retention: 'a purge ends records' },
+      },
+      { describe, it },
+    )
+  })
 })

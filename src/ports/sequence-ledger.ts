@@ -1,13 +1,23 @@
 import type { Key } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
+import type { OpenTransaction } from './store.ts'
 
 /** 144 bits of the hash of (scope, source), base64url. */
 export type SourceKey = string
 
 /** Keeps one text for each source. Each method may be called again after any error. */
 export interface SequenceLedger {
-  /** The texts of sources, in their order; `undefined`: the source has none. */
-  read(scope: string, sources: readonly SourceKey[]): Promise<readonly (string | undefined)[]>
+  /**
+   * The texts of sources, in their order; `undefined`: the source has none.
+   *
+   * @param within - reads on the connection of this transaction, so that it waits for no other one, what is committed
+   * by now
+   */
+  read(
+    scope: string,
+    sources: readonly SourceKey[],
+    within?: OpenTransaction<unknown>,
+  ): Promise<readonly (string | undefined)[]>
   /**
    * Writes the text of a source if it has not changed, and removes records with it, as one atomic step for each source.
    * `true`: the source now has the text. A record that is not done is never removed.

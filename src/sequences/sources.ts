@@ -3,6 +3,7 @@ import type { DurationMs } from '../core/units.ts'
 import { StoreError } from '../foundation/errors.ts'
 import type { SequenceLedger, SourceSwap } from '../ports/sequence-ledger.ts'
 import type { SourceKey } from '../ports/sequence-ledger.ts'
+import type { OpenTransaction } from '../ports/store.ts'
 import { keyIn, type Numbered } from '../identity/sequence-key.ts'
 
 /** A message that is done: it has a record, or had one. */
@@ -38,10 +39,14 @@ export class Sources {
   }
 
   /** The records of sources; `undefined`: unreadable. */
-  async read(scope: string, sources: readonly SourceKey[]): Promise<ReadonlyMap<SourceKey, SourceRecord | undefined>> {
+  async read(
+    scope: string,
+    sources: readonly SourceKey[],
+    within?: OpenTransaction<unknown>,
+  ): Promise<ReadonlyMap<SourceKey, SourceRecord | undefined>> {
     const distinct = [...new Set(sources)]
     if (distinct.length === 0) return new Map()
-    const texts = await this.#ledger.read(scope, distinct)
+    const texts = await this.#ledger.read(scope, distinct, within)
     return new Map(distinct.map((source, at) => [source, recordIn(texts[at])]))
   }
 

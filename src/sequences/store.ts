@@ -174,7 +174,7 @@ function verdictIn(source: SourceRecord | undefined, number: bigint): 'new' | Re
   return source === undefined ? 'unreadable' : verdictOn(source, number)
 }
 
-function numberedIn(key: Key): Numbered {
+export function numberedIn(key: Key): Numbered {
   const place = readSequenceKey(key)
   if (place !== undefined) return place
   throw new StoreError(

@@ -1,9 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { Key } from '../../src/core/record.ts'
 import type { StoreAdmin } from '../../src/ports/store-admin.ts'
-import type { Claim, LeaseAnswer, LeaseStore, Store } from '../../src/ports/store.ts'
+import type {
+  Claim,
+  InboxStore,
+  LeaseAnswer,
+  LeaseStore,
+  Store,
+  StoreCalls,
+  TransactionAnswer,
+} from '../../src/ports/store.ts'
 import { sequenceKey } from '../../src/identity/sequence-key.ts'
-import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
+import type { InboxHarness, LeaseHarness } from '../../testing/contract/store/harness.ts'
 
 /** The source and number of a key of the laws, and back. */
 export class Numbering {
@@ -40,13 +48,23 @@ export const oneSource = (): Numbering => new Numbering((_, count) => ['the only
 export function numberedKeys(store: Store, numbering: Numbering): LeaseStore {
   if (store.strategy !== 'lease')
     throw new TypeError(`expected a store of leases, got ${store.strategy} (numberedKeys)`)
+  return { strategy: 'lease', inOrder: store.inOrder ?? false, ...numberedCalls(store, numbering) }
+}
+
+function numberedInbox<Tx>(store: Store<Tx>, numbering: Numbering): InboxStore<Tx> {
+  if (store.strategy !== 'inbox') throw new TypeError(`expected an inbox, got ${store.strategy} (numberedInbox)`)
+  return { strategy: 'inbox', ...numberedCalls<TransactionAnswer<Tx>>(store, numbering) }
+}
+
+function numberedCalls<Answer extends LeaseAnswer | TransactionAnswer<unknown>>(
+  store: StoreCalls<Answer>,
+  numbering: Numbering,
+): StoreCalls<Answer> {
   const there = <T extends { readonly key: Key }>(items: readonly T[]): readonly T[] =>
     items.map((item) => ({ ...item, key: numbering.of(item.key) }))
-  const back = (answer: LeaseAnswer): LeaseAnswer =>
+  const back = (answer: Answer): Answer =>
     'claim' in answer ? { ...answer, claim: plainClaim(answer.claim, numbering) } : answer
   return {
-    strategy: 'lease',
-    inOrder: store.inOrder ?? false,
     ...(store.admin === undefined ? {} : { admin: numberedAdmin(store.admin, numbering) }),
     open: () => store.open(),
     claim: async (request) => (await store.claim({ ...request, items: there(request.items) })).map(back),
@@ -54,6 +72,17 @@ export function numberedKeys(store: Store, numbering: Numbering): LeaseStore {
     mark: (claims, results) => store.mark(there(claims), results),
     release: (claims, how) => store.release(there(claims), how),
     setAside: (claims, as, why) => store.setAside(there(claims), as, why),
+  }
+}
+
+/** The whole harness of a law of inboxes. */
+export function numberedInboxHarness<Tx>(harness: InboxHarness<Tx>, numbering: Numbering): InboxHarness<Tx> {
+  const { spoil } = harness
+  return {
+    ...harness,
+    store: numberedInbox(harness.store, numbering),
+    secondStore: async () => numberedInbox(await harness.secondStore(), numbering),
+    ...(spoil && { spoil: (key: Key) => spoil(numbering.of(key)) }),
   }
 }
 
@@ -69,7 +98,7 @@ export function numberedHarness<H extends LeaseHarness>(harness: H, numbering: N
   }
 }
 
-function plainClaim(claim: Claim, numbering: Numbering): Claim {
+function plainClaim<C extends Claim>(claim: C, numbering: Numbering): C {
   return { ...claim, key: numbering.plain(claim.key) }
 }
 

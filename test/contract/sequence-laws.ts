@@ -9,8 +9,8 @@ import { describeLaws, type Law } from '../../testing/contract/law.ts'
 import { claim, claimAll, hold, newDigest, newName, SCOPE } from '../../testing/contract/store/claims.ts'
 
 export interface SequenceHarness {
-  readonly store: Store
-  readonly secondStore: () => Promise<Store>
+  readonly store: Store<unknown>
+  readonly secondStore: () => Promise<Store<unknown>>
   /** Records and sources together. */
   readonly count: () => Promise<number>
   readonly plantSource: (source: string, text: string) => Promise<void>
@@ -23,20 +23,21 @@ type SequenceLaw = Law<(options: SequenceOptions) => Promise<SequenceHarness>>
 const WHY = { by: 'a law', reason: 'because', retentionMs: 3_600_000 }
 const HOUR = { retentionMs: 3_600_000 }
 
-/** What a store of sequences must do beside the contract of leases. */
+/** What a store of sequences must do beside the contract of its strategy. */
 export function describeSequences(
   name: string,
   createHarness: (options: SequenceOptions) => Promise<SequenceHarness>,
+  strategy: 'lease' | 'inbox' = 'lease',
 ): void {
-  const laws = sequenceLaws()
+  const laws = sequenceLaws(strategy)
   describeLaws(
     `${name} keeps the laws of sequences`,
-    { laws, keep: (law) => law.run(createHarness), timeoutMs: 30_000 },
+    { laws, keep: (law) => law.run(createHarness), timeoutMs: 60_000 },
     { describe, it },
   )
 }
 
-function sequenceLaws(): readonly SequenceLaw[] {
+function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
   const laws: SequenceLaw[] = []
   const law = (name: string, options: SequenceOptions, keep: (of: SequenceHarness) => Promise<void>): void => {
     const run: SequenceLaw['run'] = async (createHarness) => {
@@ -102,7 +103,7 @@ function sequenceLaws(): readonly SequenceLaw[] {
     await doAll(store, [...source.items(0, 5), ...high])
     expect(await verdicts(store, source.items(0, 1))).toEqual(['parked', 'parked'])
     expect(await verdicts(store, high)).toEqual(['done', 'done'])
-    expect(await claim(store, source.item(6))).toMatchObject({ verdict: 'claimed' })
+    expect(await verdicts(store, [source.item(6)])).toEqual(['claimed'])
   })
 
   law('tells two senders with one name as conflicts', { tail: 10 }, async ({ store, secondStore }) => {
@@ -170,21 +171,28 @@ function sequenceLaws(): readonly SequenceLaw[] {
     const { key } = source.item(2)
     expect(await admin.peek(SCOPE, [key, source.item(9).key])).toMatchObject([{ state: 'done' }, { state: 'absent' }])
     expect(await admin.forget(SCOPE, [key], WHY)).toEqual(['decided'])
-    expect(await claim(store, source.item(2))).toMatchObject({ verdict: 'claimed', attempt: 1 })
+    expect(await answerTo(store, source.item(2))).toMatchObject({ verdict: 'claimed', attempt: 1 })
     // Parked by a claim, then decided.
     expect(await claim(store, source.item(1))).toMatchObject({ verdict: 'parked' })
     expect(await admin.resolve(SCOPE, [source.item(1).key], { ...WHY, as: 'rerun' })).toEqual(['decided'])
-    expect(await claim(store, source.item(1))).toMatchObject({ verdict: 'claimed' })
+    expect(await verdicts(store, [source.item(1)])).toEqual(['claimed'])
   })
 
   for (const onBehind of ['park', 'duplicate'] as const) {
     law(
-      `parks what a person let run when that run has no known end (onBehind: '${onBehind}')`,
+      `${strategy === 'inbox' ? 'runs' : 'parks'} what a person let run when that run has no known end (onBehind: '${onBehind}')`,
       { onBehind },
       async ({ store }) => {
         const item = newSource().item(1)
         await doAll(store, [item])
         expect(await store.admin?.forget(SCOPE, [item.key], WHY)).toEqual(['decided'])
+        if (strategy === 'inbox') {
+          // It has no doubt: what failed or died was rolled back, and the decision of the person holds.
+          const { claim: failing } = await hold(store, item)
+          await store.release([failing], { refund: false, doubt: false })
+          expect(await answerTo(store, item, { alone: true })).toMatchObject({ verdict: 'claimed', attempt: 2 })
+          return
+        }
         expect(await claim(store, item, { leaseMs: 0 })).toMatchObject({ verdict: 'claimed' })
         expect(await claim(store, item, { alone: true })).toMatchObject({
           verdict: 'parked',
@@ -209,7 +217,7 @@ function sequenceLaws(): readonly SequenceLaw[] {
     await doAll(store, [item])
     expect(await store.admin?.forget(SCOPE, [item.key], WHY)).toEqual(['decided'])
     expect(await store.admin?.import?.(SCOPE, [item.key], WHY)).toEqual(['refused'])
-    expect(await claim(store, item)).toMatchObject({ verdict: 'claimed' })
+    expect(await verdicts(store, [item])).toEqual(['claimed'])
   })
 
   law('knows a source of two processes that mark at once', { tail: 0, onBehind: 'duplicate' }, async (of) => {
@@ -296,7 +304,7 @@ function newSource(): TestSource {
   }
 }
 
-async function doAll(store: Store, items: readonly ClaimItem[]): Promise<void> {
+async function doAll(store: Store<unknown>, items: readonly ClaimItem[]): Promise<void> {
   const claims = (await claimAll(store, items, HOUR)).map((answer) => {
     if (!('claim' in answer)) throw new Error(`expected a grant, got ${answer.verdict} (sequence-laws)`)
     return answer.claim
@@ -305,8 +313,21 @@ async function doAll(store: Store, items: readonly ClaimItem[]): Promise<void> {
 }
 
 /** Each in a call of its own: what one answers may change what is next. */
-async function verdicts(store: Store, items: readonly ClaimItem[]): Promise<readonly string[]> {
+async function verdicts(store: Store<unknown>, items: readonly ClaimItem[]): Promise<readonly string[]> {
   const found: string[] = []
-  for (const item of items) found.push((await claim(store, item, HOUR)).verdict)
+  for (const item of items) found.push((await answerTo(store, item, HOUR)).verdict)
   return found
+}
+
+/** Of an inbox, whose open transaction has a connection of its pool, the claim is given back. */
+async function answerTo(
+  store: Store<unknown>,
+  item: ClaimItem,
+  how: Parameters<typeof claim>[2] = {},
+): Promise<Awaited<ReturnType<typeof claim>>> {
+  const answer = await claim(store, item, how)
+  if (store.strategy === 'inbox' && 'claim' in answer) {
+    await store.release([answer.claim] as never, { refund: true, doubt: false })
+  }
+  return answer
 }

@@ -3,6 +3,7 @@ import { Pool, type PoolConfig } from 'pg'
 import {
   postgresMigrationSql,
   postgresInbox,
+  postgresInboxSequences,
   postgresOffsets,
   type ClientLike,
   type PostgresMigrationSqlOptions,
@@ -11,7 +12,7 @@ import {
   type PostgresInboxOptions,
   type PostgresOffsetsOptions,
 } from '../../adapters/pg/index.ts'
-import type { InboxStore, OffsetsStore } from '../../src/spi.ts'
+import type { InboxStore, OffsetsStore, SequenceOptions } from '../../src/spi.ts'
 import type { InboxHarness, OffsetsHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -182,6 +183,31 @@ export async function pgHarness(
         update ${place.schema}.inbox set outcome = 'Z' where key = '\\x${bytesOf(key)}'`)
     },
     secondStore: () => place.newInbox(options),
+  }
+}
+
+/** An inbox of numbered messages. */
+export async function inboxSequencesHarness(
+  sequences: SequenceOptions = {},
+  openPlace: () => Promise<PgPlace> = newPlace,
+): Promise<InboxHarness<PgTransaction> & { readonly store: InboxStore<PgTransaction>; readonly place: PgPlace }> {
+  const place = await openPlace()
+  const open = async (): Promise<InboxStore<PgTransaction>> => {
+    const { schema } = place
+    const store = postgresInboxSequences({ pool: place.newPool(), schema, ...sequences })
+    await store.open()
+    return store
+  }
+  return {
+    ...effectsOf(place),
+    place,
+    store: await open(),
+    secondStore: open,
+    spoil: async (key) => {
+      const bytes = Buffer.from(key, 'base64url').toString('hex')
+      await place.alter(`alter table ${place.schema}.inbox drop constraint if exists inbox_outcome_check;
+        update ${place.schema}.inbox set outcome = 'Z' where key = '\\x${bytes}'`)
+    },
   }
 }
 

@@ -5,12 +5,13 @@ import {
   pgliteInbox,
   pgliteLease,
   postgresInbox,
+  postgresInboxSequences,
   postgresLease,
   type PgliteLike,
   type PgTransaction,
   type PoolLike,
 } from '../../adapters/pg/index.ts'
-import { defineConsumer, memoryStore } from '../../src/index.ts'
+import { defineConsumer, memoryStore, messageId } from '../../src/index.ts'
 
 const pool = new Pool()
 const db = new PGlite()
@@ -34,6 +35,13 @@ defineConsumer({
     // @ts-expect-error -- the transaction is the store's to end
     await tx.release()
   },
+})
+
+defineConsumer({
+  name: 'numbered inbox',
+  store: postgresInboxSequences({ pool, tail: 10, onBehind: 'duplicate', durability: 'commit' }),
+  id: messageId.sourceSequence({ source: messageId.header('meter'), sequence: messageId.header('seq') }),
+  handle: async ({ tx }) => tx.query('select 1'),
 })
 
 defineConsumer({

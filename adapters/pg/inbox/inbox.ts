@@ -54,8 +54,8 @@ export function pgInbox(sessions: PgSessions, tables: Tables, scope: number): In
         first: claimTogether(tables, scope, items), // mutant: pg-row-before-the-effect
       })
       const [{ keys, transaction: writer } = { keys: null, transaction: null }] = rows
-      const inserted = new AnsweredKeys(keys, items.length)
-      return { session, inserted, counted: new Counts(counted, items.length), writer }
+      const inserted = new AnsweredKeys(keys, items)
+      return { session, inserted, counted: new Counts(counted, items), writer }
     },
     read,
     /** If marks of the scope are flushed late, it reads them again before a flush that proves them durable. */

@@ -1,26 +1,45 @@
-import type { SequenceLedger, SourceKey, SourceSwap } from '../../../src/spi.ts'
+import type { OpenTransaction, SequenceLedger, SourceKey, SourceSwap } from '../../../src/spi.ts'
 import { hexOfNumbered } from '../../sql/bytes.ts'
+import { ClaimTransaction } from '../../sql/claim-transaction.ts'
 import type { Database } from '../../sql/database.ts'
 import { answered } from '../../sql/errors.ts'
 import type { PgPlace } from '../database.ts'
 import { ERRORS } from '../sql-errors.ts'
+import type { Statement } from '../statements/statement.ts'
 import type { Tables } from '../statements/tables.ts'
 import { ask } from './lease-place.ts'
-import { readSources, swapSources } from './statements/sequences.ts'
+import type { LeaseKeys } from './statements/parts.ts'
+import type { SourceRow, SwapSources } from './statements/sequences.ts'
 
-/** Sources as rows of the lease table, beside the records of their messages. */
+/** The statements of sources, which are rows beside the records of their messages: of leases, or of an inbox. */
+export interface SourceStatements {
+  readonly read: (tables: Tables, asked: Pick<LeaseKeys, 'scope' | 'keys'>) => Statement<SourceRow>
+  readonly swap: (tables: Tables, swap: SwapSources) => Statement<Pick<SourceRow, 'key'>>
+}
+
 export class PgSequenceLedger implements SequenceLedger {
   readonly #database: Pick<Database<PgPlace, Tables>, 'placeOf'>
+  readonly #statements: SourceStatements
 
-  constructor(database: Pick<Database<PgPlace, Tables>, 'placeOf'>) {
+  constructor(database: Pick<Database<PgPlace, Tables>, 'placeOf'>, statements: SourceStatements) {
     this.#database = database
+    this.#statements = statements
   }
 
-  read(scope: string, sources: readonly SourceKey[]): Promise<readonly (string | undefined)[]> {
+  read(
+    scope: string,
+    sources: readonly SourceKey[],
+    within?: OpenTransaction<unknown>,
+  ): Promise<readonly (string | undefined)[]> {
     return answered(ERRORS, 'sequences', async () => {
       const place = await this.#database.placeOf(scope)
       const keys = sources.map(hexOfNumbered)
-      const rows = await ask(place, readSources, { scope: place.scope, keys })
+      const asked = { scope: place.scope, keys }
+      const { read } = this.#statements
+      const rows =
+        within instanceof ClaimTransaction
+          ? await within.read(read(place.tables, asked))
+          : await ask(place, read, asked)
       const texts = new Map(rows.map(({ key, rest }) => [key, rest]))
       return keys.map((key) => texts.get(key))
     })
@@ -30,7 +49,7 @@ export class PgSequenceLedger implements SequenceLedger {
     return answered(ERRORS, 'sequences', async () => {
       const place = await this.#database.placeOf(scope)
       const keys = swaps.map(({ source }) => hexOfNumbered(source))
-      const rows = await ask(place, swapSources, {
+      const rows = await ask(place, this.#statements.swap, {
         scope: place.scope,
         lockTimeoutMs: place.lockTimeoutMs,
         keys,

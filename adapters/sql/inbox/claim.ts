@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClaimRequest, DurationMs, TransactionAnswer, TransactionClaim } from '../../../src/spi.ts'
-import { storedItems, type StoredItem } from '../bytes.ts'
+import type { KeyForm, StoredItem } from '../bytes.ts'
 import { ClaimTransaction } from '../claim-transaction.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import type { Session } from '../session.ts'
@@ -21,6 +21,11 @@ const YOUNG_MS = 1_000
 export class InboxClaims {
   /** Duplicates come in bursts: after a rebalance, a rewind, or a replay of dead letters. */
   #expectsDuplicates = false
+  readonly #keys: KeyForm
+
+  constructor(keys: KeyForm) {
+    this.#keys = keys
+  }
 
   /**
    * Counts attempts, then opens a transaction that holds a row for each granted key. If no key is granted, the
@@ -32,7 +37,7 @@ export class InboxClaims {
     request: ClaimRequest,
     lockTimeoutMs: DurationMs,
   ): Promise<readonly TransactionAnswer<Tx>[]> {
-    const items = storedItems(request.items)
+    const items = this.#keys.items(request.items)
     const looksFirst = this.#expectsDuplicates || place.inbox.looksFirst(items.length)
     const known = looksFirst ? await recordsOf(place, items) : NONE
     const free = known.size === 0 ? items : items.filter(({ key }) => !known.has(key))

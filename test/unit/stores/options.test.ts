@@ -7,7 +7,15 @@ import * as ioredis from '../../../adapters/redis/ioredis/index.ts'
 import { withDoneCache } from '../../../adapters/lru-cache/index.ts'
 import { mysqlInbox, mysqlLease } from '../../../adapters/mysql2/index.ts'
 import * as nodeRedis from '../../../adapters/redis/node-redis/index.ts'
-import { pgliteInbox, pgliteLease, postgresInbox, postgresLease, postgresOffsets } from '../../../adapters/pg/index.ts'
+import {
+  pgliteInbox,
+  pgliteLease,
+  postgresInbox,
+  postgresInboxSequences,
+  postgresLease,
+  postgresOffsets,
+  postgresSequences,
+} from '../../../adapters/pg/index.ts'
 import { ConfigError } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/memory/store.ts'
 
@@ -44,6 +52,12 @@ const STORES: readonly (readonly [string, (options: never) => unknown, string, B
     { ...OF_POSTGRES, ...IDLE, statementTimeoutMs: 0, durability: 'commit' },
   ],
   ['postgresLease', postgresLease, 'pool', { ...OF_POSTGRES, ...IDLE }],
+  [
+    'postgresInboxSequences',
+    postgresInboxSequences,
+    'pool',
+    { ...OF_POSTGRES, ...IDLE, statementTimeoutMs: 0, durability: 'fsync' },
+  ],
   ['pgliteInbox', pgliteInbox, 'db', { db: null, schema: 'A', setup: 'auto' }],
   ['pgliteLease', pgliteLease, 'db', { db: {}, schema: 7, lockTimeoutMs: 1 }],
   ['mysqlInbox', mysqlInbox, 'pool', { ...OF_MYSQL, ...IDLE }],
@@ -57,6 +71,8 @@ it.each<readonly [string, (options: never) => unknown, string, () => unknown]>([
   ['postgresInbox', postgresInbox, 'pool', () => new Pool()],
   ['postgresOffsets', postgresOffsets, 'pool', () => new Pool()],
   ['postgresLease', postgresLease, 'pool', () => new Pool()],
+  ['postgresSequences', postgresSequences, 'pool', () => new Pool()],
+  ['postgresInboxSequences', postgresInboxSequences, 'pool', () => new Pool()],
   ['mysqlInbox', mysqlInbox, 'pool', () => createPool({})],
   ['mysqlLease', mysqlLease, 'pool', () => createPool({})],
 ])('%s has one problem with a client in place of its options', (_, create, name, client) => {

@@ -1,4 +1,4 @@
-const DIGITS = 32
+import type { StoredKey } from '../../../sql/bytes.ts'
 
 /**
  * The keys of a statement that are in its answer, which has them in hex, joined, and no other keys. Usually the answer
@@ -9,12 +9,13 @@ export class AnsweredKeys {
   /** `undefined`: all. */
   readonly #some: ReadonlySet<string> | undefined
 
-  /** `asked`: the number of keys in the statement. */
-  constructor(answer: string | null | undefined, asked: number) {
-    this.size = (answer ?? '').length / DIGITS
-    if (this.size === asked) return
+  /** `asked`: those of the statement, which are all equally long. */
+  constructor(answer: string | null | undefined, asked: readonly StoredKey[]) {
+    const digits = asked[0]?.key.length ?? 1
+    this.size = (answer ?? '').length / digits
+    if (this.size === asked.length) return
     const some = new Set<string>()
-    for (let at = 0; at < this.size; at++) some.add((answer ?? '').slice(at * DIGITS, (at + 1) * DIGITS))
+    for (let at = 0; at < this.size; at++) some.add((answer ?? '').slice(at * digits, (at + 1) * digits))
     this.#some = some
   }
 

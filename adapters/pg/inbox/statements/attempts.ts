@@ -94,8 +94,8 @@ export class Counts {
   readonly #fresh: AnsweredKeys
   readonly #others = new Map<string, Counted>()
 
-  /** `asked`: the number of keys to count. */
-  constructor([row]: readonly CountedTogether[], asked: number) {
+  /** `asked`: the keys to count. */
+  constructor([row]: readonly CountedTogether[], asked: readonly StoredKey[]) {
     this.#fresh = new AnsweredKeys(row?.fresh, asked)
     for (const other of row?.others?.split(',') ?? []) {
       const [key = '', n, known] = other.split(':')

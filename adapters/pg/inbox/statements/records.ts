@@ -123,8 +123,8 @@ interface Listing {
   readonly limit: number
 }
 
-/** In hex. */
-const LAST_KEY = 'ff'.repeat(16)
+/** In hex, of the longest keys. */
+const LAST_KEY = 'ff'.repeat(32)
 
 /** Records of any outcome for what is done; for the others, those with an index of their own: set aside. */
 const IS_LOOKED_AT = { d: 'true', g: `i.outcome <> 'd'`, p: `i.outcome <> 'd'` }

@@ -4,10 +4,10 @@ import type { Worker, WorkerFunctions, WorkerHooks } from '../kit/worker/module.
 import { observed } from '../kit/worker/observed.ts'
 import { Effects } from './effects.ts'
 import type { Payload } from './messages.ts'
-import { tellUsage } from './usage.ts'
-import { TELL_USAGE_EVERY_MS, type ChaosTold, type ChaosSettings } from './worker-settings.ts'
+import { reportUsage } from './usage.ts'
+import { REPORT_USAGE_EVERY_MS, type ChaosReport, type ChaosSettings } from './worker-settings.ts'
 
-export type ChaosWorker = Worker<ChaosSettings, ChaosTold>
+export type ChaosWorker = Worker<ChaosSettings, ChaosReport>
 
 /** Hooks of every worker, independent of its broker. */
 export function chaosHooks(worker: ChaosWorker, id: NonNullable<WorkerFunctions<Payload>['id']>): WorkerHooks<Payload> {
@@ -16,14 +16,14 @@ export function chaosHooks(worker: ChaosWorker, id: NonNullable<WorkerFunctions<
   pool.on('error', () => {}) // Postgres ends the transaction of a process that was frozen.
   const effects = new Effects(worker.spec, pool)
   const outcomes = new Outcomes(worker)
-  if (settings.soak !== undefined) tellUsage(TELL_USAGE_EVERY_MS, (usage) => worker.tell({ usage }))
+  if (settings.soak !== undefined) reportUsage(REPORT_USAGE_EVERY_MS, (usage) => worker.report({ usage }))
   const functions = { id, decode: json<Payload>(), observe: (event: ObserverEvent) => outcomes.observe(event) }
   const isBatched = settings.soak !== undefined && worker.spec.store.strategy === 'inbox'
   return {
     consumer: isBatched
       ? { ...functions, handleBatch: ({ messages, tx = pool }) => effects.handle(messages, tx) }
       : { ...functions, handle: (context) => effects.handle([context], context.tx ?? pool) },
-    stopped: () => outcomes.tell(),
+    stopped: () => outcomes.report(),
   }
 }
 
@@ -34,16 +34,16 @@ class Outcomes {
 
   constructor(worker: ChaosWorker) {
     this.#worker = worker
-    setInterval(() => this.tell(), 500).unref()
+    setInterval(() => this.report(), 500).unref()
   }
 
   observe(event: ObserverEvent): void {
     if (event.type === 'delivery') this.#counts[event.outcome] = (this.#counts[event.outcome] ?? 0) + 1
-    else this.#worker.tellObserved(observed(event))
+    else this.#worker.reportObserved(observed(event))
   }
 
-  tell(): void {
-    if (Object.keys(this.#counts).length > 0) this.#worker.tell({ counts: this.#counts })
+  report(): void {
+    if (Object.keys(this.#counts).length > 0) this.#worker.report({ counts: this.#counts })
     this.#counts = {}
   }
 }

@@ -35,7 +35,7 @@ export function judgeDoubles(effects: EffectsById, evidence: EvidenceOfEffects):
 }
 
 function double(effects: readonly Effect[]): Violation<EffectsLaw> {
-  return { law: 'no-double-effect', detail: told(effects) }
+  return { law: 'no-double-effect', detail: listed(effects) }
 }
 
 /**
@@ -44,7 +44,7 @@ function double(effects: readonly Effect[]): Violation<EffectsLaw> {
  */
 function unexplained(effects: readonly Effect[], evidence: Faults): Violation<EffectsLaw>[] {
   const isExplained = !causesOf(effects, evidence).includes(undefined)
-  return isExplained ? [] : [{ law: 'no-unexplained-double-effect', detail: told(effects) }]
+  return isExplained ? [] : [{ law: 'no-unexplained-double-effect', detail: listed(effects) }]
 }
 
 /** Explanation of each further effect of an ID; `undefined`: none is known. */
@@ -63,7 +63,7 @@ function hits(fault: ProcessFault, run: Effect, leaseMs: number): boolean {
   return fault.from <= run.at + MARKED_WITHIN_MS && fault.to >= run.begunAt
 }
 
-function told(effects: readonly Effect[]): string {
+function listed(effects: readonly Effect[]): string {
   const runs = effects.map(({ process, begunAt, at }) => `${process} from ${begunAt} to ${at}`)
   return `${effects[0]?.id}: ${runs.join(', ')}`
 }

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import type { Usage } from './worker-settings.ts'
 
 /** Reports at intervals what this process holds after a garbage collection: growth then means a leak. */
-export function tellUsage(everyMs: number, tell: (usage: Usage) => void): void {
+export function reportUsage(everyMs: number, report: (usage: Usage) => void): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   setInterval(() => {
@@ -11,6 +11,6 @@ export function tellUsage(everyMs: number, tell: (usage: Usage) => void): void {
     const active = process.getActiveResourcesInfo()
     const timers = active.filter((resource) => resource === 'Timeout').length
     const heapMb = process.memoryUsage().heapUsed / 2 ** 20
-    tell({ heapMb, timers, handles: active.length - timers })
+    report({ heapMb, timers, handles: active.length - timers })
   }, everyMs).unref()
 }

@@ -9,7 +9,7 @@ export interface ChaosSettings {
 }
 
 /** What a worker reports besides the events of its consumer. Only for figures: no judgement uses it. */
-export type ChaosTold =
+export type ChaosReport =
   /** Count of each outcome since the last report. */
   | { readonly counts: Readonly<Record<string, number>> }
   /** In a soak, after a collection of all garbage. */
@@ -34,4 +34,4 @@ export const EFFECTS = 'effects'
 
 /** Scope of the records of a soak, so that a purge needs no topic or queue. */
 export const SOAK_SCOPE = 'soak'
-export const TELL_USAGE_EVERY_MS = 1_000
+export const REPORT_USAGE_EVERY_MS = 1_000

@@ -3,7 +3,7 @@ import type { WorkerLine } from '../kit/worker/protocol.ts'
 import type { ConsumerSpec, WorkerSpec } from '../kit/worker/spec.ts'
 import { WorkerProcess } from '../kit/worker/worker-process.ts'
 import type { Journal } from './journal.ts'
-import { STOP_DEADLINE_MS, type ChaosSettings, type ChaosTold, type Usage } from './worker-settings.ts'
+import { STOP_DEADLINE_MS, type ChaosSettings, type ChaosReport, type Usage } from './worker-settings.ts'
 
 /** Beside the deadline that `stop()` is given, it flushes, and leaves a broker that may be frozen. */
 const STOPS_WITHIN_MS = STOP_DEADLINE_MS + 22_000
@@ -100,15 +100,15 @@ export class WorkerSlot {
 }
 
 /** One process of a worker. */
-class Incarnation extends WorkerProcess<ChaosTold> {
+class Incarnation extends WorkerProcess<ChaosReport> {
   /** Its last report. */
   usage: Usage | undefined
 
   constructor(process: string, { module, spec }: WorkerProgram, journal: Journal) {
-    super(module, { ...spec, process }, (line) => this.#hear(line, journal))
+    super(module, { ...spec, process }, (line) => this.#record(line, journal))
   }
 
-  #hear(line: WorkerLine<ChaosTold>, journal: Journal): void {
+  #record(line: WorkerLine<ChaosReport>, journal: Journal): void {
     switch (line.says) {
       case 'loaded':
         return
@@ -118,9 +118,9 @@ class Incarnation extends WorkerProcess<ChaosTold> {
       case 'observed':
         journal.count(line.what)
         return journal.note(this.name, [line.what, line.id, line.detail].join(' '))
-      case 'told':
-        if ('usage' in line.told) this.usage = line.told.usage
-        else for (const [outcome, count] of Object.entries(line.told.counts)) journal.count(outcome, count)
+      case 'report':
+        if ('usage' in line.report) this.usage = line.report.usage
+        else for (const [outcome, count] of Object.entries(line.report.counts)) journal.count(outcome, count)
     }
   }
 }

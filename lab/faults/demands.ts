@@ -4,7 +4,7 @@ import { ABORTED } from './settings.ts'
 /** What a cell demands in addition to its outcome. */
 export interface Demands {
   /** A worker must report this event. */
-  readonly mustTell?: string
+  readonly mustReport?: string
   /** Reason that the dead letter must carry. */
   readonly reason?: string
   /** The signal of the handler must abort, and always before the lease ends that the store granted. */
@@ -26,10 +26,10 @@ export function unmet(
   events: readonly HistoryEvent[],
   { subject, places }: About,
 ): readonly string[] {
-  const { mustTell, reason, mustAbortInTime = false, mostRuns, mustRunTogether } = demands
+  const { mustReport, reason, mustAbortInTime = false, mostRuns, mustRunTogether } = demands
   const failures: string[] = []
-  if (mustTell !== undefined && !events.some((event) => event.f === 'tell' && event.what === mustTell)) {
-    failures.push(`expected a worker to report ${mustTell}`)
+  if (mustReport !== undefined && !events.some((event) => event.f === 'tell' && event.what === mustReport)) {
+    failures.push(`expected a worker to report ${mustReport}`)
   }
   const reasons = events.flatMap((event) => (event.f === 'copy' && places.includes(event.place) ? [event.reason] : []))
   if (reason !== undefined && (reasons.length === 0 || reasons.some((one) => one !== reason))) {

@@ -89,7 +89,7 @@ export function proofPart(
       `${runs.length} cells: one fault at one step of one message, under one strategy, on one broker; then another message must still be ` +
       `handled and nothing may be left. ${failed.length === 0 ? 'All' : `${runs.length - failed.length}`} show what they must; ${lost} messages lost. ` +
       'The fault is done at the byte: workers reach their servers through proxies that understand what they carry. What happened is ' +
-      'told by the servers: rows with their commit times, the writes of Redis, a provider in a process of its own, acks and committed offsets.',
+      'read from the servers: rows with their commit times, the writes of Redis, a provider in a process of its own, acks and committed offsets.',
     versions,
     seconds,
     tables: [...brokers.map((broker) => tableOf(broker, runs)), duplicatesOf(runs)],

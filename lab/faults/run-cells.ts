@@ -12,7 +12,7 @@ export interface MatrixRun {
 export async function runCells(
   cells: readonly Cell[],
   atOnce: number,
-  tell: (run: CellRun) => void,
+  onRun: (run: CellRun) => void,
 ): Promise<MatrixRun> {
   const brokers = new Set(cells.map(({ broker }) => broker))
   return withStage(brokers, async (stage) => {
@@ -22,7 +22,7 @@ export async function runCells(
       for (let cell = waiting.shift(); cell !== undefined; cell = waiting.shift()) {
         const run = await runCell(cell, stage)
         runs.push(run)
-        tell(run)
+        onRun(run)
       }
     }
     await Promise.all(Array.from({ length: atOnce }, work))

@@ -46,8 +46,8 @@ export class StarvedConsumer implements AsyncDisposable {
   private constructor(spec: WorkerSpec<undefined>, remove: () => Promise<unknown>) {
     this.#remove = remove
     this.#process = new WorkerProcess<Figures>(new URL('worker.ts', import.meta.url), spec, (line) => {
-      if (line.says !== 'told') return
-      this.figures = line.told
+      if (line.says !== 'report') return
+      this.figures = line.report
       this.onFigures(this.figures)
     })
   }

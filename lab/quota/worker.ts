@@ -44,7 +44,7 @@ export default function starved(worker: Worker<undefined, Figures>): WorkerHooks
         const partitions = consumers.flatMap(({ health }) => health?.().partitions ?? [])
         figures.rssMb = Math.max(figures.rssMb, Math.round(process.memoryUsage.rss() / 2 ** 20))
         figures.inFlight = Math.max(figures.inFlight, ...partitions.map(({ inFlight }) => inFlight))
-        worker.tell(figures)
+        worker.report(figures)
       }, 100)
     },
   }

@@ -9,7 +9,7 @@ export interface Order {
   /** Reports a digest of each history too. */
   readonly digests?: true
   /** Reports the events of each. */
-  readonly told?: true
+  readonly histories?: true
 }
 
 /** Results of a range of seeds. */
@@ -17,7 +17,7 @@ export interface Report {
   readonly tallies: Readonly<Partial<Record<Promised, Tally>>>
   readonly failures: readonly Failure[]
   readonly digests: readonly (readonly [seed: number, digest: string])[]
-  readonly told: readonly string[]
+  readonly histories: readonly string[]
 }
 
 export interface Tally {
@@ -36,11 +36,11 @@ export interface Failure {
 /** Number of failures that are explained; the rest are only counted. */
 const EXPLAINED = 5
 
-async function run({ from, to, digests: isDigested, told: isTold }: Order): Promise<Report> {
+async function run({ from, to, digests: isDigested, histories: isReported }: Order): Promise<Report> {
   const tallies: Partial<Record<Promised, Tally>> = {}
   const failures: Failure[] = []
   const digests: [number, string][] = []
-  const told: string[] = []
+  const histories: string[] = []
   for await (const { seed, plan, history, rules } of simulateAll(from, to)) {
     const verdict = check(history, rules)
     const tally = (tallies[plan.promised] ??= { schedules: 0, events: 0, admitted: {} })
@@ -54,13 +54,13 @@ async function run({ from, to, digests: isDigested, told: isTold }: Order): Prom
           .update([...toLines(history)].join('\n'))
           .digest('hex'),
       ])
-    if (isTold) told.push(JSON.stringify(plan), ...toLines(history))
+    if (isReported) histories.push(JSON.stringify(plan), ...toLines(history))
     if (verdict.valid) continue
     const anomalies = [...verdict.anomalies.keys()].filter((anomaly) => !verdict.admitted.has(anomaly))
     const explained = failures.length < EXPLAINED ? `${JSON.stringify(plan)}\n${explain(verdict)}` : ''
     failures.push({ seed, anomalies, explained })
   }
-  return { tallies, failures, digests, told }
+  return { tallies, failures, digests, histories }
 }
 
 process.on('message', (order: Order) => {

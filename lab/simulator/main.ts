@@ -11,7 +11,7 @@ import { runSeeds, type Seeds } from './run-seeds.ts'
 
 const USAGE = `usage: npm run sim -- [options]
   --seeds A..B    schedules to run (1..20000)
-  --only N        one of them, told event by event
+  --only N        one of them, printed event by event
   --mutant NAME   with a fault in the library, which must be found: ${SIMULATOR_MUTANTS.map(({ name }) => name).join(', ')}
   --canary        every seed twice: the same history both times
   --record        write docs/proof/simulator.json`
@@ -76,9 +76,9 @@ async function main(): Promise<number> {
     mutant,
     onProgress,
     ...(isCanary && { digests: true }),
-    ...(isOnly && { told: true }),
+    ...(isOnly && { histories: true }),
   })
-  for (const line of report.told) console.log(line)
+  for (const line of report.histories) console.log(line)
   for (const failure of report.failures.slice(0, 3)) {
     console.log(`\n== seed ${failure.seed}\n${failure.explained}\nrepeat it: ${replayOf(failure, mutant?.name)}`)
   }

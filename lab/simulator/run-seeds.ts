@@ -19,7 +19,7 @@ export interface SeedsOptions {
   /** Reports a digest of each history. */
   readonly digests?: true
   /** Reports each history, event by event. */
-  readonly told?: true
+  readonly histories?: true
   readonly onProgress?: (schedules: number) => void
 }
 
@@ -31,14 +31,14 @@ export interface SeedsReport {
   readonly seconds: number
   readonly digests: ReadonlyMap<number, string>
   /** As JSON lines. */
-  readonly told: readonly string[]
+  readonly histories: readonly string[]
 }
 
 const STRETCH = 100
 
 /** Runs schedules on all cores, in processes of their own. */
 export async function runSeeds({ from, to }: Seeds, options: SeedsOptions = {}): Promise<SeedsReport> {
-  const { mutant, mostFailures = 20, digests, told: isTold, onProgress } = options
+  const { mutant, mostFailures = 20, digests, histories: isReported, onProgress } = options
   const begun = performance.now()
   using bundle = await bundleChild(mutant)
   const sum = new Sum()
@@ -52,11 +52,11 @@ export async function runSeeds({ from, to }: Seeds, options: SeedsOptions = {}):
         from: next,
         to: Math.min(to, next + STRETCH - 1),
         ...(digests && { digests }),
-        ...(isTold && { told: isTold }),
+        ...(isReported && { histories: isReported }),
       }
       next = order.to + 1
       child.send(order)
-      const report = await Promise.race([once(child, 'message').then(([told]) => told as Report), gone])
+      const report = await Promise.race([once(child, 'message').then(([message]) => message as Report), gone])
       if (report instanceof Error) throw report
       sum.add(report)
       onProgress?.(sum.schedules)
@@ -73,7 +73,7 @@ export async function runSeeds({ from, to }: Seeds, options: SeedsOptions = {}):
     failures,
     schedules,
     digests: sum.digests,
-    told: sum.told,
+    histories: sum.histories,
     seconds: (performance.now() - begun) / 1000,
   }
 }
@@ -82,12 +82,12 @@ class Sum {
   readonly tallies = new Map<Promised, Tally>()
   readonly failures: Failure[] = []
   readonly digests = new Map<number, string>()
-  readonly told: string[] = []
+  readonly histories: string[] = []
   schedules = 0
 
-  add({ tallies, failures, digests, told }: Report): void {
+  add({ tallies, failures, digests, histories }: Report): void {
     this.failures.push(...failures)
-    this.told.push(...told)
+    this.histories.push(...histories)
     for (const [seed, digest] of digests) this.digests.set(seed, digest)
     for (const [promised, { schedules, events, admitted }] of Object.entries(tallies) as [Promised, Tally][]) {
       const tally = this.tallies.get(promised) ?? { schedules: 0, events: 0, admitted: {} }

@@ -36,9 +36,9 @@ function notSeen(samples: readonly Sample[]): Violation<SamplesLaw>[] {
 
 function heapsOfTheLongest(samples: readonly Sample[]): number {
   const processes = new Set(samples.flatMap(({ workers }) => workers.map(({ process }) => process)))
-  const told = (name: string) =>
+  const heapsOf = (name: string) =>
     samples.filter(({ workers }) => workers.some((one) => one.process === name && one.usage))
-  return Math.max(0, ...[...processes].map((name) => told(name).length))
+  return Math.max(0, ...[...processes].map((name) => heapsOf(name).length))
 }
 
 /** Until the first retention has ended, which must be within the warm-up, records rightly become more. */

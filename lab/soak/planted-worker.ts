@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'pg'
 import { Effects } from '../chaos/effects.ts'
 import type { ChaosWorker } from '../chaos/hooks.ts'
-import { tellUsage } from '../chaos/usage.ts'
+import { reportUsage } from '../chaos/usage.ts'
 import type { WorkerHooks } from '../kit/worker/module.ts'
 
-const TELL_EVERY_MS = 200
+const REPORT_EVERY_MS = 200
 
 export default function alone(worker: ChaosWorker): WorkerHooks<never> {
   const { settings, process: name } = worker.spec
@@ -17,9 +17,9 @@ export default function alone(worker: ChaosWorker): WorkerHooks<never> {
   const work = async (): Promise<never> => {
     for (;;) {
       await effects.handle(messages, pool)
-      await sleep(TELL_EVERY_MS)
+      await sleep(REPORT_EVERY_MS)
     }
   }
-  tellUsage(TELL_EVERY_MS, (usage) => worker.tell({ usage }))
+  reportUsage(REPORT_EVERY_MS, (usage) => worker.report({ usage }))
   return { running: () => void work() }
 }

@@ -7,5 +7,5 @@ const RETENTION_MS = 6_000
 export const RETENTION: readonly Cell[] = cellsOfWhole('F16', 'over', '1s / D / k / D', (_, strategy) => ({
   fault: { kind: 'kill', at: 'marked', request: 'arrives', awayMs: RETENTION_MS + 500 },
   tuning: { retentionMs: RETENTION_MS, handlerTimeoutMs: 3_000 },
-  ...(strategy === 'inbox' ? {} : { mustTell: 'beyond-retention' }),
+  ...(strategy === 'inbox' ? {} : { mustReport: 'beyond-retention' }),
 }))

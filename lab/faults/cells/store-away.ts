@@ -5,6 +5,6 @@ import { cellsOfWhole } from './table.ts'
 export const STORE_AWAY: readonly Cell[] = cellsOfWhole('F21', 'drop-in', '1 / 1', () => ({
   fault: { kind: 'store-away', at: 'delivered' },
   crowd: 5,
-  mustTell: 'store-not-opened',
+  mustReport: 'store-not-opened',
   tuning: { isDropIn: true },
 }))

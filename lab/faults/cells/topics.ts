@@ -8,10 +8,10 @@ const DELETED: Fault = { kind: 'delete-topic', at: 'settled' }
 export const TOPICS: readonly Cell[] = [
   // One topic of the group is gone: the messages of the others are handled.
   ...cellsOfWhole('F20', 'source-deleted', { inbox: '1', 'lease-rerun': '1' }, (broker) =>
-    onKafka(broker, { fault: DELETED, beside: 'second topic', mustTell: 'topic-missing' }),
+    onKafka(broker, { fault: DELETED, beside: 'second topic', mustReport: 'topic-missing' }),
   ),
   ...cellsOfWhole('F20', 'retry-deleted', { inbox: '1', 'lease-rerun': '1' }, (broker) =>
-    onKafka(broker, { fault: DELETED, beside: 'retry topic', mustTell: 'retry-topic' }),
+    onKafka(broker, { fault: DELETED, beside: 'retry topic', mustReport: 'retry-topic' }),
   ),
   // A stored position means nothing in another log, even if that log has grown past it.
   ...cellsOfWhole('F20', 'created-anew', { offsets: '1' }, (broker) =>

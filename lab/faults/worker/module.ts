@@ -19,7 +19,7 @@ export default function faulty(worker: Worker<FaultSettings, HandlerReport>): Wo
     const started = { payload, attempt, signal, token: fence === undefined ? `${name}/${attempt}` : String(fence) }
     const apply = (): Promise<void> =>
       tx === undefined ? callProvider(settings, started, context.idempotencyKey) : writeEffect(tx, started, name)
-    return run(started, apply, (told) => worker.tell(told))
+    return run(started, apply, (report) => worker.report(report))
   }
   return {
     consumer: { handle, ...(store.strategy === 'offsets' ? {} : { id: ({ payload }) => payload.id }) },
@@ -46,18 +46,18 @@ interface Run {
 async function run(
   { payload, attempt, token, signal }: Run,
   apply: () => Promise<void>,
-  tell: (told: HandlerReport) => void,
+  report: (report: HandlerReport) => void,
 ): Promise<void> {
   const { id, does } = payload
-  tell({ f: 'hstart', id, token })
-  signal.addEventListener('abort', () => tell({ f: 'tell', id, what: ABORTED }))
+  report({ f: 'hstart', id, token })
+  signal.addEventListener('abort', () => report({ f: 'tell', id, what: ABORTED }))
   try {
     await prepare(does, attempt)
     await apply()
     if (does === 'outlast' && attempt === 1) await outlast(signal)
-    tell({ f: 'hend', id, token, how: 'ok' })
+    report({ f: 'hend', id, token, how: 'ok' })
   } catch (error) {
-    tell({ f: 'hend', id, token, how: error instanceof OutcomeUnknownError ? 'unknown' : 'failed' })
+    report({ f: 'hend', id, token, how: error instanceof OutcomeUnknownError ? 'unknown' : 'failed' })
     throw error
   }
 }

@@ -49,7 +49,7 @@ export class Worker implements AsyncDisposable {
       isFirst: name === FIRST_WORKER,
     })
     const module = new URL('module.ts', import.meta.url)
-    const process = new WorkerProcess<HandlerReport>(module, spec, (line) => hear(context, name, line))
+    const process = new WorkerProcess<HandlerReport>(module, spec, (line) => record(context, name, line))
     const worker = new Worker(process, proxies)
     return worker
   }
@@ -128,15 +128,15 @@ function brokerListener(name: string, { cell, place, sends }: CellContext): (con
   }
 }
 
-function hear({ recorder, place }: CellContext, name: string, line: WorkerLine<HandlerReport>): void {
+function record({ recorder, place }: CellContext, name: string, line: WorkerLine<HandlerReport>): void {
   const subjectOf = (id: string): string => `${place.group}:${id}`
   switch (line.says) {
     case 'observed': {
       const subject = line.id === undefined ? undefined : subjectOf(line.id)
       return recorder.record(name, { f: 'tell', what: line.what, subject }, line.at)
     }
-    case 'told': {
-      const { id, ...event } = line.told
+    case 'report': {
+      const { id, ...event } = line.report
       return recorder.record(name, { ...event, subject: subjectOf(id) }, line.at)
     }
     case 'loaded':

@@ -8,9 +8,9 @@ import type { CrashPoint, MortalSettings, WorkerEvent, WorkerMessage } from './s
 
 export default function mortal(worker: Worker<MortalSettings, WorkerEvent>): WorkerHooks<WorkerMessage> {
   const { store, settings } = worker.spec
-  const tell = (what: string, about = ''): void => worker.tell({ what, about })
+  const report = (what: string, about = ''): void => worker.report({ what, about })
   const die = (): Promise<never> => {
-    tell('dies')
+    report('dies')
     process.kill(process.pid, 'SIGKILL')
     return new Promise(() => {})
   }
@@ -22,13 +22,13 @@ export default function mortal(worker: Worker<MortalSettings, WorkerEvent>): Wor
 
   const handle = async ({ payload, attempt, tx }: WorkerContext<WorkerMessage>): Promise<void> => {
     const { id, does } = payload
-    tell('started', `${id} ${attempt}`)
+    report('started', `${id} ${attempt}`)
     if (does === 'kill') await die()
-    if (does === 'fail' || (does === 'fail once' && attempt === 1)) throw new Error('as it was told to')
+    if (does === 'fail' || (does === 'fail once' && attempt === 1)) throw new Error('the message asks for a failure')
     if (does === 'wait') await letGo
     if (does === 'linger') await sleep(100)
     await tx?.query(insert, [id])
-    tell('effect', id)
+    report('effect', id)
   }
   return {
     consumer: { ...(store.strategy === 'offsets' ? {} : { id: ({ payload }) => payload.id }), handle },

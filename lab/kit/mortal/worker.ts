@@ -31,7 +31,7 @@ class MortalWorker extends WorkerProcess<WorkerEvent> {
     }
     const events: WorkerEvent[] = []
     super(new URL('module.ts', import.meta.url), spec, (line) => {
-      if (line.says === 'told') events.push(line.told)
+      if (line.says === 'report') events.push(line.report)
       else if (line.says === 'observed') events.push({ what: line.what, about: line.id ?? line.detail ?? '' })
       else events.push({ what: line.says, about: '' })
     })

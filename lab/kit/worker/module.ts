@@ -10,15 +10,15 @@ import type { WorkerSpec } from './spec.ts'
  * What a laboratory adds to the worker: the default export of a module, called once, before the worker opens anything. An
  * error ends the process.
  */
-export type WorkerModule<Settings, Told, Payload> = (worker: Worker<Settings, Told>) => WorkerHooks<Payload>
+export type WorkerModule<Settings, Report, Payload> = (worker: Worker<Settings, Report>) => WorkerHooks<Payload>
 
 /** The worker, as its module sees it. */
-export interface Worker<Settings, Told> {
+export interface Worker<Settings, Report> {
   readonly spec: WorkerSpec<Settings>
   /** It has left the process when this returns. */
-  tell(told: Told): void
+  report(report: Report): void
   /** Reports an event as a worker without its own `observe` does. */
-  tellObserved(what: Observed | undefined): void
+  reportObserved(what: Observed | undefined): void
   /** Resolves when it is given. */
   ordered(order: Order): Promise<void>
 }

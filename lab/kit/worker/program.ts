@@ -14,11 +14,13 @@ import type { WorkerSpec } from './spec.ts'
 import { storeOf } from './stores.ts'
 
 /** Runs until it is told to stop, or its parent has ended; then it ends the process. */
-export async function runWorker<Settings, Told, Payload>(load: WorkerModule<Settings, Told, Payload>): Promise<void> {
+export async function runWorker<Settings, Report, Payload>(
+  load: WorkerModule<Settings, Report, Payload>,
+): Promise<void> {
   const spec = JSON.parse(process.argv[2] ?? '') as WorkerSpec<Settings>
   const ordered = hearOrders()
   try {
-    const hooks = load({ spec, tell: (told) => say({ says: 'told', told }), tellObserved, ordered })
+    const hooks = load({ spec, report: (report) => say({ says: 'report', report }), reportObserved, ordered })
     const starters = await Promise.all(
       spec.sources.map(async (source) => starterOn(source, await consumerOf(spec, hooks), hooks)),
     )
@@ -47,7 +49,7 @@ async function consumerOf<Payload>(spec: WorkerSpec<unknown>, hooks: WorkerHooks
   if (hooks.consumer === undefined) throw new TypeError('the module of a worker that has a source must have a handler')
   const store = await storeOf(spec.store, spec.process)
   return defineConsumer<Payload, Payload, WorkerTransaction>({
-    observe: (event) => tellObserved(observed(event)),
+    observe: (event) => reportObserved(observed(event)),
     ...spec.consumer,
     ...hooks.consumer,
     store: hooks.store?.(store) ?? store,
@@ -67,13 +69,13 @@ function hearOrders(): Worker<never, never>['ordered'] {
   return (order) => signal.until(() => heard.has(order))
 }
 
-function tellObserved(what: Observed | undefined): void {
+function reportObserved(what: Observed | undefined): void {
   if (what !== undefined) say({ says: 'observed', ...what })
 }
 
 type Untimed<Line> = Line extends unknown ? Omit<Line, 'at'> : never
 
 /** Is in the pipe when it returns. */
-function say<Told>(line: Untimed<WorkerLine<Told>>): void {
+function say<Report>(line: Untimed<WorkerLine<Report>>): void {
   writeSync(LINES, `${JSON.stringify({ at: trueMs(), ...line })}\n`)
 }

@@ -12,9 +12,9 @@ export const EXIT_FAILED = 75
 export type Order = 'begin' | 'let go' | 'stop'
 
 /** With its true time: in the pipe before anything else happens, so that a kill loses none. */
-export type WorkerLine<Told> = { readonly at: number } & (
+export type WorkerLine<Report> = { readonly at: number } & (
   | { readonly says: 'loaded' | 'running' | 'stopped' }
   | ({ readonly says: 'observed' } & Observed)
   /** By the module. */
-  | { readonly says: 'told'; readonly told: Told }
+  | { readonly says: 'report'; readonly report: Report }
 )

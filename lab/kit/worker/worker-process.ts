@@ -9,7 +9,7 @@ import { EXIT_FAILED, LINES, type Order, type WorkerLine } from './protocol.ts'
 import type { WorkerSpec } from './spec.ts'
 
 /** One process of a worker, killed, frozen and watched from here. It ends with this process. */
-export class WorkerProcess<Told> extends Signal implements AsyncDisposable {
+export class WorkerProcess<Report> extends Signal implements AsyncDisposable {
   readonly name: string
   /** Resolves with the cause of its end, a signal or `exit code 0`, when all its reports have been read. */
   readonly ended: Promise<string>
@@ -19,7 +19,7 @@ export class WorkerProcess<Told> extends Signal implements AsyncDisposable {
   #hasRun = false
   #lastWords = ''
 
-  constructor(module: URL, spec: WorkerSpec<unknown>, hear: (line: WorkerLine<Told>) => void) {
+  constructor(module: URL, spec: WorkerSpec<unknown>, onLine: (line: WorkerLine<Report>) => void) {
     super()
     this.name = spec.process
     const stdio = ['pipe', 'ignore', 'pipe', 'pipe'] as const
@@ -32,10 +32,10 @@ export class WorkerProcess<Told> extends Signal implements AsyncDisposable {
     })
     const lines = createInterface({ input: this.#child.stdio[LINES] as Readable })
     lines.on('line', (text) => {
-      const line = JSON.parse(text) as WorkerLine<Told>
+      const line = JSON.parse(text) as WorkerLine<Report>
       if (line.says === 'loaded') this.#hasLoaded = true
       if (line.says === 'running') this.#hasRun = true
-      hear(line)
+      onLine(line)
       this.notify()
     })
     const read = once(lines, 'close')

@@ -46,7 +46,7 @@ export interface SentSms {
 export interface RigOptions {
   /** The store of the consumer on Kafka; the one on RabbitMQ has the other. @defaultValue redis */
   readonly smsOn?: 'redis' | 'postgres'
-  /** Of both consumers. */
+  /** Settings of both consumers. */
   readonly settings?: Pick<
     ConsumerSettings<SentSms, SentSms, PgTransaction>,
     'backoff' | 'maxAttempts' | 'retentionMs' | 'handlerTimeoutMs'

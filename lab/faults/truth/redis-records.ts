@@ -14,8 +14,8 @@ export function leaseWriteOf({ at, value, keptMs }: Written): LeaseWrite {
   const short = SHORT.exec(value)?.groups
   const groups: Record<string, string> | undefined =
     short === undefined ? LONG.exec(value)?.groups : { ...short, state: 'D' }
-  const { state: deadLetter = '', fence, attempt, doubt, owner = '', rest = '' } = groups ?? {}
-  const state = STATES[deadLetter as keyof typeof STATES]
+  const { state: code = '', fence, attempt, doubt, owner = '', rest = '' } = groups ?? {}
+  const state = STATES[code as keyof typeof STATES]
   if (state === undefined) throw new Error(`expected a record in Redis, found ${value}`)
   const kept = keptMs === undefined ? undefined : at + keptMs
   const until = state === 'processing' ? trueTimeOf(Number(rest)) : kept

@@ -56,7 +56,7 @@ const VERDICTS: Readonly<Record<string, string>> = {
   'given-up': 'says that MESSAGE was given up',
 }
 
-/** Of the consumer that is written by hand. */
+/** Actions on keys, in the consumer written by hand. */
 const KEYS: Readonly<Record<string, string>> = {
   'key-set': 'sets the key of MESSAGE',
   'key-known': 'has the key of MESSAGE already, so MESSAGE is treated as a duplicate',

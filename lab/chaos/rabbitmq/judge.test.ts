@@ -121,7 +121,7 @@ describe('the judge of a chaos run on RabbitMQ', () => {
         violations: [
           {
             law: 'no-unexplained-dead-letter',
-            detail: 'p: 2 dead letters, sent 1 times, 0 deliveries lost, 0 letters unconfirmed',
+            detail: 'p: 2 dead letters, sent 1 times, 0 deliveries lost, 0 dead letters unconfirmed',
           },
         ],
         figures: { deadLettersTooMany: 1 },
@@ -130,8 +130,10 @@ describe('the judge of a chaos run on RabbitMQ', () => {
 
     it('counts a second one where its delivery was lost, or its confirm', () => {
       const deadLetters = ['p', 'p']
-      for (const lost of ['lostDeliveries', 'unconfirmedLetters']) {
-        const evidence = withWire({ [lost]: new Map([['p', 1]]) }, { deadLetters })
+      const one = new Map([['p', 1]])
+      const losses: readonly Partial<WireEvidence>[] = [{ lostDeliveries: one }, { unconfirmedDeadLetters: one }]
+      for (const lost of losses) {
+        const evidence = withWire(lost, { deadLetters })
         expect(judge(evidence)).toMatchObject({ violations: [], figures: { deadLettersTooMany: 1 } })
       }
     })

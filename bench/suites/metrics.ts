@@ -1,7 +1,8 @@
 import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { lazily } from '../lazily.ts'
 import type { TopicPlan } from '../places/plans.ts'
-import { CPU_EACH, type Suite } from '../suite.ts'
+import type { Settings } from '../contenders/library/consume-once.ts'
+import { CPU_EACH, type Contender, type Scenario, type Suite } from '../suite.ts'
 
 const inMemory = lazily(async () => ({
   ...(await import('../contenders/in-process/framework.ts')),
@@ -14,10 +15,42 @@ const EIGHT_PARTITIONS: TopicPlan = { partitions: 8, partitionOf: (id) => id % 8
 /** As a share of the CPU of a message without metrics. */
 const MOST = 1.03
 
+type Metrics = typeof import('../contenders/library/metrics.ts')
+
+function onServers(
+  on: 'onKafkaAndRedis' | 'onKafkaAndPostgres' | 'onRabbitAndRedis',
+  about: Pick<Scenario, 'name' | 'title' | 'messages' | 'needs'> & Required<Pick<Scenario, 'place'>>,
+): Scenario {
+  const contender = (name: string, settingsOf: (contenders: Metrics) => () => Settings): Contender => {
+    return { name, run: onBroker((contenders) => contenders[on](settingsOf(contenders))) }
+  }
+  return {
+    ...about,
+    repetitions: 5,
+    contenders: [
+      contender('off', ({ unobserved }) => unobserved),
+      contender('no-op observer', ({ observed }) => observed),
+      contender('prometheus', ({ byPrometheus }) => byPrometheus),
+      contender('OpenTelemetry producer', ({ byOpenTelemetryProducer }) => byOpenTelemetryProducer),
+      contender('OpenTelemetry', ({ byOpenTelemetry }) => byOpenTelemetry),
+    ],
+    ratios: [
+      { of: 'no-op observer', to: 'off' },
+      { of: 'prometheus', to: 'off' },
+      { of: 'OpenTelemetry producer', to: 'off' },
+      { of: 'OpenTelemetry', to: 'off' },
+    ],
+    bounds: [
+      { of: 'prometheus', figure: CPU_EACH, most: MOST, timesThatOf: 'off' },
+      { of: 'OpenTelemetry producer', figure: CPU_EACH, most: MOST, timesThatOf: 'off' },
+    ],
+  }
+}
+
 /** Cost of metrics in CPU time per message. */
 export const metrics: Suite = {
   name: 'metrics',
-  packages: ['prom-client', '@opentelemetry/sdk-metrics', 'kafkajs', 'ioredis'],
+  packages: ['prom-client', '@opentelemetry/sdk-metrics', 'kafkajs', 'amqplib', 'ioredis', 'pg'],
   smoke: 500,
   scenarios: [
     {
@@ -46,36 +79,26 @@ export const metrics: Suite = {
         { of: 'OpenTelemetry', to: 'off' },
       ],
     },
-    {
+    onServers('onKafkaAndRedis', {
       name: 'kafka-redis',
       title: 'Kafka, 1 KB in 8 partitions, no-op handler, leases in Redis, 256 at once',
       messages: 200_000,
-      repetitions: 5,
       needs: ['kafka', 'redis'],
       place: EIGHT_PARTITIONS,
-      contenders: [
-        { name: 'off', run: onBroker(({ onKafkaAndRedis, unobserved }) => onKafkaAndRedis(unobserved)) },
-        { name: 'no-op observer', run: onBroker(({ onKafkaAndRedis, observed }) => onKafkaAndRedis(observed)) },
-        { name: 'prometheus', run: onBroker(({ onKafkaAndRedis, byPrometheus }) => onKafkaAndRedis(byPrometheus)) },
-        {
-          name: 'OpenTelemetry producer',
-          run: onBroker(({ onKafkaAndRedis, byOpenTelemetryProducer }) => onKafkaAndRedis(byOpenTelemetryProducer)),
-        },
-        {
-          name: 'OpenTelemetry',
-          run: onBroker(({ onKafkaAndRedis, byOpenTelemetry }) => onKafkaAndRedis(byOpenTelemetry)),
-        },
-      ],
-      ratios: [
-        { of: 'no-op observer', to: 'off' },
-        { of: 'prometheus', to: 'off' },
-        { of: 'OpenTelemetry producer', to: 'off' },
-        { of: 'OpenTelemetry', to: 'off' },
-      ],
-      bounds: [
-        { of: 'prometheus', figure: CPU_EACH, most: MOST, timesThatOf: 'off' },
-        { of: 'OpenTelemetry producer', figure: CPU_EACH, most: MOST, timesThatOf: 'off' },
-      ],
-    },
+    }),
+    onServers('onKafkaAndPostgres', {
+      name: 'kafka-postgres',
+      title: 'Kafka, 1 KB in 8 partitions, a handler that writes one row, inbox in Postgres',
+      messages: 50_000,
+      needs: ['kafka', 'postgres'],
+      place: EIGHT_PARTITIONS,
+    }),
+    onServers('onRabbitAndRedis', {
+      name: 'rabbitmq-redis',
+      title: 'RabbitMQ, 1 KB persistent in a quorum queue, no-op handler, leases in Redis, 256 at once',
+      messages: 100_000,
+      needs: ['rabbitmq', 'redis'],
+      place: { queueType: 'quorum' },
+    }),
   ],
 }

@@ -1,18 +1,22 @@
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { defineConsumer, type Observer } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
+import { postgresInbox } from 'consume-once/pg'
 import { otelMetricProducer, otelMetrics } from 'consume-once/otel'
 import { prometheus } from 'consume-once/prometheus'
 import { Registry } from 'prom-client'
 import type { Job, Measurement } from '../../suite.ts'
 import { Tally } from '../../tally.ts'
-import { onKafka } from './brokers.ts'
+import { onPostgres, writeEffectsEach } from '../clients/postgres-client.ts'
+import type { LoadBroker } from './broker.ts'
+import { onKafka, onRabbit } from './brokers.ts'
 import { commonSettings, consumeAllOnce, type Settings } from './consume-once.ts'
 import { onRedis } from '../clients/redis-client.ts'
 import { RETENTION_MS } from '../clients/redis-times.ts'
 
 /** How often everything is read, as by a Prometheus of an impatient team. */
 const SCRAPE_EVERY_MS = 1_000
+const CONCURRENCY = 256
 
 /** Read only by the timer. */
 class ManualReader extends MetricReader {
@@ -49,17 +53,22 @@ function scraped(observer: Observer, scrape: () => Promise<unknown>): Observer {
   return observer
 }
 
-/** On Kafka and leases in Redis. The handler counts the messages, so that an observer is there only where it is compared. */
-export function onKafkaAndRedis(settings: () => Settings): (job: Job) => Promise<Measurement> {
-  return (job) =>
+type OnServers = (settings: () => Settings) => (job: Job) => Promise<Measurement>
+
+export const onKafkaAndRedis: OnServers = leasesInRedis(onKafka)
+export const onRabbitAndRedis: OnServers = leasesInRedis(onRabbit(CONCURRENCY * 2, 'quorum'))
+
+/** The handler counts the messages, so that an observer is there only where it is compared. */
+function leasesInRedis(load: LoadBroker): OnServers {
+  return (settings) => (job) =>
     onRedis(job, async (redis) => {
-      const broker = await onKafka()
+      const broker = await load()
       const tally = new Tally(job)
       const { observe: _, ...common } = commonSettings(broker, tally)
       const consumer = defineConsumer({
         ...common,
         ...settings(),
-        concurrency: 256,
+        concurrency: CONCURRENCY,
         retentionMs: RETENTION_MS,
         store: redisLease({ redis, prefix: job.name }),
         handle: async ({ message }) => {
@@ -70,3 +79,23 @@ export function onKafkaAndRedis(settings: () => Settings): (job: Job) => Promise
       return consumeAllOnce(broker, job, tally, consumer)
     })
 }
+
+/** A handler for each message, which writes a row in the transaction of its mark. */
+export const onKafkaAndPostgres: OnServers = (settings) => (job) =>
+  onPostgres(job, async (pool) => {
+    const broker = await onKafka()
+    const tally = new Tally(job)
+    const { observe: _, ...common } = commonSettings(broker, tally)
+    const consumer = defineConsumer({
+      ...common,
+      ...settings(),
+      store: postgresInbox({ pool, schema: `${job.name}_inbox` }),
+      handle: async ({ message, tx }) => {
+        const id = String(broker.idOf(message))
+        tally.started(id)
+        await writeEffectsEach(tx.query, job, [id])
+        tally.ended(1)
+      },
+    })
+    return consumeAllOnce(broker, job, tally, consumer)
+  })

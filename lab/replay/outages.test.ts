@@ -1,6 +1,6 @@
 // A broker or a store restarts in the middle of a replay or a redrive. The operator repeats it until it is over.
 import { describe, expect, it, jest } from '@jest/globals'
-import { eventually } from '../../test/kit/eventually.ts'
+import { eventually, untilResolved } from '../../test/kit/eventually.ts'
 import type { PrivateInstance } from '../../test/kit/servers/private-instance.ts'
 import { startPrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
@@ -52,20 +52,21 @@ class Outages implements AsyncDisposable {
     const deadline = performance.now() + DONE_WITHIN_MS
     for (;;) {
       const { exitCode, stderr } = await this.incident.run([...words, ...WHY], { maxAttempts: 50, slowMs: 3 })
-      if ((exitCode === 0 || exitCode === 1) && (await isOver())) return
+      if ((exitCode === 0 || exitCode === 1) && (await untilResolved(isOver))) return
       if (performance.now() > deadline) throw new Error(`exit code ${String(exitCode)}: ${stderr}`)
     }
   }
 
   async #harm(): Promise<void> {
-    const { incident } = this
-    await eventually(incident.hasEffects(20))
+    // A connection from before a restart is found out by the first that uses it.
+    const effects = async (): Promise<number> => (await untilResolved(() => this.incident.effects())).length
+    await eventually(async () => (await effects()) >= 20, DONE_WITHIN_MS)
     for (const server of this.#servers) {
       await server.kill()
       await server.restart()
-      const before = (await incident.effects()).length
+      const wanted = Math.min(COUNT, (await effects()) + 20)
       // The tool goes on once the hold of the run that failed has ended.
-      await eventually(incident.hasEffects(Math.min(COUNT, before + 20)), DONE_WITHIN_MS)
+      await eventually(async () => (await effects()) >= wanted, DONE_WITHIN_MS)
     }
   }
 }

@@ -145,7 +145,12 @@ export class ScriptedConsumer implements ConsumerLike {
   async run({ eachBatch }: { eachBatch: EachBatch }): Promise<void> {
     this.#eachBatch = eachBatch
     this.#loop = setInterval(() => this.#startFetch(), 5)
-    await this.#onRun(this)
+    try {
+      await this.#onRun(this)
+    } catch (error) {
+      clearInterval(this.#loop)
+      throw error
+    }
   }
 
   async stop(): Promise<void> {

@@ -32,7 +32,7 @@ describe.each(wanted)('withLock on %s, held by processes that are stopped for lo
   }, SERVER_WITHIN_MS)
   afterAll(async () => store[Symbol.asyncDispose]())
 
-  it('has no two holders with one fence, and the fence refuses every late write', async () => {
+  it('has no two holders with one fence, and the fence refuses every late write [T286]', async () => {
     const { url: resource } = await server('redis')
     const redis = new Redis(resource)
     const journal = uniqueName('journal')

@@ -33,7 +33,7 @@ function endingOf({ replayed, code }: Answer): Ending {
 
 describeOnAll('a process that is killed in a call of once()', () => {
   it.each(CASES)(
-    '%s',
+    'once(), killed at each step: %s [T260]',
     async (_name, open, onInDoubt, ends) => {
       await using store = await open()
       expect(await endsOf(call, store, onInDoubt)).toEqual(ends)

@@ -48,7 +48,7 @@ const call: Call = async (spec) => {
 
 describeOnAll('a server that is killed over a request with an Idempotency-Key', () => {
   it.each(CASES)(
-    '%s',
+    'Idempotency-Key, killed at each step: %s [T261]',
     async (_name, open, onInDoubt, ends) => {
       await using store = await open()
       expect(await endsOf(call, store, onInDoubt)).toEqual(ends)

@@ -1,4 +1,5 @@
 import { ADMITTED } from '../../testing/checker/anomaly.ts'
+import { FUNCTION_COLUMNS, type FunctionGuarantee } from './guarantees/functions.ts'
 import { BREAKS_WHEN, COLUMNS, type Claim, type Guarantee } from './guarantees/guarantee.ts'
 import { testsAsText } from './listed-tests.ts'
 import type { ProofTable } from './part.ts'
@@ -16,10 +17,18 @@ const HOW = ['claim', 'says', 'tests', 'fault cells', 'simulator', 'model', 'not
 /** One table for each row of docs/guarantees.md. */
 export function guaranteeTable({ strategy, claims, breaksWhen }: Guarantee): ProofTable {
   const limits = breaksWhen.map((limit) => rowOf(BREAKS_WHEN, limit))
-  const rows = [...COLUMNS.map((column, index) => rowOf(column, claims[index])), ...limits]
+  return tableOf(strategy, [...COLUMNS.map((column, index) => rowOf(column, claims[index])), ...limits])
+}
+
+/** One table for each row of the second table there. */
+export function functionTable({ name, promise, breaksWhen }: FunctionGuarantee): ProofTable {
+  return tableOf(name, [rowOf(FUNCTION_COLUMNS[1], promise), ...breaksWhen.map((limit) => rowOf(BREAKS_WHEN, limit))])
+}
+
+function tableOf(title: string, rows: readonly (readonly string[])[]): ProofTable {
   const isUsed = HOW.map((_, index) => rows.some((row) => row[index] !== ''))
   const used = <T>(all: readonly T[]): T[] => all.filter((_, index) => isUsed[index])
-  return { title: strategy, columns: used(HOW), rows: rows.map(used) }
+  return { title, columns: used(HOW), rows: rows.map(used) }
 }
 
 export function admittedTable(): ProofTable {

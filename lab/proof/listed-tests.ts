@@ -17,7 +17,8 @@ interface NamedTest {
   readonly title: string
 }
 
-const RUN_BY_JEST = /^(?:(?:test|lab)\/.*\.test|lab\/demo\/contract|testing\/contract\/store\/[\w-]+-laws)\.ts$/
+const RUN_BY_JEST =
+  /^(?:(?:test|lab)\/.*\.test|lab\/demo\/contract|test\/contract\/sequence-laws|test\/kit\/suites\/guard(?:s|-histories)|testing\/contract\/store\/[\w-]+-laws)\.ts$/
 const TITLE = /(['"`])((?:(?!\1).)*) \[(T\d+)\]\1/g
 
 let found: ReadonlyMap<string, NamedTest> | undefined

@@ -1,6 +1,7 @@
 import { MEANING } from 'consume-once/testing'
-import { admittedTable, GUARANTEE_HEAD, guaranteeTable } from './guarantee-section.ts'
+import { admittedTable, functionTable, GUARANTEE_HEAD, guaranteeTable } from './guarantee-section.ts'
 import { GUARANTEES } from './guarantees/all.ts'
+import { FUNCTIONS } from './guarantees/functions.ts'
 import type { ProofTable, RecordedPart } from './part.ts'
 
 /** In this order on the page; parts that were never recorded are left out. */
@@ -32,7 +33,8 @@ export function proofPage(parts: ReadonlyMap<string, RecordedPart>): string {
 }
 
 function guarantees(): string {
-  return [GUARANTEE_HEAD, ...GUARANTEES.map((one) => tableText(guaranteeTable(one)))].join('\n\n')
+  const tables = [...GUARANTEES.map(guaranteeTable), ...FUNCTIONS.map(functionTable)]
+  return [GUARANTEE_HEAD, ...tables.map(tableText)].join('\n\n')
 }
 
 function anomalies(): string {

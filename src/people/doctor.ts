@@ -111,8 +111,13 @@ function within<T>(ms: DurationMs, work: Promise<T>): Promise<T> {
 
 /** The row of the guarantee table for this strategy. */
 function promiseOf(consumer: ResolvedConsumer): string {
-  const { name, store, mode } = consumer
+  const { name, store, mode, identities } = consumer
   if (mode === 'observe') return `${name} (${store.strategy}): ${OBSERVED}`
+  return `${ofOneIdentity(consumer)}${identities.length > 1 ? severalIdentities(identities.length) : ''}`
+}
+
+function ofOneIdentity(consumer: ResolvedConsumer): string {
+  const { name, store } = consumer
   if (store.strategy === 'lease' && store.marksFirst === true) {
     return `${name} (lease): ${atMostOnce(consumer)} ${retentionOf(consumer)}`
   }
@@ -123,7 +128,7 @@ function promiseOf(consumer: ResolvedConsumer): string {
     case 'offsets':
       return `${start} Its handler may start twice; what it writes through ctx.tx commits once for each offset; what a producer sends again has another offset, and its effect again.`
     case 'lease':
-      return `${start} ${leasePromise(consumer)} ${retentionOf(consumer)}${consumer.onStoreDown === 'pause' ? '' : UNPROTECTED}`
+      return `${start} ${leasePromise(consumer)} ${retentionOf(consumer)}${consumer.onStoreDown === 'pause' ? '' : UNPROTECTED}${store.keys === 'sequences' ? NUMBERED : ''}`
   }
 }
 
@@ -131,6 +136,13 @@ function atMostOnce({ concurrency, onInDoubt }: ResolvedConsumer): string {
   const unknown = onInDoubt === 'park' ? 'is parked for a person' : 'is lost too'
   return `at most once. The mark is written before the handler starts: what was under way when a process dies (${concurrency} messages at most) is lost, and each redelivery of it is settled as a duplicate. A message whose outcome the handler does not know ${unknown}. No effect happens twice, unless a handler throws although its effect happened.`
 }
+
+function severalIdentities(count: number): string {
+  return ` This holds for each of its ${count} identities: messages that share one count as the same message.`
+}
+
+const NUMBERED =
+  " It keeps a mark for each sender: a number that a sender uses again far behind its newest one is parked, or dropped under onBehind: 'duplicate'; a gap runs whenever it comes."
 
 const OBSERVED =
   "mode 'observe' protects nothing. Every delivery runs, also a duplicate; no message is lost while the broker retains it, none is parked or dead-lettered, and what fails is tried again without end. Remove the mode to have duplicates dropped."

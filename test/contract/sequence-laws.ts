@@ -90,7 +90,7 @@ function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
     expect(await verdicts(store, again)).toEqual(again.map(() => 'conflict'))
   })
 
-  law('parks a sender that began again far behind, and never drops it', { tail: 3 }, async ({ store }) => {
+  law('parks a sender that began again far behind, and never drops it [T264]', { tail: 3 }, async ({ store }) => {
     const source = newSource()
     await doAll(store, source.items(1, 40))
     const again = source.items(0, 3).map((item) => ({ ...item, digest: newDigest() }))
@@ -120,7 +120,7 @@ function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
   })
 
   law(
-    'parks a number whose gap is forgotten, also where duplicates are settled',
+    'parks a number whose gap is forgotten, also where duplicates are settled [T265]',
     { tail: 0, maxGaps: 2, onBehind: 'duplicate' },
     async ({ store }) => {
       const source = newSource()

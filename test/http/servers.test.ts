@@ -95,29 +95,32 @@ describeOnBoth('Idempotency-Key on real servers, in Nest', () => {
       postgresInbox({ pool: place.newPool(), schema: place.schema }),
   }
 
-  it.each(['redis', 'postgres'] as const)('runs once for concurrent requests to two processes, on %s', async (on) => {
-    let runs = 0
-    const pay: Pay = async (id, claim) => {
-      runs++
-      await claim?.tx?.query(`insert into ${place.schema}.effect (name) values ($1)`, [id])
-      return id
-    }
-    const pair = await Promise.all([nest(await storeOn[on](), pay), nest(await storeOn[on](), pay)])
-    apps.push(...pair)
-    const urls = pair.map((app) => `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}/pay`)
-    const post = async (at: number): Promise<readonly [number, string | null, unknown]> => {
-      const response = await fetch(urls[at % 2] ?? '', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'idempotency-key': `"order-${on}"`, 'x-user': 'ann' },
-        body: JSON.stringify({ id: `payment-${on}` }),
-      })
-      return [response.status, response.headers.get('idempotency-replayed'), await response.json()]
-    }
-    const answers = await Promise.all(Array.from({ length: 30 }, (_, at) => post(at)))
-    expect(runs).toBe(1)
-    expect(answers.filter(([status, replayed]) => status === 201 && replayed === null)).toHaveLength(1)
-    expect(answers.filter(([status]) => status !== 201 && status !== 409)).toEqual([])
-    expect(await post(1)).toEqual([201, 'true', { paid: `payment-${on}` }])
-    expect(await place.committed(`payment-${on}`)).toBe(on === 'postgres' ? 1 : 0)
-  })
+  it.each(['redis', 'postgres'] as const)(
+    'runs once for concurrent requests to two processes, on %s [T278]',
+    async (on) => {
+      let runs = 0
+      const pay: Pay = async (id, claim) => {
+        runs++
+        await claim?.tx?.query(`insert into ${place.schema}.effect (name) values ($1)`, [id])
+        return id
+      }
+      const pair = await Promise.all([nest(await storeOn[on](), pay), nest(await storeOn[on](), pay)])
+      apps.push(...pair)
+      const urls = pair.map((app) => `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}/pay`)
+      const post = async (at: number): Promise<readonly [number, string | null, unknown]> => {
+        const response = await fetch(urls[at % 2] ?? '', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'idempotency-key': `"order-${on}"`, 'x-user': 'ann' },
+          body: JSON.stringify({ id: `payment-${on}` }),
+        })
+        return [response.status, response.headers.get('idempotency-replayed'), await response.json()]
+      }
+      const answers = await Promise.all(Array.from({ length: 30 }, (_, at) => post(at)))
+      expect(runs).toBe(1)
+      expect(answers.filter(([status, replayed]) => status === 201 && replayed === null)).toHaveLength(1)
+      expect(answers.filter(([status]) => status !== 201 && status !== 409)).toEqual([])
+      expect(await post(1)).toEqual([201, 'true', { paid: `payment-${on}` }])
+      expect(await place.committed(`payment-${on}`)).toBe(on === 'postgres' ? 1 : 0)
+    },
+  )
 })

@@ -94,7 +94,7 @@ describe.each(wanted)('once on a real store: %s', (_name, open) => {
     return `done ${key}`
   }
 
-  it('has the effect once for concurrent calls of two processes, and replays the result', async () => {
+  it('has the effect once for concurrent calls of two processes, and replays the result [T275]', async () => {
     const stores = [opened.newStore(), opened.newStore()]
     runs = 0
     const call = (at: number) =>
@@ -123,7 +123,7 @@ describe.each(wanted)('once on a real store: %s', (_name, open) => {
     expect(await (opened.committed?.('fails') ?? 0)).toBe(0)
   })
 
-  it('lets one of fifty concurrent calls of two processes redeem a token', async () => {
+  it('lets one of fifty concurrent calls of two processes redeem a token [T280]', async () => {
     const secrets = ['a secret of 16 b']
     const [one, other] = [tokens(opened.newStore(), { secrets }), tokens(opened.newStore(), { secrets })]
     const token = one.issue('user-1', { ttlMs: 60_000 })
@@ -142,7 +142,7 @@ describe.each(wanted)('once on a real store: %s', (_name, open) => {
     }
   })
 
-  it('decides about what is in doubt, or rolls it back', async () => {
+  it('decides about what is in doubt, or rolls it back [T277]', async () => {
     const store = opened.newStore() as InboxStore<Tx>
     const unknown = async (context: { readonly tx: Tx }): Promise<string> => {
       await work('doubt', context)

@@ -6,6 +6,7 @@ import { identityOf } from '../../src/identity/digest.ts'
 import { defineConsumer, memoryStore } from '../../src/index.ts'
 import { INCIDENTS } from '../incidents/list.ts'
 import { GUARANTEES } from '../../lab/proof/guarantees/all.ts'
+import { FUNCTIONS } from '../../lab/proof/guarantees/functions.ts'
 import { namedTests, testsNotFound } from '../../lab/proof/listed-tests.ts'
 import { SECURITY } from './list.ts'
 
@@ -30,7 +31,10 @@ describe('each test that a list names by its ID exists:', () => {
 
   it('and each test with an ID is in a list', () => {
     const claims = GUARANTEES.flatMap(({ claims: cells, breaksWhen }) => [...cells, ...breaksWhen])
-    const listed = new Set<string>([...claims, ...INCIDENTS, ...SECURITY].flatMap(({ tests = [] }) => tests))
+    const ofFunctions = FUNCTIONS.flatMap(({ promise, breaksWhen }) => [promise, ...breaksWhen])
+    const listed = new Set<string>(
+      [...claims, ...ofFunctions, ...INCIDENTS, ...SECURITY].flatMap(({ tests = [] }) => tests),
+    )
     expect([...namedTests().keys()].filter((id) => !listed.has(id))).toEqual([])
   })
 })

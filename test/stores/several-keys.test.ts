@@ -66,7 +66,7 @@ for (const [name, describeOn, open] of STORES) {
       expect(effects.toSorted()).toEqual(Array.from({ length: ROUNDS }, (_, round) => String(round)).toSorted())
     }, 60_000)
 
-    it('are duplicates by any of them, also by one of a duplicate', async () => {
+    it('are duplicates by any of them, also by one of a duplicate [T266]', async () => {
       const stores = await open()
       const group = uniqueName('group')
       const effects: string[] = []

@@ -55,7 +55,7 @@ describe.each(wanted)('withLock on a real store: %s', (_name, open) => {
   }, SERVER_WITHIN_MS)
   afterAll(() => opened.close())
 
-  it('has one holder at a time, and a fence that grows over holders', async () => {
+  it('has one holder at a time, and a fence that grows over holders [T284]', async () => {
     const stores = [opened.newStore(), opened.newStore()]
     const fences: number[] = []
     let holders = 0
@@ -96,7 +96,7 @@ describe.each(wanted)('withLock on a real store: %s', (_name, open) => {
     })
   })
 
-  it('aborts before its lease ends when it cannot renew, and is lost when another has taken it over', async () => {
+  it('aborts before its lease ends when it cannot renew, and is lost when another has taken it over [T285]', async () => {
     const [first, second] = [opened.newStore(), opened.newStore()]
     const [began, taken] = [gate(), gate<number>()]
     const cutOff = new Proxy(first, {

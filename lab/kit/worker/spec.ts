@@ -49,6 +49,8 @@ export interface RedisSpec {
   readonly on: 'redis'
   readonly strategy: 'lease'
   readonly url: string
+  /** `url` is a node of a cluster. */
+  readonly isCluster?: boolean
   /** `redisSetnx` in place of `redisLease`. */
   readonly isMarkFirst?: boolean
   readonly client?: Pick<RedisOptions, 'maxRetriesPerRequest'>

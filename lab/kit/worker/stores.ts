@@ -15,10 +15,10 @@ export function storeOf(spec: StoreSpec, name: string): Promise<Store<WorkerTran
   }
 }
 
-async function onRedis({ url, client, isMarkFirst, options }: RedisSpec): Promise<Store<WorkerTransaction>> {
-  const { Redis } = await import('ioredis')
+async function onRedis({ url, isCluster, client, isMarkFirst, options }: RedisSpec): Promise<Store<WorkerTransaction>> {
+  const { Cluster, Redis } = await import('ioredis')
   const { redisLease, redisSetnx } = await import('../../../adapters/redis/ioredis/index.ts')
-  const redis = new Redis(url, client ?? {})
+  const redis = isCluster === true ? new Cluster([url]) : new Redis(url, client ?? {})
   redis.on('error', () => {})
   if (isMarkFirst === true) return redisSetnx({ redis, mode: 'mark-first', ...options })
   return redisLease({ redis, ...options })

@@ -9,6 +9,8 @@ import { OBSERVE } from './observe.ts'
 import { OFFSETS } from './offsets.ts'
 import { PARK } from './park.ts'
 import { RUN_UNPROTECTED } from './run-unprotected.ts'
+import { SEQUENCES } from './sequences.ts'
+import { SEVERAL_IDENTITIES } from './several-identities.ts'
 
 /** The table of docs/guarantees.md, row by row, with what shows each cell. */
 export const GUARANTEES: readonly Guarantee[] = [
@@ -22,4 +24,6 @@ export const GUARANTEES: readonly Guarantee[] = [
   RUN_UNPROTECTED,
   OBSERVE,
   MARK_FIRST,
+  SEQUENCES,
+  SEVERAL_IDENTITIES,
 ]

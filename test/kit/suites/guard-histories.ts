@@ -19,7 +19,7 @@ export function describeHistories(newRig: () => Promise<GuardRig>, histories: nu
     await rig?.close()
   })
 
-  it('any history of repeated and late events ends in the state of the sorted stream', async () => {
+  it('any history of repeated and late events ends in the state of the sorted stream [T270]', async () => {
     const stream = array(constantFrom(0, 1, 2, 3), { minLength: 1, maxLength: 6 })
     const streams = array(stream, { minLength: A_TRANSACTION, maxLength: A_TRANSACTION })
     const session = await rig.session()

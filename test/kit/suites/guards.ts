@@ -94,7 +94,7 @@ export function describeGuards(newRig: () => Promise<GuardRig>): void {
       })
     })
 
-    it.each([false, true])('lets one of two transactions insert; the other waits (peek %s)', async (peek) => {
+    it.each([false, true])('lets one of two transactions insert; the other waits (peek %s) [T267]', async (peek) => {
       const id = newId()
       const [a, b] = [await begun(), await begun()]
       expect(await insertOnce(a.tx, { ...insert(id, { note: 'a' }), peek })).toEqual({ verdict: 'applied' })
@@ -106,7 +106,7 @@ export function describeGuards(newRig: () => Promise<GuardRig>): void {
       await b.end('commit')
     })
 
-    it('inserts if the transaction that it waited for is rolled back', async () => {
+    it('inserts if the transaction that it waited for is rolled back [T271]', async () => {
       const id = newId()
       const [a, b] = [await begun(), await begun()]
       await insertOnce(a.tx, insert(id, { note: 'a' }))
@@ -151,7 +151,7 @@ export function describeGuards(newRig: () => Promise<GuardRig>): void {
       expect(await insertOnce(rig.pool, insert(id))).toMatchObject({ row: { status: 'paid', note: 'by card' } })
     })
 
-    it('waits for a transaction that changes the row, and judges by what it commits', async () => {
+    it('waits for a transaction that changes the row, and judges by what it commits [T268]', async () => {
       const id = await order()
       const [a, b] = [await begun(), await begun()]
       await advanceState(a.tx, pay(id))
@@ -178,7 +178,7 @@ export function describeGuards(newRig: () => Promise<GuardRig>): void {
       expect(await updateVersioned(rig.pool, rename(newId(), 1))).toEqual({ verdict: 'missing' })
     })
 
-    it('lets one of two concurrent changes through', async () => {
+    it('lets one of two concurrent changes through [T269]', async () => {
       const id = await order()
       const [a, b] = [await begun(), await begun()]
       await updateVersioned(a.tx, rename(id, 1))
@@ -211,7 +211,7 @@ export function describeGuards(newRig: () => Promise<GuardRig>): void {
   })
 
   describe('lockRow', () => {
-    it('blocks another transaction until the end of its own', async () => {
+    it('blocks another transaction until the end of its own [T273]', async () => {
       const id = await order()
       const [a, b] = [await begun(), await begun()]
       expect(await lockRow(a.tx, key(id))).toMatchObject({ verdict: 'locked', row: { id, status: 'created' } })
@@ -237,7 +237,7 @@ export function describeGuards(newRig: () => Promise<GuardRig>): void {
       expect(await insertOnce(rig.pool, insert(other))).toMatchObject({ verdict: 'already' })
     })
 
-    it('misses a row without waiting, and refuses a key of several rows and a pool', async () => {
+    it('misses a row without waiting, and refuses a key of several rows and a pool [T274]', async () => {
       const note = newId()
       await order({ note })
       await order({ note })

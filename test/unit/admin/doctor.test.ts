@@ -4,6 +4,7 @@ import {
   defineConsumer,
   doctor,
   memoryStore,
+  messageId,
   type CheckFinding,
   type Subscription,
   type Consumer,
@@ -49,6 +50,18 @@ describe('doctor', () => {
     expect((await doctor(consumerOn(storeThatFinds(holds)), brokerThatFinds())).guarantee).not.toContain(
       'without a claim',
     )
+  })
+
+  it('says what a store of sequences promises beside a lease, and that several identities count each', async () => {
+    const plain = (await doctor(consumerOn(storeThatFinds(holds)), brokerThatFinds())).guarantee
+    const numbered = storeWith(() => ({ keys: 'sequences', checkup: async () => [holds] }))
+    const id = messageId.sourceSequence({ source: messageId.header('meter'), sequence: messageId.header('seq') })
+    const { guarantee } = await doctor(consumerOn(numbered, { id }), brokerThatFinds())
+    expect(guarantee).toContain("is parked, or dropped under onBehind: 'duplicate'")
+    expect(plain).not.toContain('onBehind')
+    const two = consumerOn(storeThatFinds(holds), { id: [messageId.header('a'), messageId.header('b')] })
+    expect((await doctor(two, brokerThatFinds())).guarantee).toContain('each of its 2 identities')
+    expect(plain).not.toContain('identities')
   })
 
   it('says what is promised, where nothing weakens it', async () => {

@@ -196,7 +196,7 @@ describe.each(Object.keys(MOUNTED))('Idempotency-Key in %s', (name) => {
     expect(runs).toBe(3)
   })
 
-  it('does not keep a failure, and keeps a refusal by choice', async () => {
+  it('does not keep a failure, and keeps a refusal by choice [T287]', async () => {
     let runs = 0
     const failing: Pay = async () => {
       runs++
@@ -211,7 +211,7 @@ describe.each(Object.keys(MOUNTED))('Idempotency-Key in %s', (name) => {
     expect(runs).toBe(3)
   })
 
-  it('sends a response that is too large to be kept, and does not handle the request again', async () => {
+  it('sends a response that is too large to be kept, and does not handle the request again [T279]', async () => {
     let runs = 0
     const shop = await open(
       name,

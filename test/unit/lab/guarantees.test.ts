@@ -5,15 +5,20 @@ import { CELLS as FAULT_CELLS } from '../../../lab/faults/cells/all.ts'
 import { isNamed } from '../../../lab/faults/cells/named.ts'
 import type { Outcome } from '../../../lab/faults/cell.ts'
 import { GUARANTEES } from '../../../lab/proof/guarantees/all.ts'
+import { FUNCTION_COLUMNS, FUNCTIONS } from '../../../lab/proof/guarantees/functions.ts'
 import { BREAKS_WHEN, COLUMNS, type Claim } from '../../../lab/proof/guarantees/guarantee.ts'
 import { testsNotFound } from '../../../lab/proof/listed-tests.ts'
 
-const CLAIMS: readonly (readonly [item: string, claim: Claim])[] = GUARANTEES.flatMap(
-  ({ strategy, claims, breaksWhen }) => [
+const CLAIMS: readonly (readonly [item: string, claim: Claim])[] = [
+  ...GUARANTEES.flatMap(({ strategy, claims, breaksWhen }) => [
     ...COLUMNS.map((column, index) => [`${strategy}: ${column}`, claims[index] as Claim] as const),
     ...breaksWhen.map((limit) => [`${strategy}: ${BREAKS_WHEN} ${limit.says}`, limit] as const),
-  ],
-)
+  ]),
+  ...FUNCTIONS.flatMap(({ name, promise, breaksWhen }) => [
+    [`${name}: promise`, promise] as const,
+    ...breaksWhen.map((limit) => [`${name}: ${BREAKS_WHEN} ${limit.says}`, limit] as const),
+  ]),
+]
 
 describe('the table of guarantees', () => {
   it('is that of docs/guarantees.md, cell by cell', () => {
@@ -22,7 +27,13 @@ describe('the table of guarantees', () => {
       ...claims.map(({ says }) => says),
       breaksWhen.map(({ says }) => says).join('; '),
     ])
-    expect(tableOfDocs()).toEqual([['strategy', ...COLUMNS, BREAKS_WHEN], ...rows])
+    expect(tableOfDocs('strategy')).toEqual([['strategy', ...COLUMNS, BREAKS_WHEN], ...rows])
+    const functions = FUNCTIONS.map(({ name, promise, breaksWhen }) => [
+      name,
+      promise.says,
+      breaksWhen.map(({ says }) => says).join('; '),
+    ])
+    expect(tableOfDocs('function')).toEqual([[...FUNCTION_COLUMNS], ...functions])
   })
 
   it('names what shows each cell, or says why nothing does', () => {
@@ -83,10 +94,10 @@ function cellsNamed(glob: string): readonly (typeof FAULT_CELLS)[number][] {
   return FAULT_CELLS.filter(({ name }) => isNamed(name, glob))
 }
 
-/** Its head and its rows, each cell without the spaces around it. */
-function tableOfDocs(): readonly (readonly string[])[] {
+/** The table that begins with this column: its head and its rows, each cell without the spaces around it. */
+function tableOfDocs(begins: string): readonly (readonly string[])[] {
   const lines = readFileSync('docs/guarantees.md', 'utf8').split('\n')
-  const first = lines.findIndex((line) => /^\| strategy\b/.test(line))
+  const first = lines.findIndex((line) => line.startsWith(`| ${begins} `))
   const length = lines.slice(first).findIndex((line) => !line.startsWith('|'))
   const [head, , ...rows] = lines.slice(first, first + length).map((line) => line.split('|').slice(1, -1))
   return [head ?? [], ...rows].map((row) => row.map((cell) => cell.trim()))

@@ -449,7 +449,7 @@ describe('once on an inbox store', () => {
     expect(database.effects).toEqual(['effect'])
   })
 
-  it('rolls back when the function throws, also for a remembered failure, and when its result cannot be kept', async () => {
+  it('rolls back when the function throws, also for a remembered failure, and when its result cannot be kept [T276]', async () => {
     const { store, database, options } = opened()
     await expect(once(store, 'k', failing, options)).rejects.toThrow('no')
     await expect(once(store, 'k', failing, { ...options, rememberFailure: () => true })).rejects.toThrow('no')

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { ConfigError, memoryStore, tokens, type Tokens } from '../../../src/index.ts'
+import type { Key, MessageRecord } from '../../../src/core/record.ts'
 import { systemClock } from '../../../src/foundation/clock.ts'
 
 const SECRET = 'a secret of 16 b'
@@ -29,7 +30,18 @@ describe('tokens', () => {
     expect(await forms.redeem(token, 'user-1')).toBe('used')
   })
 
-  it('refuses another subject, and does not use the token up', async () => {
+  it('is used up also if what follows fails, and redeemed again where the store has lost its mark [T282]', async () => {
+    const records = new Map<Key, MessageRecord>()
+    const forms = newTokens('form', [SECRET], memoryStore({ records }))
+    const token = forms.issue('user-1', MINUTE)
+    expect(await forms.redeem(token, 'user-1')).toBe('redeemed')
+    // Nothing tells the store how the work ended.
+    expect(await forms.redeem(token, 'user-1')).toBe('used')
+    records.clear()
+    expect(await forms.redeem(token, 'user-1')).toBe('redeemed')
+  })
+
+  it('refuses another subject, and does not use the token up [T281]', async () => {
     const forms = newTokens()
     const token = forms.issue('user-1', MINUTE)
     expect(await forms.redeem(token, 'user-2')).toBe('refused')
@@ -55,7 +67,7 @@ describe('tokens', () => {
     expect(await newTokens('ab', [SECRET], store).redeem(token, 'c')).toBe('refused')
   })
 
-  it('tells that a token is expired, by its own clock', async () => {
+  it('tells that a token is expired, by its own clock [T288]', async () => {
     let nowMs = 1_000_000
     const clock = { ...systemClock, now: () => nowMs }
     const forms = tokens(memoryStore(), { secrets: [SECRET], clock })

@@ -1,0 +1,87 @@
+import type { Claim } from './guarantee.ts'
+
+/** A row of the second table of docs/guarantees.md: a function that works without a consumer. */
+export interface FunctionGuarantee {
+  /** Its first cell, as it is written there. */
+  readonly name: string
+  readonly promise: Claim
+  /** The last cell, cause by cause. */
+  readonly breaksWhen: readonly Claim[]
+}
+
+export const FUNCTION_COLUMNS = ['function', 'promise', 'breaks when'] as const
+
+/** The second table of docs/guarantees.md, row by row, with what shows each cell. */
+export const FUNCTIONS: readonly FunctionGuarantee[] = [
+  {
+    name: '`insertOnce`, `advanceState`, `updateVersioned`',
+    promise: {
+      says: 'one of all that ask applies; each other is told `already`, `out-of-order` or `stale`, and its transaction goes on',
+      tests: ['T267', 'T268', 'T269', 'T270'],
+    },
+    breaksWhen: [
+      {
+        says: 'an effect outside of its transaction: a rollback takes the row back, and the next one applies',
+        tests: ['T271'],
+      },
+    ],
+  },
+  {
+    name: '`lockRow`',
+    promise: { says: 'one transaction at a time has the row', tests: ['T273'] },
+    breaksWhen: [{ says: 'there is no row: `missing`, and nothing is locked', tests: ['T274'] }],
+  },
+  {
+    name: '`once()` on an inbox',
+    promise: {
+      says: 'what the function writes through `tx` commits once; a repeat gets the first result',
+      tests: ['T260', 'T275'],
+    },
+    breaksWhen: [{ says: 'as `inbox`: an effect outside of `tx`, a row that was purged', tests: ['T276'] }],
+  },
+  {
+    name: '`once()` on a lease',
+    promise: {
+      says: 'the function runs once, and a repeat gets the first result; what is in doubt runs again, or is refused under `park`',
+      tests: ['T260', 'T275', 'T277'],
+    },
+    breaksWhen: [
+      {
+        says: 'as `lease`: a crash between effect and mark, a pause > lease, a mark that the store loses',
+        tests: ['T260'],
+      },
+    ],
+  },
+  {
+    name: '`Idempotency-Key` (`consume-once/http`)',
+    promise: {
+      says: 'as `once()`; a repeat of an answered request gets that answer, marked as replayed',
+      tests: ['T261', 'T278'],
+    },
+    breaksWhen: [
+      { says: 'as `once()`', tests: ['T261'] },
+      { says: 'the answer was too large to be kept, or `remember` frees the key', tests: ['T279', 'T287'] },
+    ],
+  },
+  {
+    name: '`tokens()`',
+    promise: { says: 'a token is redeemed once, by its subject, before its end', tests: ['T280', 'T281', 'T288'] },
+    breaksWhen: [
+      { says: 'the store loses the mark while the token is valid', tests: ['T282'] },
+      { says: 'used up although the work that follows fails', tests: ['T282'] },
+    ],
+  },
+  {
+    name: '`withLock()`',
+    promise: {
+      says: 'each holder has a higher `fence` than the one before; the signal aborts before the lease ends',
+      tests: ['T284', 'T285'],
+    },
+    breaksWhen: [
+      {
+        says: 'a pause > lease: two holders at once, and only a resource that refuses the older fence is safe',
+        tests: ['T286'],
+      },
+    ],
+  },
+]

@@ -39,9 +39,10 @@ export async function newMysqlGuardRig(flags: string[], url?: string): Promise<G
         const { claim } = await hold(inbox, newItem())
         const { tx } = lend(claim)
         const run = async (sql: string): Promise<Rows> => (await tx.query(sql))[0]
-        return { tx, run, end: async () => void (await inbox.mark([claim])) }
+        return { tx, run, end: async () => void (await inbox.mark([claim])), roundTrips: () => questionsOf(run) }
       },
     },
+    costs: { ofCounting: 1, ofRepeat: 2 },
     waiting: () =>
       eventually(async () => {
         const waits = await place.rows(place.isMariadb ? waitsOnMariadb(database) : waitsOnMysql(database))
@@ -56,14 +57,22 @@ export async function newMysqlGuardRig(flags: string[], url?: string): Promise<G
 }
 
 function sessionOf(client: Pick<Connection, 'query' | 'execute'>, done: () => void = () => {}): Session {
+  const run = async (sql: string): Promise<Rows> => (await client.query(sql))[0] as Rows
   return {
     tx: client,
-    run: async (sql) => (await client.query(sql))[0] as Rows,
+    run,
+    roundTrips: () => questionsOf(run),
     end: async (how) => {
       await client.query(how)
       done()
     },
   }
+}
+
+/** Of this session, also this question. */
+async function questionsOf(run: (sql: string) => Promise<Rows>): Promise<number> {
+  const [row] = await run("show session status like 'Questions'")
+  return Number(row?.['Value'])
 }
 
 /** Not innodb_trx: it shows what it did 0.1 s before, and what it did at the last look if that was later. */

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { Client, Pool } from 'pg'
 import { pgClient } from '../../adapters/pg/index.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
@@ -26,7 +27,13 @@ export async function newPgGuardRig(): Promise<GuardRig> {
     const { claim } = await hold(inbox, newItem())
     const lent = lend(claim)
     const run = async (sql: string): Promise<Record<string, unknown>[]> => (await lent.tx.query(sql)).rows
-    return { tx: wrap(lent.tx), run, end: async () => void (await inbox.mark([claim])) }
+    const end = async (): Promise<void> => void (await inbox.mark([claim]))
+    return {
+      tx: wrap(lent.tx),
+      run,
+      end,
+      roundTrips: () => Promise.reject(new Error('a lent transaction has no wire')),
+    }
   }
   return {
     pool,
@@ -45,6 +52,7 @@ export async function newPgGuardRig(): Promise<GuardRig> {
       'ctx.tx': () => ofInbox((tx) => tx),
       'pgClient(ctx.tx)': () => ofInbox((tx) => pgClient(tx)),
     },
+    costs: { ofCounting: 0, ofRepeat: 1 },
     waiting: () =>
       eventually(async () => {
         const waits = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and application_name = $1`
@@ -59,12 +67,21 @@ export async function newPgGuardRig(): Promise<GuardRig> {
 }
 
 function sessionOf(client: Pick<Client, 'query'>, done: () => void = () => {}): Session {
+  let trips = 0
+  // Whatever was sent, the server ends its answer with one such message.
+  wireOf(client).on('readyForQuery', () => trips++)
   return {
     tx: client,
+    roundTrips: async () => trips,
     run: async (sql) => (await client.query(sql)).rows as Record<string, unknown>[],
     end: async (how) => {
       await client.query(how)
       done()
     },
   }
+}
+
+/** Of pg, which does not document it. */
+function wireOf(client: object): EventEmitter {
+  return (client as { readonly connection: EventEmitter }).connection
 }

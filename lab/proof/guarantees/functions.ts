@@ -17,7 +17,7 @@ export const FUNCTIONS: readonly FunctionGuarantee[] = [
     name: '`insertOnce`, `advanceState`, `updateVersioned`',
     promise: {
       says: 'one of all that ask applies; each other is told `already`, `out-of-order` or `stale`, and its transaction goes on',
-      tests: ['T267', 'T268', 'T269', 'T270'],
+      tests: ['T267', 'T268', 'T269', 'T270', 'T290'],
     },
     breaksWhen: [
       {

@@ -10,6 +10,8 @@ export interface GuardRig {
   readonly pool: GuardClient
   /** Resolves when a transaction of this test waits for another. */
   readonly waiting: () => Promise<void>
+  /** Round trips of `roundTrips()` itself, and of a guard that finds that it has nothing to apply. */
+  readonly costs: { readonly ofCounting: number; readonly ofRepeat: number }
   readonly close: () => Promise<void>
 }
 
@@ -19,6 +21,8 @@ export interface Session {
   readonly run: (sql: string) => Promise<Record<string, unknown>[]>
   /** Ends the transaction. */
   readonly end: (how: 'commit' | 'rollback') => Promise<void>
+  /** Round trips of this connection so far, counted on the wire or by the server, not by the client. */
+  readonly roundTrips: () => Promise<number>
 }
 
 /** `id` varies in length, `code` is another unique index. */
@@ -247,6 +251,24 @@ export function describeGuards(newRig: () => Promise<GuardRig>): void {
       })
       await expect(lockRow(rig.pool, key(note))).rejects.toThrow('got a pool, which ends the lock')
     })
+  })
+
+  it('a guard takes the round trip of its statement, and no other [T290]', async () => {
+    const { tx, roundTrips } = await begun()
+    const { ofCounting, ofRepeat } = rig.costs
+    const taken = async (guard: () => Promise<{ readonly verdict: string }>): Promise<readonly [string, number]> => {
+      const before = await roundTrips()
+      const { verdict } = await guard()
+      return [verdict, (await roundTrips()) - before - ofCounting]
+    }
+    const id = newId()
+    expect(await taken(() => insertOnce(tx, insert(id)))).toEqual(['applied', 1])
+    expect(await taken(() => advanceState(tx, pay(id)))).toEqual(['applied', 1])
+    expect(await taken(() => updateVersioned(tx, rename(id, 1)))).toEqual(['applied', 1])
+    expect(await taken(() => lockRow(tx, key(id)))).toEqual(['locked', 1])
+    expect(await taken(() => insertOnce(tx, insert(id)))).toEqual(['already', ofRepeat])
+    expect(await taken(() => advanceState(tx, pay(id)))).toEqual(['already', ofRepeat])
+    expect(await taken(() => updateVersioned(tx, rename(id, 1)))).toEqual(['stale', ofRepeat])
   })
 
   it('a key of several rows changes none of them', async () => {

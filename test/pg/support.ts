@@ -58,7 +58,7 @@ export interface PgPlace {
   readonly close: () => Promise<void>
 }
 
-export interface HeldCommits {
+interface HeldCommits {
   /** Resolves when a COMMIT waits. */
   readonly waiting: () => Promise<void>
   readonly letGo: () => Promise<unknown>

@@ -57,6 +57,21 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
       return verdicts
     }
   },
+  'sets aside what another has claimed since': class extends MemoryInbox {
+    override async setAside(
+      claims: Claims,
+      as: 'given-up' | 'parked',
+      { reason, cause }: SetAsideOptions,
+    ): Promise<readonly SetAsideVerdict[]> {
+      const since = systemClock.now()
+      for (const claim of claims) {
+        const { key, digest, attempt } = claim
+        this.database.rows.set(key, { digest, outcome: as, reason, attempt, since, cause })
+        transactionOf(claim).end('rolled-back')
+      }
+      return claims.map(() => as)
+    }
+  },
   'commits while a query is pending': class extends MemoryInbox {
     override async mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
       for (const claim of claims) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '../expect.ts'
 import type { TransactionAnswer, ClaimItem, Store } from '../../../src/ports/store.ts'
-import { claim, claimAll, grantedBy, hold, newDigest, newItem, type Granted, type HowToClaim } from './claims.ts'
+import { claim, claimAll, grantedBy, hold, newDigest, newItem, only, type Granted, type HowToClaim } from './claims.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
 
 const ALONE = { alone: true }
@@ -67,6 +67,21 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
       } else {
         expect([verdict, answer]).toMatchObject(['given-up', { verdict: 'given-up', reason: 'no' }])
       }
+    },
+  },
+  {
+    name: 'does not set aside what another has claimed since the claim was released',
+    async run({ store, secondStore }) {
+      const item = newItem()
+      const { claim: released } = await hold(store, item)
+      await store.release([released], NO_REFUND)
+      const second = await secondStore()
+      const { claim: claimed } = await hold(second, item, ALONE)
+      // It may wait for the transaction of the other, and it may have no answer to give.
+      const late = store.setAside([released], 'parked', { reason: 'late' }).then(only, () => 'refused')
+      expect(await second.mark([claimed])).toEqual(['marked'])
+      expect(await late).toBe('refused')
+      expect(await claim(second, item, ALONE)).toMatchObject({ verdict: 'done' })
     },
   },
   {

@@ -8,7 +8,8 @@ type Setting = SettingsAnswer['settings'][number]
 
 /** What a consumer runs with. Functions and clients are named, not shown. */
 export function settingsOf(consumer: ResolvedConsumer): readonly Setting[] {
-  const { store, handleBatch, onInDoubt, reconcile, log, observers, scope, decode, schema } = consumer
+  const { store, handleBatch, onInDoubt, reconcile, log, observers, scope, decode, schema, identities, trace } =
+    consumer
   const number = (name: keyof typeof DEFAULTS & keyof ResolvedConsumer, about: string): Setting => ({
     name,
     value: textOf(name, consumer[name]),
@@ -53,6 +54,14 @@ export function settingsOf(consumer: ResolvedConsumer): readonly Setting[] {
     ),
     number('onConflict', 'what happens with an ID that comes with another payload'),
     number('onBeyondRetention', 'what happens with a message that is older than the retention'),
+    number('mode', '`observe`: every message runs, and verdicts are recorded beside it'),
+    number('onStoreDown', 'what happens while the store does not answer'),
+    given(
+      'whenBusy',
+      busyText(consumer.busyWaitMs),
+      consumer.busyWaitMs !== undefined,
+      'what a message does while another process has it',
+    ),
     number('purge', 'who removes records whose retention is over'),
     given(
       'rememberResult',
@@ -68,7 +77,12 @@ export function settingsOf(consumer: ResolvedConsumer): readonly Setting[] {
       'failures that are the answer',
     ),
     given('sealResult', nameOf(consumer.sealResult), consumer.sealResult !== undefined, 'how results are encrypted'),
-    given('id', 'a function', true, 'where the message ID comes from'),
+    given(
+      'id',
+      identities.length === 1 ? 'a function' : `${identities.length} identities`,
+      true,
+      'where the message ID comes from',
+    ),
     given('decode', decode.name === '' ? 'a function' : decode.name, true, 'how payloads are decoded'),
     given(
       'schema',
@@ -79,8 +93,15 @@ export function settingsOf(consumer: ResolvedConsumer): readonly Setting[] {
     given('log', log === SILENT ? 'none' : 'given', log !== SILENT, 'where log lines go'),
     given('logIds', String(consumer.logIds), consumer.logIds, 'log lines have the raw ID'),
     given('observe', String(observers.length), observers.length > 0, 'functions that get every event'),
+    given('trace', nameOf(trace), trace !== undefined, 'spans of each message'),
     given('scope', scope ?? 'group, topic and name', scope !== undefined, 'what a key has beside the message ID'),
   ]
+}
+
+function busyText(busyWaitMs: number | undefined): string {
+  if (busyWaitMs === undefined) return 'as the source says'
+  if (busyWaitMs === Number.POSITIVE_INFINITY) return 'wait'
+  return busyWaitMs === 0 ? 'hand-back' : `wait ${durationText(busyWaitMs)}, then hand back`
 }
 
 function textOf(name: string, value: unknown): string {

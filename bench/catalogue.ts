@@ -13,6 +13,7 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   crash: async () => (await import('./suites/crash.ts')).crash,
   traces: async () => (await import('./suites/traces.ts')).traces,
   metrics: async () => (await import('./suites/metrics.ts')).metrics,
+  schemes: async () => (await import('./suites/schemes.ts')).schemesSuite,
   latency: async () => (await import('./suites/latency.ts')).latency,
 }
 

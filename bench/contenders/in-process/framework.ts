@@ -30,6 +30,19 @@ export function handleEach(pace: Pace, settings: Settings = {}): Run {
   )
 }
 
+/** `handle` for each message with so many IDs, all of them its own, on the memory store. */
+export function handleIdentified(pace: Pace, identities: 1 | 2): Run {
+  const { id } = COMMON
+  return overPrepared(pace, (tally) =>
+    defineConsumer({
+      ...COMMON,
+      id: identities === 1 ? id : [id, ({ headers }) => `order ${String(headers[ID_HEADER])}`],
+      store: memoryStore(),
+      handle: async ({ message }) => tally.started(message.headers[ID_HEADER]),
+    }),
+  )
+}
+
 /** `handleBatch`, on the memory store. */
 export function handleInBatches(pace: Pace, batchSize: number): Run {
   return overPrepared(pace, (tally) =>

@@ -1,4 +1,4 @@
-// Unit tests of a handler, on any runner: here `node --test`. No broker, no database, no mock of either.
+// Unit tests of a handler, on any runner: here `npx tsx --test`. No broker, no database, no mock of either.
 // #region readme
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'

@@ -1,4 +1,4 @@
-// A source of your own, held against the contract through the whole pipeline, on any runner: here `node --test`.
+// A source of your own, held against the contract through the whole pipeline, on any runner: here `npx tsx --test`.
 // #region readme
 import { describe, it } from 'node:test'
 import { MemoryBroker } from 'consume-once'

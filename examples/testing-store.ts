@@ -1,4 +1,4 @@
-// A store of your own, held against the contract on any runner: here `node --test`.
+// A store of your own, held against the contract on any runner: here `npx tsx --test examples/testing-store.ts`.
 import {
   transition,
   type Claim,

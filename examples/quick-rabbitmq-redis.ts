@@ -28,7 +28,8 @@ const sms = defineConsumer({
   store: redisLease({ redis }),
   onInDoubt: 'park', // after a crash between effect and mark a person decides
   handle: async ({ payload }) => {
-    console.log(`SMS to ${payload.to}`) // your provider's API
+    // Your provider's API. No answer, or a 5xx? throw new OutcomeUnknownError(...). Any other throw means: nothing was sent, try again.
+    console.log(`SMS to ${payload.to}`)
   },
   observe: (event) => {
     if (event.type === 'delivery') console.log(event.outcome)

@@ -16,12 +16,9 @@ const queue = ownName('emails')
 const accepted: string[] = []
 let refusals = 1
 /** The stand-in for a provider: it refuses the first request. */
-async function sendEmail(
-  _to: string,
-  { idempotencyKey }: { idempotencyKey: string; signal: AbortSignal },
-): Promise<void> {
-  if (refusals-- > 0) throw new Error('503, try again')
-  accepted.push(idempotencyKey)
+async function sendEmail(to: string, _options: { signal: AbortSignal }): Promise<void> {
+  if (refusals-- > 0) throw new Error('429, nothing was sent: try again')
+  accepted.push(to)
 }
 
 // #region readme
@@ -33,12 +30,12 @@ const emails = defineConsumer({
   decode: json<{ to: string }>(),
   store: redisLease({ redis }),
   onInDoubt: 'park', // after a crash between effect and mark a person decides
-  handle: async ({ payload, idempotencyKey, signal }) => {
-    await sendEmail(payload.to, { idempotencyKey, signal }) // a throw asserts that nothing was sent: it is tried again
+  handle: async ({ payload, signal }) => {
+    await sendEmail(payload.to, { signal }) // throw OutcomeUnknownError when you do not know whether it was sent
   },
 })
 
-// Declares `queue` and its dead-letter queue as quorum queues where they are missing (`queueType`, `setup` say otherwise).
+// Declares `queue` and its dead-letter queue as quorum queues where they are missing (to change that, set `queueType` or `setup`).
 const running = await runRabbit(process.env['RABBITMQ_URL'] ?? 'amqp://localhost', emails, { queue })
 // #endregion
 process.once('SIGTERM', () => void running.stop({ deadlineMs: 10_000 }))

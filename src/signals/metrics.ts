@@ -69,7 +69,7 @@ export const COUNTERS: Readonly<Record<CounterId, Metric>> = {
     otel: 'consume_once.deliveries',
     kind: 'counter',
     unit: '{delivery}',
-    help: 'Deliveries by their outcome. The reason is that of a dead letter or of a hand-back, or how the message ended that a delivery joined.',
+    help: 'Deliveries by their outcome. The reason is that of a dead letter or of a hand-back, or, for `joined`, how the first delivery ended.',
     labels: ['consumer', 'system', 'destination', 'outcome', 'reason', 'replay'],
   },
   duplicates: {
@@ -290,7 +290,7 @@ export const GAUGES: Readonly<Record<GaugeId, GaugeMetric>> = {
     otel: 'consume_once.purge.horizon',
     kind: 'gauge',
     unit: 's',
-    help: 'The absence of a record proves nothing about a message older than this.',
+    help: 'Age, in seconds. Of a message that is older, the absence of a record proves nothing.',
     labels: ['consumer', 'store'],
     merge: 'min',
   },

@@ -94,7 +94,7 @@ export type States = Readonly<Record<string, string>>
 const COMPILED = (): readonly [string, ...string[]] => [process.execPath, compiled('cli/main.ts')]
 
 function compiledConfig(word: string): string {
-  return /^test\/cli\/\w+\.config\.ts$/.test(word) ? compiled(word) : word
+  return /^test\/cli\/[\w-]+\.config\.ts$/.test(word) ? compiled(word) : word
 }
 
 /** The tool's source with what loads TypeScript, whatever folder it is run in. */

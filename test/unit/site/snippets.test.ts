@@ -64,7 +64,7 @@ describe('an example', () => {
   })
 
   it('is run by `npm run examples`, whatever its name', () => {
-    expect(scripts['examples']).toContain('for f in examples/*.ts; do')
+    expect(scripts['examples']).toContain(String.raw`printf '%s\n' examples/*.ts | xargs`)
     expect(readFileSync('.ci/run', 'utf8')).toContain('npm run --silent with-servers -- npm run --silent examples')
   })
 })

@@ -8,7 +8,7 @@ import { pgliteInbox } from 'consume-once/pg'
 const db = await PGlite.create() // Postgres in this process, for the example
 await db.exec('create table orders (id text primary key, status text not null)')
 
-const seen: (string | undefined)[] = []
+const seen: string[] = []
 
 // #region readme
 // Each state with all states before it, so that an event that overtakes another one still counts.

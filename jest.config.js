@@ -16,6 +16,7 @@ export default {
     // Prisma's client imports the parts of its runtime that are ES modules.
     '^(@prisma/client/runtime/.*)\\.mjs$': '$1.js',
   },
+  setupFiles: ['<rootDir>/test/kit/suppressed-error.ts'],
   globalSetup: '<rootDir>/test/kit/global-setup.ts',
   globalTeardown: '<rootDir>/test/kit/global-teardown.ts',
   testSequencer: '<rootDir>/test/kit/slowest-first.cjs',

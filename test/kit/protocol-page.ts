@@ -1,13 +1,17 @@
+import { afterClaim, type AfterClaim, type Policy } from '../../src/core/decision.ts'
 import { transition, type Command, type MessageRecord } from '../../src/core/record.ts'
 
 export const PROTOCOL_PAGE = 'docs/protocol.md'
 
-const BLOCK = /(?<=<!-- diagram: record-states -->\n\n)```mermaid\n[\s\S]*?```/
+/** The page with the diagrams of what transition() and afterClaim() do written into it. */
+export function withDiagrams(page: string): string {
+  return withDiagram(withDiagram(page, 'record-states', diagramOfStates()), 'verdicts', diagramOfVerdicts())
+}
 
-/** The page with the diagram of what transition() does written into it. */
-export function withDiagram(page: string): string {
-  if (!BLOCK.test(page)) throw new Error(`${PROTOCOL_PAGE} has no place for the diagram of record states`)
-  return page.replace(BLOCK, `\`\`\`mermaid\n${diagramOfStates()}\n\`\`\``)
+function withDiagram(page: string, name: string, diagram: string): string {
+  const block = new RegExp(`(?<=<!-- diagram: ${name} -->\\n\\n)\`\`\`mermaid\\n[\\s\\S]*?\`\`\``)
+  if (!block.test(page)) throw new Error(`${PROTOCOL_PAGE} has no place for the diagram ${name}`)
+  return page.replace(block, `\`\`\`mermaid\n${diagram}\n\`\`\``)
 }
 
 const NOW = 10
@@ -55,4 +59,57 @@ function diagramOfStates(): string {
 
 function nameOf({ state }: MessageRecord): string {
   return state.replace('-', '_')
+}
+
+type Answer = Parameters<typeof afterClaim>[0]
+
+const FIRST = { fence: 1, attempt: 1 }
+const SPENT = { fence: 1, attempt: 6 }
+const RERUN: Policy = { maxAttempts: 5, onInDoubt: 'rerun', onBeyondRetention: 'run' }
+
+/** The answers of a claim that are told apart, with the condition under which they lead on. */
+const ANSWERS: readonly (readonly [answer: Answer, condition: string, policy?: Partial<Policy>, isOld?: true])[] = [
+  [{ verdict: 'claimed', ...FIRST }, ''],
+  [{ verdict: 'claimed', ...SPENT }, 'attempts spent'],
+  [{ verdict: 'claimed', ...FIRST }, 'older than retention, park', { onBeyondRetention: 'park' }, true],
+  [{ verdict: 'claimed', ...FIRST }, 'older than retention, skip', { onBeyondRetention: 'skip' }, true],
+  [{ verdict: 'taken-over', ...FIRST }, 'onInDoubt rerun'],
+  [{ verdict: 'taken-over', ...SPENT }, 'attempts spent'],
+  [{ verdict: 'taken-over', ...FIRST }, 'onInDoubt park', { onInDoubt: 'park' }],
+  [{ verdict: 'taken-over', ...FIRST }, 'onInDoubt function', { onInDoubt: 'reconcile' }],
+  [{ verdict: 'in-doubt' }, ''],
+  [{ verdict: 'again-alone', attempts: 1 }, ''],
+  [{ verdict: 'busy', leaseLeftMs: 1 }, ''],
+  [{ verdict: 'done' }, ''],
+  [{ verdict: 'conflict' }, ''],
+  [{ verdict: 'given-up', ...story }, ''],
+  [{ verdict: 'parked', ...story }, ''],
+  [{ verdict: 'unreadable', found: 'x' }, ''],
+  [{ verdict: 'behind' }, ''],
+]
+
+/** The step after each verdict, in the language of Mermaid. */
+function diagramOfVerdicts(): string {
+  const edges = ANSWERS.map(([answer, condition, policy, isOld = false]) => {
+    const step = afterClaim(answer, { ...RERUN, ...policy }, isOld)
+    const arrow = condition === '' ? '-->' : `-->|${condition}|`
+    return `  ${answer.verdict}([${answer.verdict}]) ${arrow} ${idOf(step)}[${STEPS[step.next](step)}]`
+  })
+  return ['flowchart LR', ...edges].join('\n')
+}
+
+function idOf(step: AfterClaim): string {
+  return step.next === 'set-aside' ? `set-aside-${step.as}` : step.next
+}
+
+const STEPS: Readonly<Record<AfterClaim['next'], (step: AfterClaim) => string>> = {
+  handle: () => 'run the handler',
+  reconcile: () => 'ask your function',
+  skip: () => 'mark without a run, settle',
+  'settle-duplicate': () => 'settle as duplicate',
+  wait: () => 'wait in the lane, claim again',
+  'claim-alone': () => 'claim again, apart from new messages',
+  rewind: () => 'read again from the stored position',
+  'set-aside': (step) => `set aside as ${step.next === 'set-aside' ? step.as : ''}, dead-letter, settle`,
+  'dead-letter': () => 'dead-letter, settle, leave the record',
 }

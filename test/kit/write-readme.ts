@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { OBSERVABILITY_PAGE, withTables } from './observability-page.ts'
-import { PROTOCOL_PAGE, withDiagram } from './protocol-page.ts'
+import { PROTOCOL_PAGE, withDiagrams } from './protocol-page.ts'
 import { PAGES, withExamples } from './readme.ts'
 
 // Part of `npm run fix`: writes the examples into the pages that show them.
@@ -10,4 +10,4 @@ for (const page of PAGES) writeFileSync(page, withExamples(readFileSync(page, 'u
 writeFileSync(OBSERVABILITY_PAGE, withTables(readFileSync(OBSERVABILITY_PAGE, 'utf8')))
 
 // Its diagram is drawn from transition().
-writeFileSync(PROTOCOL_PAGE, withDiagram(readFileSync(PROTOCOL_PAGE, 'utf8')))
+writeFileSync(PROTOCOL_PAGE, withDiagrams(readFileSync(PROTOCOL_PAGE, 'utf8')))

@@ -71,8 +71,8 @@ const RERUN: Policy = { maxAttempts: 5, onInDoubt: 'rerun', onBeyondRetention: '
 const ANSWERS: readonly (readonly [answer: Answer, condition: string, policy?: Partial<Policy>, isOld?: true])[] = [
   [{ verdict: 'claimed', ...FIRST }, ''],
   [{ verdict: 'claimed', ...SPENT }, 'attempts spent'],
-  [{ verdict: 'claimed', ...FIRST }, 'older than retention, park', { onBeyondRetention: 'park' }, true],
-  [{ verdict: 'claimed', ...FIRST }, 'older than retention, skip', { onBeyondRetention: 'skip' }, true],
+  [{ verdict: 'claimed', ...FIRST }, 'too old: park', { onBeyondRetention: 'park' }, true],
+  [{ verdict: 'claimed', ...FIRST }, 'too old: skip', { onBeyondRetention: 'skip' }, true],
   [{ verdict: 'taken-over', ...FIRST }, 'onInDoubt rerun'],
   [{ verdict: 'taken-over', ...SPENT }, 'attempts spent'],
   [{ verdict: 'taken-over', ...FIRST }, 'onInDoubt park', { onInDoubt: 'park' }],

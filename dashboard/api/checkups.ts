@@ -25,7 +25,7 @@ export interface SettingsAnswer {
     readonly name: string
     /** For people: `30 s`, `park`, `a function`. Never a secret. */
     readonly value: string
-    /** `default`: it has the default value, whoever set it. */
+    /** `default`: it has the default value. */
     readonly origin: 'given' | 'default'
     /** What it means, in one sentence. Empty if its name says it. */
     readonly about: string

@@ -38,7 +38,7 @@ describeOnRedis('redisLease on a cluster of three', () => {
     it.each([...auditLaws, ...replayLaws, ...knownSinceLaws, ...leaseKnownSinceLaws])(
       'over its shards $name',
       async (law) => {
-        // Of its own: a page of one entry after the other would go through what all laws before have imported.
+        // A prefix for each law: pages of one entry would otherwise go through everything that the laws before have imported.
         const store = client.lease({ prefix: uniqueName('history') })
         await store.open()
         await expect(law.run({ store, secondStore: async () => store, close: async () => {} })).resolves.toBeUndefined()

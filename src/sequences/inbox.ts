@@ -51,6 +51,8 @@ class InboxSequences<Tx> implements InboxStore<Tx> {
   readonly #records: InboxStore<Tx>
   readonly #sources: Sources
   readonly #onBehind: ResolvedSequences['onBehind']
+  /** Claims that a person lets run again: their source may say done for the run before. */
+  readonly #known = new WeakSet<TransactionClaim<Tx>>()
   #late: (DoneNumber & { readonly scope: string })[] = []
 
   constructor(records: InboxStore<Tx>, ledger: SequenceLedger, options: ResolvedSequences & { readonly name: string }) {
@@ -73,6 +75,7 @@ class InboxSequences<Tx> implements InboxStore<Tx> {
     const places = items.map(({ key }) => numberedIn(key))
     const answers = await this.#records.claim(request)
     const granted = answers.filter(isGranted)
+    for (const { claim, isKnown } of granted) if (isKnown === true) this.#known.add(claim)
     const [first] = granted
     try {
       const sources = await this.#sources.read(
@@ -190,8 +193,9 @@ class InboxSequences<Tx> implements InboxStore<Tx> {
       places.map(({ source }) => source),
     )
     return verdicts.map((verdict, at) => {
-      const place = places[at]
+      const [place, claim] = [places[at], claims[at]]
       const source = place && sources.get(place.source)
+      if (claim === undefined || this.#known.has(claim)) return verdict
       if (verdict !== 'refused-busy' || place === undefined || source === undefined) return verdict
       return verdictOn(source, place.number) === 'done' ? 'already-marked' : verdict
     })

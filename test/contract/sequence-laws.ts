@@ -319,7 +319,7 @@ async function verdicts(store: Store<unknown>, items: readonly ClaimItem[]): Pro
   return found
 }
 
-/** Of an inbox, whose open transaction has a connection of its pool, the claim is given back. */
+/** An inbox gives the claim back, because its open transaction holds a connection of the pool. */
 async function answerTo(
   store: Store<unknown>,
   item: ClaimItem,

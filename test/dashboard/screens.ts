@@ -39,7 +39,7 @@ export async function open(
   await page.getByRole('heading', { level: 1 }).waitFor()
 }
 
-/** Writes a picture for whoever changes the pages into the folder SCREENSHOTS, if that is asked for. */
+/** Writes a picture of the screen into the folder SCREENSHOTS, if that is set. */
 export async function look(page: Page, name: string): Promise<void> {
   const folder = process.env['SCREENSHOTS']
   if (folder === undefined || folder === '') return

@@ -69,7 +69,7 @@ function sessionOf(client: Pick<Connection, 'query' | 'execute'>, done: () => vo
   }
 }
 
-/** Of this session, also this question. */
+/** Counts the statements of this session, this one included. */
 async function questionsOf(run: (sql: string) => Promise<Rows>): Promise<number> {
   const [row] = await run("show session status like 'Questions'")
   return Number(row?.['Value'])

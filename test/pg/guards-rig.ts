@@ -81,7 +81,7 @@ function sessionOf(client: Pick<Client, 'query'>, done: () => void = () => {}): 
   }
 }
 
-/** Of pg, which does not document it. */
+/** pg has it, and does not document it. */
 function wireOf(client: object): EventEmitter {
   return (client as { readonly connection: EventEmitter }).connection
 }

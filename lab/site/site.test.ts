@@ -76,13 +76,19 @@ describe('the documentation site', () => {
     await page.context().close()
   })
 
-  it('draws the states of a record', async () => {
+  it('draws the states of a record, and the step after each verdict, and never an error', async () => {
     const page = await open('/protocol')
-    await page.locator('.mermaid svg').waitFor()
-    await page.locator('.mermaid').getByText('given-up').first().waitFor()
-    await page.locator('.mermaid svg').scrollIntoViewIfNeeded()
+    const diagrams = page.locator('.diagram svg')
+    await diagrams.nth(1).waitFor()
+    expect(await diagrams.evaluateAll((all) => all.map((one) => one.getAttribute('aria-roledescription')))).toEqual([
+      'stateDiagram',
+      'flowchart-v2',
+    ])
+    const [states, verdicts] = await diagrams.allTextContents()
+    expect(states).toContain('set aside')
+    expect(verdicts).toContain('taken-over')
+    await diagrams.first().scrollIntoViewIfNeeded()
     await picture(page, '/protocol', 'diagram')
-    expect(await page.locator('.mermaid svg').textContent()).toContain('set aside')
     await page.context().close()
   })
 

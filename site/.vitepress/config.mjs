@@ -40,6 +40,8 @@ function titleOf(file) {
 const WIDE = new Set(['guarantees.md', 'choose.md', 'proof.md', 'compatibility.md', 'api/index.md'])
 
 export default withMermaid({
+  // Not `mermaid`: at the load event mermaid itself draws each element of that class, and before ours it draws an error.
+  mermaidPlugin: { class: 'diagram' },
   title: 'consume-once',
   description: 'Kafka and RabbitMQ deliver a message at least once. This library makes its effect happen once.',
   lang: 'en',

@@ -188,10 +188,15 @@ class RedisLease implements LeaseStore {
   }
 
   async mark(claims: readonly Claim[], results: readonly (Result | undefined)[] = []): Promise<readonly MarkVerdict[]> {
+    const kept = new Map<Claim, Result>()
+    for (const [at, result] of results.entries()) {
+      const claim = claims[at]
+      if (claim !== undefined && result !== undefined) kept.set(claim, result)
+    }
     return this.#line.run({
       script: MARK,
-      items: results.length === 0 ? claims : claims.map((claimed, at) => ({ ...claimed, result: results[at] })),
-      argumentsOf: markArguments,
+      items: claims,
+      argumentsOf: (part) => markArguments(part, kept),
       read: readMark,
       durable: true,
     })

@@ -69,7 +69,7 @@ export class Marks {
     const { end, onAnswered, onUnmarked } = this.#hooks
     const items: RunItem[] = []
     for (const lease of leases) for (const item of lease.items) items.push(item)
-    const results = leases.some(keepsSomething) ? leases.flatMap(resultsOf) : undefined
+    const results = resultsOf(leases)
     this.#tasksUnderWay += items.length
     let isUnderWay = true
     const answered = (): void => {
@@ -124,7 +124,7 @@ export class Marks {
    */
   async markLate(lease: HeldLease): Promise<void> {
     const { store } = this.#services
-    const verdicts = await store.mark(lease.items, keepsSomething(lease) ? resultsOf(lease) : undefined)
+    const verdicts = await store.mark(lease.items, resultsOf([lease]))
     if (verdicts !== undefined) store.observeMarks(verdicts)
   }
 
@@ -144,10 +144,10 @@ export function endOfSkip({ duplicateOf }: Granted, evidence: Evidence): Ending 
   return { end: 'duplicate', evidence, since, result }
 }
 
-function keepsSomething({ kept }: HeldLease): boolean {
-  return kept !== undefined
-}
-
-function resultsOf({ items, kept }: HeldLease): (Result | undefined)[] {
-  return items.map(() => kept)
+/** What to keep for each item. `undefined`: nothing. */
+function resultsOf(leases: readonly HeldLease[]): readonly (Result | undefined)[] | undefined {
+  if (leases.every(({ kept }) => kept === undefined)) return undefined
+  const results: (Result | undefined)[] = []
+  for (const { items, kept } of leases) for (let left = items.length; left > 0; left--) results.push(kept)
+  return results
 }

@@ -13,9 +13,9 @@ const PACKED_CHARACTERS = 2 + DIGEST_CHARACTERS
  * matter.
  *
  * - KEYS: the keys
- * - ARGV: '1', retentionMs, then for each token: the token, and for each of its keys fence, attempt (one digit each)
- *   and digest (22 characters), all in one text. Or '0', then for each key `|digest|token|` as in its record,
- *   retentionMs, and the done record
+ * - ARGV: '1', retentionMs, the number of results, and for each of them the number of its key and the result; then for
+ *   each token: the token, and for each of its keys fence, attempt (one digit each) and digest (22 characters), all in
+ *   one text. Or '0', then for each key `|digest|token|` as in its record, retentionMs, and the done record
  * - Returns a text with a letter for each key: `m` for `marked`, or `-`; then, for each `-`, `marked`,
  *   `already-marked`, `marked-late`, `refused-busy` (also for unreadable records) or `refused-done`
  * - Sent again: `already-marked` if it was written, else the same
@@ -45,16 +45,18 @@ local function answer(i, said)
   if said ~= 'marked' then out[#out + 1] = said end
 end
 if ARGV[1] == '1' then
-  local retention = ARGV[2]
+  local retention, last = ARGV[2], 3 + 2 * ARGV[3]
+  local results = {}
+  for at = 4, last, 2 do results[tonumber(ARGV[at])] = ARGV[at + 1] end
   local values = redis.call('MGET', unpack(KEYS))
   local i = 0
-  for group = 3, #ARGV, 2 do
+  for group = last + 1, #ARGV, 2 do
     local token, packed = ARGV[group], ARGV[group + 1]
     local owner, short = '|' .. token .. '|', string.sub(token, 1, 4)
     for at = 1, #packed, ${PACKED_CHARACTERS} do
       i = i + 1
       local fence, digest = string.sub(packed, at, at), string.sub(packed, at + 2, at + ${PACKED_CHARACTERS - 1})
-      local done = 'd' .. fence .. digest .. short
+      local done = 'd' .. fence .. digest .. short .. (results[i] or '')
       local own = 'P|' .. fence .. '|' .. string.sub(packed, at + 1, at + 1) .. '|0|' .. digest .. owner -- mutant: redis-mark-by-anyone
       -- Nearly every key.
       if values[i] and string.sub(values[i], 1, #own) == own then
@@ -74,38 +76,45 @@ return out
   { m: 'marked' },
 )
 
-/** A claim whose effect happened. */
-export type Marking = Claim & { readonly result?: Result | undefined }
+/** What is kept with the marks of a batch. Most have nothing. */
+export type Kept = ReadonlyMap<Claim, Result>
 
-export function markArguments(markings: readonly Marking[]): readonly Argument[] {
-  return packed(markings) ?? [0, ...markings.flatMap(argumentsOf)]
+/** @param claims - those whose effect happened */
+export function markArguments(claims: readonly Claim[], kept: Kept): readonly Argument[] {
+  return packed(claims, kept) ?? [0, ...claims.flatMap((claim) => argumentsOf(claim, kept.get(claim)))]
 }
 
 /** The short form, which fits nearly every batch. `undefined`: some item needs the long form. */
-function packed(markings: readonly Marking[]): readonly Argument[] | undefined {
-  const [first] = markings
+function packed(claims: readonly Claim[], kept: Kept): readonly Argument[] | undefined {
+  const [first] = claims
   if (first === undefined) return undefined
   const { retentionMs } = first
-  const words: Argument[] = [1, wholeMs(retentionMs)]
+  const results: Argument[] = []
+  const groups: string[] = []
   let token: string | undefined
   let group = ''
-  for (const marking of markings) {
-    const { fence, attempt, digest, result } = marking
+  let at = 0
+  for (const claim of claims) {
+    at++
+    const { fence, attempt, digest } = claim
     const isShort = fence < 10 && attempt < 10 && digest.length === DIGEST_CHARACTERS
-    if (!isShort || result !== undefined || marking.retentionMs !== retentionMs) return undefined
-    if (marking.token !== token) {
-      if (token !== undefined) words.push(token, group)
-      token = marking.token
-      if (token.length !== TOKEN_CHARACTERS || !ARE_PLAIN.test(token)) return undefined
+    if (!isShort || claim.retentionMs !== retentionMs) return undefined
+    if (claim.token !== token) {
+      if (token !== undefined) groups.push(token, group)
+      token = claim.token
+      if (token.length !== TOKEN_CHARACTERS) return undefined
       group = ''
     }
     group += `${fence}${attempt}${digest}`
+    const result = kept.size === 0 ? undefined : kept.get(claim)
+    if (result !== undefined) results.push(at, result)
   }
-  words.push(token ?? '', group)
-  return words.every((word) => typeof word === 'number' || ARE_PLAIN.test(word)) ? words : undefined
+  groups.push(token ?? '', group)
+  if (!groups.every((word) => ARE_PLAIN.test(word))) return undefined
+  return [1, wholeMs(retentionMs), results.length / 2, ...results, ...groups]
 }
 
-function argumentsOf({ digest, token, fence, retentionMs, result = '' }: Marking): readonly Argument[] {
+function argumentsOf({ digest, token, fence, retentionMs }: Claim, result: Result = ''): readonly Argument[] {
   const isShort =
     fence < 10 &&
     digest.length === DIGEST_CHARACTERS &&

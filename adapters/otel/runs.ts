@@ -21,27 +21,6 @@ import type {
 
 type Outcome = NonNullable<TracedEnd['outcome']>
 
-/** Its spans are not recorded, and neither are those of what its handler calls. */
-export class UnsampledRun implements RunTrace {
-  readonly isRecorded = false
-  readonly traceparent = undefined
-  readonly #context: Context
-
-  constructor(within: Context) {
-    this.#context = within
-  }
-
-  run<T>(handler: () => T): T {
-    return context.with(this.#context, handler)
-  }
-
-  handled(): void {}
-
-  ending(): void {}
-
-  ended(): void {}
-}
-
 interface Recorded {
   readonly span: Span
   /** False: an instrumentation made it, and ends it. */

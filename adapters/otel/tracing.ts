@@ -14,6 +14,7 @@ import {
   checkNames,
   checkOneOf,
   givenOf,
+  shown,
   type DeliveryTrace,
   type Message,
   type RunTrace,
@@ -24,7 +25,8 @@ import {
 import { ambientSpan, isProcessSpan, isReceiveSpan, quiet } from './ambient.ts'
 import { attributesOfMessage, attributesOfRun, attributesOfStart } from './attributes.ts'
 import { parseTraceparent, producerOf } from './producer.ts'
-import { RecordedDelivery, RecordedRun, UnsampledRun, addSteps, isError, setError } from './runs.ts'
+import { RecordedDelivery, RecordedRun, addSteps, isError, setError } from './runs.ts'
+import { UnsampledRun } from './unsampled.ts'
 
 export interface OtelTracingOptions {
   /** @defaultValue the tracer `consume-once` of the global tracer provider */
@@ -36,6 +38,14 @@ export interface OtelTracingOptions {
    * @defaultValue `link`
    */
   readonly producerContext?: 'link' | 'parent'
+  /**
+   * Share of the traces beginning here that the tracer is asked for, from 0 to 1. Its sampler decides about those. The
+   * others are not sampled and cost nearly nothing. For a consumer of many thousand messages per second. A message
+   * that belongs to a trace already, by an instrumentation or by `producerContext: 'parent'`, keeps the decision of
+   * that trace.
+   * @defaultValue 1
+   */
+  readonly ratio?: number
 }
 
 /**
@@ -48,14 +58,17 @@ export interface OtelTracingOptions {
 export function otelTracing(options: OtelTracingOptions = {}): Tracing {
   const given = givenOf(options)
   const problems: string[] = []
-  checkNames('', given, { known: { tracer: true, producerContext: true } }, problems)
-  const { tracer, producerContext = 'link' } = options
+  checkNames('', given, { known: { tracer: true, producerContext: true, ratio: true } }, problems)
+  const { tracer, producerContext = 'link', ratio = 1 } = options
   checkOneOf('producerContext', producerContext, ['link', 'parent'], problems)
   if (tracer !== undefined && typeof tracer?.startSpan !== 'function') {
     problems.push('tracer: expected a Tracer of @opentelemetry/api')
   }
+  if (!(typeof ratio === 'number' && ratio >= 0 && ratio <= 1)) {
+    problems.push(`ratio: expected a number from 0 to 1, got ${shown(ratio)}`)
+  }
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `otelTracing: ${problem}`))
-  return new OtelTracing(tracer ?? trace.getTracer('consume-once'), producerContext === 'parent')
+  return new OtelTracing(tracer ?? trace.getTracer('consume-once'), { isChild: producerContext === 'parent', ratio })
 }
 
 /** Where a new span belongs. */
@@ -70,10 +83,12 @@ interface Place {
 class OtelTracing implements Tracing {
   readonly #tracer: Tracer
   readonly #isChild: boolean
+  readonly #ratio: number
 
-  constructor(tracer: Tracer, isChild: boolean) {
+  constructor(tracer: Tracer, { isChild, ratio }: { readonly isChild: boolean; readonly ratio: number }) {
     this.#tracer = tracer
     this.#isChild = isChild
+    this.#ratio = ratio
   }
 
   outside<T>(work: () => T, how?: { readonly quiet: true }): T {
@@ -92,15 +107,17 @@ class OtelTracing implements Tracing {
     const isBatch = items.length > 1
     if (!isBatch && ambient !== undefined) {
       // Its instrumentation has decided not to sample it, and everything in it is not sampled either.
-      if (!ambient.isRecording()) return new UnsampledRun(trace.setSpan(producerOf(message), ambient))
+      if (!ambient.isRecording()) return new UnsampledRun(message, ambient)
       if (isProcessSpan(ambient, message.destination)) {
         ambient.setAttributes(attributesOfRun(start.consumer, items))
         return new RecordedRun(this.#tracer, { span: ambient, isOwn: false, base: producerOf(message), count: 1 })
       }
     }
+    const only = isBatch ? undefined : message
+    if (this.#isLeftOut(only, isBatch ? undefined : ambient)) return new UnsampledRun(only)
     const place = isBatch ? batchPlace(items.map((item) => item.task.message)) : this.#placeOf(message, ambient)
     const span = this.#start(message, place, at)
-    if (!span.isRecording()) return new UnsampledRun(trace.setSpan(place.base, span))
+    if (!span.isRecording()) return new UnsampledRun(only, span)
     if (isBatch) span.setAttribute('messaging.batch.message_count', items.length)
     else span.setAttributes(attributesOfMessage(message, start.consumer.group))
     span.setAttributes(attributesOfRun(start.consumer, items))
@@ -116,6 +133,7 @@ class OtelTracing implements Tracing {
     const links = run === undefined ? [] : [{ context: run, attributes: { 'consume_once.link': 'run' } }]
     let span = ambient
     if (span === undefined || isOwn) {
+      if (this.#isLeftOut(message, ambient)) return undefined
       const place = this.#placeOf(message, ambient)
       span = this.#start(message, { ...place, links: [...place.links, ...links] }, end.from)
       if (!span.isRecording()) return undefined
@@ -127,6 +145,13 @@ class OtelTracing implements Tracing {
     if (isError(outcome)) setError(span, { type: end.reason ?? outcome, message: '' })
     addSteps(this.#tracer, span, steps, outcome)
     return new RecordedDelivery(span, isOwn)
+  }
+
+  /** The tracer is not asked for this trace: it would begin here. A batch belongs to no trace. */
+  #isLeftOut(message: Message | undefined, ambient: Span | undefined): boolean {
+    if (this.#ratio === 1 || ambient !== undefined) return false
+    if (this.#isChild && message !== undefined && trace.getSpanContext(producerOf(message)) !== undefined) return false
+    return Math.random() >= this.#ratio
   }
 
   /** Only what a sampler may need: most spans are not sampled. */

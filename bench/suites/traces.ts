@@ -33,10 +33,18 @@ export const traces: Suite = {
       needs: [],
       contenders: [
         { name: 'off', run: untraced(({ handleEach }) => handleEach(HUNDREDS)) },
+        {
+          name: 'other traces',
+          run: framework(({ handleEach, besideTraces }) => handleEach(HUNDREDS, besideTraces())),
+        },
+        { name: 'ratio 1 %', run: framework(({ handleEach, askedAt }) => handleEach(HUNDREDS, askedAt(0.01))) },
         { name: '1 %', run: framework(({ handleEach, tracedAt }) => handleEach(HUNDREDS, tracedAt(0.01))) },
         { name: 'all', run: framework(({ handleEach, tracedAt }) => handleEach(HUNDREDS, tracedAt(1))) },
       ],
       ratios: [
+        { of: 'other traces', to: 'off' },
+        { of: 'ratio 1 %', to: 'other traces' },
+        { of: '1 %', to: 'other traces' },
         { of: '1 %', to: 'off' },
         { of: 'all', to: 'off' },
       ],
@@ -54,13 +62,29 @@ export const traces: Suite = {
           run: untracedOnRedis(({ libraryOnRedis }) => libraryOnRedis(onKafka, noop, { concurrency: 256 })),
         },
         {
+          name: 'other traces',
+          run: onRedis(({ libraryOnRedis, besideTraces }) =>
+            libraryOnRedis(onKafka, noop, { concurrency: 256, ...besideTraces() }),
+          ),
+        },
+        {
+          name: 'ratio 1 %',
+          run: onRedis(({ libraryOnRedis, askedAt }) =>
+            libraryOnRedis(onKafka, noop, { concurrency: 256, ...askedAt(0.01) }),
+          ),
+        },
+        {
           name: '1 %',
           run: onRedis(({ libraryOnRedis, tracedAt }) =>
             libraryOnRedis(onKafka, noop, { concurrency: 256, ...tracedAt(0.01) }),
           ),
         },
       ],
-      ratios: [{ of: '1 %', to: 'off', goal: LEAST }],
+      ratios: [
+        { of: 'other traces', to: 'off' },
+        { of: 'ratio 1 %', to: 'other traces', goal: LEAST },
+        { of: '1 %', to: 'other traces' },
+      ],
     },
   ],
 }

@@ -1,3 +1,4 @@
+import { context } from '@opentelemetry/api'
 import { NodeTracerProvider, SimpleSpanProcessor, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-node'
 import { otelTracing } from 'consume-once/otel'
 import type { Settings } from './consume-once.ts'
@@ -14,8 +15,24 @@ function sampled(share: number): void {
   new NodeTracerProvider({ sampler, spanProcessors: [new SimpleSpanProcessor(DISCARDED)] }).register()
 }
 
+/**
+ * Settings of a consumer that is not traced, in an application that traces other things. Once such an application has
+ * entered a context, each of its promises costs more, those of the clients too.
+ */
+export function besideTraces(): Settings {
+  sampled(0.01)
+  context.with(context.active(), () => {})
+  return {}
+}
+
 /** Settings of a consumer in an application that samples this share of its traces. */
 export function tracedAt(share: number): Settings {
   sampled(share)
   return { trace: otelTracing() }
+}
+
+/** The same, with a consumer that asks the tracer for no more than this share. */
+export function askedAt(ratio: number): Settings {
+  sampled(1)
+  return { trace: otelTracing({ ratio }) }
 }

@@ -64,14 +64,20 @@ export class Traces {
   }
 
   begin(run: HandlerRun<unknown>): void {
-    const [first, ...others] = run.items
-    if (first === undefined) return
-    const sentAt = first.task.times?.claim?.from ?? run.startedAt
+    const { items } = run
+    if (!isSome(items)) return
+    const sentAt = items[0].task.times?.claim?.from ?? run.startedAt
     const at = sentAt + this.#offset
-    const trace = quietly(() => this.#tracing.begin({ consumer: this.#consumer, items: [first, ...others], at }))
+    let trace: RunTrace | undefined
+    // Not `quietly`, which makes a function for each message.
+    try {
+      trace = this.#tracing.begin({ consumer: this.#consumer, items, at })
+    } catch {
+      return
+    }
     if (trace === undefined) return
     run.trace = trace
-    for (const { task } of run.items) task.trace = trace
+    for (const { task } of items) task.trace = trace
   }
 
   handled({ trace, items }: HandlerRun<unknown>, { result, error }: RunEnd): void {
@@ -158,6 +164,10 @@ function errorOf(items: readonly RunItem[], result: TracedResult['result'], erro
   const [first, ...others] = items
   const { type, message } = loggedError(error, first?.task.message) as TracedError
   return { type, message: others.length === 0 ? message : '' }
+}
+
+function isSome<T>(items: readonly T[]): items is readonly [T, ...T[]] {
+  return items.length > 0
 }
 
 function quietly<T>(work: () => T): T | undefined {

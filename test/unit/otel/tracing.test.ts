@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { SpanKind, propagation, trace } from '@opentelemetry/api'
+import { SpanKind, context, createContextKey, isValidTraceId, propagation, trace } from '@opentelemetry/api'
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-node'
 import { otelTracing } from 'consume-once/otel'
 import { TerminalError } from '../../../src/foundation/errors.ts'
@@ -212,6 +212,72 @@ describe('the producer of a message', () => {
   })
 })
 
+/** The handler's trace, and whether a span that it makes is sampled. */
+function traceInHandler(): readonly [string, boolean] {
+  const child = trace.getTracer('user').startSpan('send sms')
+  child.end()
+  return [trace.getActiveSpan()?.spanContext().traceId ?? '', child.isRecording()]
+}
+
+describe('a ratio', () => {
+  it('of 0 asks the tracer for nothing: each handler has a trace of its own that is not sampled', async () => {
+    const found: (readonly [string, boolean])[] = []
+    const rig = await startRig({
+      trace: otelTracing({ ratio: 0 }),
+      effect: async (work) => {
+        found.push(traceInHandler())
+        await work.apply()
+      },
+    })
+    await rig.deliver('a', 'b')
+    await rig.deliver('a')
+    expect(rig.outcomes()).toEqual(['handled', 'handled', 'duplicate'])
+    expect(new Set(found.map(([id]) => id)).size).toBe(2)
+    for (const [id, isSampled] of found) expect([isValidTraceId(id), isSampled]).toEqual([true, false])
+    expect(spans.all).toEqual([])
+  })
+
+  it('gives the handler the baggage of the producer, and a context that it can add to', async () => {
+    const key = createContextKey('a key of the user')
+    const found: unknown[] = []
+    const rig = await startRig({
+      trace: otelTracing({ ratio: 0 }),
+      effect: () => {
+        const within = context.active().setValue(key, 'kept')
+        found.push(propagation.getBaggage(within)?.getEntry('tenant')?.value, within.getValue(key))
+        found.push(trace.getSpanContext(within)?.traceId === trace.getActiveSpan()?.spanContext().traceId)
+        found.push(trace.getSpan(trace.deleteSpan(context.active())))
+      },
+    })
+    await rig.deliver(traced('a'))
+    expect(found).toEqual(['7', 'kept', true, undefined])
+  })
+
+  it('lets through about its share, and all messages of a trace that began elsewhere', async () => {
+    const messages = Array.from({ length: 400 }, (_, at) => `${at}`)
+    const half = await startRig({ trace: otelTracing({ ratio: 0.5 }), effect: (work) => work.apply() })
+    await half.deliver(...messages)
+    expect(Math.abs(spans.named(PROCESS).length - 200)).toBeLessThan(90)
+    const child = await startRig({
+      trace: otelTracing({ ratio: 0, producerContext: 'parent' }),
+      effect: (work) => work.apply(),
+    })
+    const before = spans.named(PROCESS).length
+    await child.deliver(traced('a'), 'b')
+    expect(spans.named(PROCESS).length - before).toBe(1)
+  })
+
+  it('holds for batches, which belong to no trace', async () => {
+    const rig = await startRig({
+      style: { strategy: 'lease', handler: 'handleBatch' },
+      trace: otelTracing({ ratio: 0, producerContext: 'parent' }),
+      effect: (work) => work.apply(),
+    })
+    await rig.deliver(traced('a'), traced('b'))
+    expect(spans.all).toEqual([])
+  })
+})
+
 describe('a batch', () => {
   it('is one span that links to each producer, and each message keeps its trace', async () => {
     const rig = await startRig({
@@ -325,6 +391,9 @@ describe('tracing', () => {
     )
     expect(() => otelTracing({ producerContext: 'child' as 'link' })).toThrow('producerContext')
     expect(() => otelTracing({ traces: 1 } as object)).toThrow('traces')
+    for (const ratio of [-0.1, 1.1, Number.NaN, '1' as never]) {
+      expect(() => otelTracing({ ratio })).toThrow('ratio: expected a number from 0 to 1, got')
+    }
   })
 
   it('ends no message with what it throws', async () => {

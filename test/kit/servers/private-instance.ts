@@ -47,6 +47,8 @@ export interface SystemUser {
 interface ServerProcess {
   readonly pid: number
   hasEnded(): boolean
+  /** Resolves when the system has forgotten it. Until then Postgres takes its lock file for that of a living server. */
+  readonly reaped: Promise<void>
 }
 
 const SHUTDOWN_WITHIN_MS = 15_000
@@ -76,6 +78,7 @@ export async function startInstance(recipe: Recipe): Promise<PrivateInstance> {
     current = undefined
     if (ending === undefined) return
     await how(ending.pid)
+    await ending.reaped
     forgetProcess(ending.pid)
   }
   const stop = async (): Promise<void> => {
@@ -130,7 +133,8 @@ export function launch(
   if (child.pid === undefined) throw new Error(`${recipe.command} cannot be started`)
   recordProcess(child.pid, recipe.endSignal)
   child.unref()
-  return { pid: child.pid, hasEnded: () => child.exitCode !== null || child.signalCode !== null }
+  const reaped = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
+  return { pid: child.pid, hasEnded: () => child.exitCode !== null || child.signalCode !== null, reaped }
 }
 
 function logOf({ folder }: { readonly folder: string }): string {

@@ -9,6 +9,7 @@ import { findAt, placeJson, placeText } from './at.ts'
 import { advise } from './advise.ts'
 import { adminFor, recordsIn, refsOf, type Asked, type RefFlags } from './refs.ts'
 import { recordJson, recordTable, type Shown } from './show.ts'
+import { EachOnce } from '../../src/people/each-once.ts'
 
 const LISTED = ['parked', 'inDoubt', 'processing', 'givenUp', 'done'] as const
 const STATES: Readonly<Record<(typeof LISTED)[number], ListedState>> = {
@@ -176,10 +177,11 @@ type Listed = Pick<RecordPage, 'records' | 'next'>
 /** Goes on from page to page until it has a whole one: a store looks at a bounded number of records for each. */
 async function filled({ session, admin }: Asked, { limit, after, state }: ListQuery): Promise<Listed> {
   const records: RecordPage['records'][number][] = []
+  const once = new EachOnce()
   let next = after
   do {
     const page = await session.answer(admin.list({ state, limit: limit - records.length, after: next }))
-    records.push(...page.records)
+    records.push(...once.of(page.records))
     next = page.next
   } while (next !== undefined && records.length < limit)
   return { records, next }

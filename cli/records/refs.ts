@@ -3,6 +3,7 @@ import { adminOf, type Admin, type ConfiguredConsumer, type Inspected, type Reco
 import { type ListedState, type RecordPage } from '../../src/spi.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import type { Session } from '../session.ts'
+import { EachOnce } from '../../src/people/each-once.ts'
 
 export interface RefFlags {
   /** The arguments are keys, or their first characters, as logs and lists show them. */
@@ -91,10 +92,11 @@ export async function* recordsIn(
   { session, admin }: Asked,
   state: ListedState,
 ): AsyncGenerator<RecordPage['records'][number]> {
+  const once = new EachOnce()
   let after: string | undefined
   do {
     const { records, next } = await session.answer(admin.list({ state, limit: PAGE, after }))
-    yield* records
+    yield* once.of(records)
     after = next
   } while (after !== undefined)
 }

@@ -1,6 +1,7 @@
 import type { Admin } from '../../src/people/admin.ts'
 import type { ListedState, RecordPage } from '../../src/ports/store-admin.ts'
 import type { Services } from './services.ts'
+import { EachOnce } from '../../src/people/each-once.ts'
 
 /** Records that a store looks at for one question: far less than its time limit, also on a slow one. */
 const LOOKED_AT_ONCE = 20_000
@@ -30,13 +31,14 @@ export async function lookThrough(
   hasEnough: (records: RecordPage['records']) => boolean,
 ): Promise<LookedTo> {
   const until = services.clock.monotonic() + withinMs
+  const once = new EachOnce()
   let [looked, next] = [0, after]
   do {
     const asked = { state, limit, lookAtMost: LOOKED_AT_ONCE, after: next }
     const page: RecordPage = await services.asking(() => admin.list(asked))
     looked += page.looked
     next = page.next
-    if (hasEnough(page.records)) break
+    if (hasEnough(once.of(page.records))) break
   } while (next !== undefined && services.clock.monotonic() < until)
   return { looked, next }
 }

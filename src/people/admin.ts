@@ -21,6 +21,7 @@ import type {
   Why,
 } from '../ports/store-admin.ts'
 import { keyScope, scopeName } from '../consumer/scope.ts'
+import { EachOnce } from './each-once.ts'
 
 /** A message, given by its ID as text or bytes, or by its key as `list` and the log show it. */
 export type RecordRef = string | Uint8Array | { readonly key: Key }
@@ -226,11 +227,12 @@ class StoreRecords implements Admin {
   }
 
   async #count(state: CountedState, most: number): Promise<StateCount> {
+    const once = new EachOnce()
     let count = 0
     let after: string | undefined
     do {
       const page = await this.#admin.list(this.scope, { state, limit: Math.min(PAGE, most - count), after })
-      count += page.records.length
+      count += once.of(page.records).length
       after = page.next
     } while (after !== undefined && count < most)
     return { count, isAtLeast: after !== undefined }

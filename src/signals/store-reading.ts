@@ -2,6 +2,7 @@ import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import { PARKED_BECAUSE, reasonOf } from './reasons.ts'
+import { EachOnce } from '../people/each-once.ts'
 
 /** What a store says of one scope. A field that it cannot tell is missing. */
 export interface StoreFacts {
@@ -89,10 +90,11 @@ async function factsOf({ scope, store }: Asked, clock: Clock): Promise<StoreFact
   if (admin === undefined) return {}
   const known = await admin.knownSince?.(scope)
   const parked = new Map(PARKED_BECAUSE.map((reason): [string, number] => [reason, 0]))
+  const once = new EachOnce()
   let after: string | undefined
   for (let counted = 0; counted < MOST_COUNTED;) {
     const page = await admin.list(scope, { state: 'parked', limit: PAGE, after })
-    for (const record of page.records) {
+    for (const record of once.of(page.records)) {
       const reason = reasonOf(record.reason ?? '')
       parked.set(reason, (parked.get(reason) ?? 0) + 1)
     }

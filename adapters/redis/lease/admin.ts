@@ -1,4 +1,5 @@
 import {
+  EachOnce,
   StoreError,
   type AuditPage,
   type AuditQuery,
@@ -100,6 +101,7 @@ export class RedisAdmin implements StoreAdmin {
   async list(_scope: string, { state, limit, lookAtMost = Infinity, after }: ListQuery): Promise<RecordPage> {
     const nodes = (await this.#line.ask(this.#redis.nodes())).toSorted((a, b) => (a.name < b.name ? -1 : 1))
     const prefix = await this.#writtenPrefix()
+    const once = new EachOnce()
     const records: RecordPage['records'][number][] = []
     let looked = 0
     let place = after === undefined ? startOf(nodes[0]) : placeFrom(after)
@@ -111,7 +113,7 @@ export class RedisAdmin implements StoreAdmin {
       const most = Math.min(limit - records.length, lookAtMost - looked)
       if (from.found.length > 0) {
         const keys = from.found.slice(0, most)
-        records.push(...(await this.#inState(state, keys)))
+        records.push(...once.of(await this.#inState(state, keys)))
         looked += keys.length
         place = this.#after({ ...from, found: from.found.slice(most) }, nodes)
       } else {
@@ -120,7 +122,7 @@ export class RedisAdmin implements StoreAdmin {
         const count = Math.min(SCANNED_AT_ONCE, lookAtMost - looked, Math.ceil(likely))
         const scanned = await this.#scan(node, { cursor: from.cursor ?? '0', count, prefix })
         looked += count
-        const found = await this.#inState(state, [...new Set(scanned.keys)])
+        const found = once.of(await this.#inState(state, [...new Set(scanned.keys)]))
         records.push(...found.slice(0, most))
         const cursor = scanned.next === '0' ? undefined : scanned.next
         place = this.#after({ node: node.name, cursor, found: found.slice(most).map(({ key }) => key) }, nodes)

@@ -161,6 +161,24 @@ describe('adminOf', () => {
     expect((await stage.admin.stats(1)).parked).toEqual({ count: 1, isAtLeast: true })
   })
 
+  it('counts a record once that the store has on two pages', async () => {
+    const store = storeWith(({ admin }) => ({
+      ...(admin && {
+        admin: {
+          ...admin,
+          list: async (scope, query) => {
+            const { records } = await admin.list(scope, { ...query, after: undefined })
+            const [from, to, next] = query.after === undefined ? [0, 2, 'page 2'] : [1, 3, undefined]
+            return { records: records.slice(from, to), looked: 2, next }
+          },
+        },
+      }),
+    }))
+    const stage = new Stage({ store })
+    await stage.sendFailing(['a', 'b', 'c'], new OutcomeUnknownError('?'))
+    expect((await stage.admin.stats()).parked).toEqual({ count: 3, isAtLeast: false })
+  })
+
   it('asks the store in calls of a bounded size', async () => {
     const sizes: number[] = []
     const store = storeWith(({ admin }) => ({

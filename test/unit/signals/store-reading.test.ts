@@ -25,7 +25,7 @@ class AskedStore {
       const from = Number(after)
       const records = this.reasons.slice(from, from + limit)
       const next = from + limit < this.reasons.length ? String(from + limit) : undefined
-      const page = records.map((reason) => ({ state: 'parked' as const, key: 'k' as Key, reason }))
+      const page = records.map((reason, at) => ({ state: 'parked' as const, key: `k${from + at}` as Key, reason }))
       return { records: page, looked: page.length, next }
     },
     knownSince: async () => (this.since === undefined ? undefined : { at: this.since, because: 'it says so' }),

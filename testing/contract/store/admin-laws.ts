@@ -113,6 +113,7 @@ export const adminLaws: readonly StoreLaw[] = [
     async run({ store }) {
       const items = Array.from({ length: 5 }, () => newItem())
       for (const item of items) await setAside(store, item, 'parked')
+      // Perhaps on two pages, while the table of a Redis server grows or shrinks.
       const seen: string[] = []
       let after: string | undefined
       do {
@@ -122,7 +123,7 @@ export const adminLaws: readonly StoreLaw[] = [
         after = page.next
       } while (after !== undefined)
       const own = seen.filter((key) => items.some((item) => item.key === key))
-      expect(own.toSorted()).toEqual(items.map(({ key }) => key).toSorted())
+      expect([...new Set(own)].toSorted()).toEqual(items.map(({ key }) => key).toSorted())
     },
   },
   {
@@ -140,7 +141,7 @@ export const adminLaws: readonly StoreLaw[] = [
         after = page.next
       } while (after !== undefined)
       const own = seen.filter((key) => items.some((item) => item.key === key))
-      expect(own.toSorted()).toEqual(items.map(({ key }) => key).toSorted())
+      expect([...new Set(own)].toSorted()).toEqual(items.map(({ key }) => key).toSorted())
       expect(pages).toBeGreaterThan(1)
     },
   },

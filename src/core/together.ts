@@ -34,16 +34,21 @@ export interface Together<A extends Answer> {
  * doubt if one is. Of two equally severe answers the one that asks for more patience decides.
  */
 export function together<A extends Answer>(answers: readonly [A, ...A[]]): Together<A> {
-  const granted = answers.filter((answer): answer is Granted<A> => SEVERITY[answer.verdict] === 0)
+  const granted: Granted<A>[] = []
   let [decides] = answers
+  let isInDoubt = false
   for (const answer of answers) {
+    if (isGranted(answer)) granted.push(answer)
+    isInDoubt ||= answer.verdict === 'taken-over'
     const more = SEVERITY[answer.verdict] - SEVERITY[decides.verdict]
     if (more > 0 || (more === 0 && patienceOf(answer) > patienceOf(decides))) decides = answer
   }
-  if (decides.verdict === 'claimed' && granted.some(({ verdict }) => verdict === 'taken-over')) {
-    decides = { ...decides, verdict: 'taken-over' }
-  }
+  if (decides.verdict === 'claimed' && isInDoubt) decides = { ...decides, verdict: 'taken-over' }
   return { decides, granted }
+}
+
+function isGranted<A extends Answer>(answer: A): answer is Granted<A> {
+  return SEVERITY[answer.verdict] === 0
 }
 
 function patienceOf(answer: Answer): number {

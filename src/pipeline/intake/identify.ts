@@ -138,7 +138,8 @@ function identifyBySeveral(consumer: ResolvedConsumer, group: string): (delivery
   return (delivery) => {
     const { message } = delivery
     const incoming = new Incoming(message, consumer)
-    const found: OtherIdentity[] = []
+    let first: OtherIdentity | undefined
+    let others: OtherIdentity[] | undefined
     let missing = NO_IDENTITY
     for (const { identity, keyOf } of readers) {
       const idempotencyKey = keyOf(incoming)
@@ -149,10 +150,12 @@ function identifyBySeveral(consumer: ResolvedConsumer, group: string): (delivery
       }
       const hash = hashBy(identity, message)
       if (typeof hash !== 'string') return hash
-      found.push({ idempotencyKey, payloadHash: hash })
+      const found = { idempotencyKey, payloadHash: hash }
+      if (first === undefined) first = found
+      else (others ??= []).push(found)
     }
-    const [first, ...others] = found
-    return first === undefined ? missing : new Task(delivery, first.idempotencyKey, first.payloadHash, { others })
+    if (first === undefined) return missing
+    return new Task(delivery, first.idempotencyKey, first.payloadHash, others && { others })
   }
 }
 

@@ -60,6 +60,14 @@ export class ClaimSteps {
 
   /** `horizon`: a message that is older and has no record may have been handled, and its record removed. */
   after(task: Task, answer: ClaimAnswer<unknown>, horizon: EpochMs): ClaimStep {
+    return this.#after(task, answer, { horizon, others: undefined })
+  }
+
+  #after(
+    task: Task,
+    answer: ClaimAnswer<unknown>,
+    { horizon, others }: { readonly horizon: EpochMs; readonly others: readonly Claim[] | undefined },
+  ): ClaimStep {
     const isBeyond = this.#isBeyondRetention(task, answer, horizon)
     const step = afterClaim(answer, this.#consumer, isBeyond)
     switch (step.next) {
@@ -67,7 +75,7 @@ export class ClaimSteps {
       case 'reconcile':
       case 'skip': {
         const { claim, verdict } = granted(answer)
-        return { next: step.next, task, claim, payload: undefined, doubt: verdict === 'taken-over' }
+        return runOf(step.next, { task, claim, others, doubt: verdict === 'taken-over', duplicateOf: undefined })
       }
       case 'set-aside': {
         const { claim, verdict } = granted(answer)
@@ -75,7 +83,8 @@ export class ClaimSteps {
         const attempts = claim.attempt - 1
         const started = isBeyond ? BEYOND_RETENTION : `${attempts} attempts were started`
         const detail = doubt ? 'an earlier attempt ended without mark or release' : started
-        return { next: 'set-aside', claim, doubt, as: step.as, why: { reason: step.reason, detail, attempts } }
+        const why = { reason: step.reason, detail, attempts }
+        return { next: 'set-aside', claim, others, doubt, as: step.as, why }
       }
       case 'claim-alone':
         return step
@@ -93,22 +102,19 @@ export class ClaimSteps {
 
   /** The same for all keys of a message, whose answers come in their order. */
   afterAll(task: Task, answers: readonly ClaimAnswer<unknown>[], horizon: EpochMs): ClaimStep {
-    const [first, ...rest] = answers
-    if (first === undefined) throw new TypeError('a claim without an answer (claim-step.after-all)')
-    const { decides, granted: grants } = together<ClaimAnswer<unknown>>([first, ...rest])
-    const claims = grants.map((grant) => granted(grant).claim)
-    const [leading, ...others] = claims
+    if (!isSome(answers)) throw new TypeError('a claim without an answer (claim-step.after-all)')
+    const { decides, granted: grants } = together<ClaimAnswer<unknown>>(answers)
+    const [leading] = grants
     if (leading === undefined) return this.after(task, decides, horizon)
-    if (decides.verdict === 'done') {
-      return { next: 'skip', task, claim: leading, others, payload: undefined, doubt: false, duplicateOf: decides }
-    }
-    const step = this.after(task, decides, horizon)
+    const { claim } = granted('claim' in decides ? decides : leading)
+    const others = claimsBeside(claim, grants)
+    if (decides.verdict === 'done') return runOf('skip', { task, claim, others, doubt: false, duplicateOf: decides })
+    const step = this.#after(task, decides, { horizon, others })
     if (step.next === 'claim-alone' || step.next === 'end') {
       if (grants.every(isNew)) this.#unknown.add(task)
-      return { next: 'give-back', task, claims, afterwards: step }
+      return { next: 'give-back', task, claims: [claim, ...others], afterwards: step }
     }
-    if (!('claim' in step)) return step
-    return { ...step, others: claims.filter((claim) => claim !== step.claim) }
+    return step
   }
 
   /**
@@ -141,6 +147,23 @@ const BEYOND_RETENTION = 'older than what is still known: it may have been handl
 function granted(answer: ClaimAnswer<unknown>): Grant {
   if ('claim' in answer) return answer
   throw new TypeError(`a grant without a claim (claim-step.granted)`)
+}
+
+/** All made here, so that they have one shape: a handler's payload is written into each. */
+function runOf(next: Granted['next'], run: Omit<Granted, 'next' | 'payload'>): Granted {
+  const { task, claim, others, doubt, duplicateOf } = run
+  return { next, task, claim, others, payload: undefined, doubt, duplicateOf }
+}
+
+/** The claims of the other keys. */
+function claimsBeside(claim: Claim, grants: readonly ClaimAnswer<unknown>[]): readonly Claim[] {
+  const others: Claim[] = []
+  for (const grant of grants) if ('claim' in grant && grant.claim !== claim) others.push(grant.claim)
+  return others
+}
+
+function isSome<T>(answers: readonly T[]): answers is readonly [T, ...T[]] {
+  return answers.length > 0
 }
 
 function ended(ending: Ending): ClaimStep {

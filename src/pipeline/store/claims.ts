@@ -36,8 +36,12 @@ export function forEachItem<T>(
   if (verdicts.length === items.length) return verdicts
   let at = 0
   return items.map(({ others }) => {
-    const own = verdicts.slice(at, (at += 1 + (others?.length ?? 0)))
-    return own.find(hasFailed) ?? (own[0] as T)
+    let decides = verdicts[at++] as T
+    for (let left = others?.length ?? 0; left > 0; left--) {
+      const verdict = verdicts[at++] as T
+      if (!hasFailed(decides) && hasFailed(verdict)) decides = verdict
+    }
+    return decides
   })
 }
 

@@ -114,7 +114,7 @@ export class StoreClient {
     const steps = tasks.map((task) => {
       const answer = answers[at++]
       if (answer !== undefined && task.others.length > 0) {
-        const all = [answer, ...answers.slice(at, (at += task.others.length))]
+        const all = answers.slice(at - 1, (at += task.others.length))
         if (all.every(({ verdict }) => verdict !== 'busy')) task.busySince = undefined
         return this.#steps.afterAll(task, all, horizon)
       }
@@ -293,7 +293,7 @@ function itemsOf(tasks: readonly Task[]): readonly ClaimItem[] {
   for (const task of tasks) {
     items.push({ key: task.key, digest: task.digest, position: task.position })
     for (const { idempotencyKey, payloadHash } of task.others) {
-      items.push({ key: shortened(idempotencyKey), digest: shortened(payloadHash) })
+      items.push({ key: shortened(idempotencyKey), digest: shortened(payloadHash), position: undefined })
     }
   }
   return items

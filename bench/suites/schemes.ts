@@ -1,4 +1,4 @@
-import { twoMs } from '../contenders/handlers.ts'
+import { twentyMs } from '../contenders/handlers.ts'
 import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { onKafka } from '../contenders/library/brokers.ts'
 import { lazily } from '../lazily.ts'
@@ -47,14 +47,14 @@ export const schemesSuite: Suite = {
     },
     {
       name: 'observe',
-      title: 'Kafka, 1 KB in 8 partitions, handler of 2 ms, 256 at once, verdicts recorded in Redis',
-      messages: 100_000,
+      title: 'Kafka, 1 KB in 8 partitions, handler of 20 ms, 256 at once, verdicts recorded in Redis',
+      messages: 50_000,
       repetitions: 5,
       needs: ['kafka', 'redis'],
       place: EIGHT_PARTITIONS,
       contenders: [
-        { name: 'no store', run: library(({ adapterAlone }) => adapterAlone(onKafka, twoMs, 256)) },
-        { name: 'mode observe', run: schemes(({ observing }) => observing(twoMs)) },
+        { name: 'no store', run: library(({ adapterAlone }) => adapterAlone(onKafka, twentyMs, 256)) },
+        { name: 'mode observe', run: schemes(({ observing }) => observing(twentyMs)) },
       ],
       ratios: [{ of: 'mode observe', to: 'no store', goal: 0.95 }],
     },

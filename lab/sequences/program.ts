@@ -2,7 +2,7 @@
 import { appendFileSync, writeSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import { postgresSequences } from '../../adapters/pg/index.ts'
+import { postgresInboxSequences, postgresSequences, type PgTransaction } from '../../adapters/pg/index.ts'
 import { redisSequences } from '../../adapters/redis/ioredis/index.ts'
 import {
   defineConsumer,
@@ -20,7 +20,7 @@ export interface SequenceSpec {
   readonly group: string
   /** One after the other. */
   readonly messages: readonly NumberedMessage[]
-  /** Effects: one line each. */
+  /** Effects under a lease: one line each. In an inbox each is a row of the table `effect`. */
   readonly file: string
   /** @defaultValue it lives */
   readonly diesAfter?: number
@@ -58,16 +58,26 @@ function counting<Client extends object>(client: Client, names: readonly string[
   })
 }
 
-function storeOf({ store, options }: SequenceSpec): Store {
+type Effect = (line: string, tx: unknown) => void | Promise<unknown>
+
+/** The store, and how a handler has its effect: a line of a file, or a row in the transaction of the inbox. */
+function storeOf({ store, options, file }: SequenceSpec): { readonly store: Store<unknown>; readonly effect: Effect } {
+  const toFile: Effect = (line) => appendFileSync(file, `${line}\n`)
   if (store.on === 'redis') {
-    return redisSequences({ redis: counting(new Redis(store.url), ['evalsha', 'eval']), ...store.options, ...options })
+    const redis = counting(new Redis(store.url), ['evalsha', 'eval'])
+    return { store: redisSequences({ redis, ...store.options, ...options }), effect: toFile }
   }
-  const pool = new Pool({ connectionString: store.url, max: 1 })
+  const pool = new Pool({ connectionString: store.url, max: 2 })
   pool.on('connect', (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
     Object.assign(client, { query: (...args: unknown[]) => counted(query(...args)) })
   })
-  return postgresSequences({ pool, schema: store.schema ?? 'public', ...options })
+  const { schema = 'public' } = store
+  if (store.strategy === 'lease') return { store: postgresSequences({ pool, schema, ...options }), effect: toFile }
+  return {
+    store: postgresInboxSequences({ pool, schema, ...options }),
+    effect: (line, tx) => (tx as PgTransaction).query(`insert into ${schema}.effect (name) values ($1)`, [line]),
+  }
 }
 
 function messageOf({ number, text }: NumberedMessage): Message {
@@ -77,13 +87,15 @@ function messageOf({ number, text }: NumberedMessage): Message {
 }
 
 async function main(): Promise<void> {
+  const { store, effect } = storeOf(spec)
   const consumer = defineConsumer({
     name: 'readings',
     id: messageId.sourceSequence({ source: messageId.header('meter'), sequence: messageId.header('seq') }),
-    store: storeOf(spec),
-    leaseMs: 1_500,
-    handle: ({ message, payload }) =>
-      appendFileSync(spec.file, `${String(message.headers['seq'])} ${String(payload)}\n`),
+    store,
+    ...(store.strategy === 'lease' && { leaseMs: 1_500 }),
+    handle: async ({ message, payload, tx }) => {
+      await effect(`${String(message.headers['seq'])} ${String(payload)} ${spec.group}`, tx)
+    },
   })
   const running = runInline(consumer, { group: spec.group })
   const outcomes: string[] = []

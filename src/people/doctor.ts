@@ -124,11 +124,11 @@ function ofOneIdentity(consumer: ResolvedConsumer): string {
   const start = `${name} (${store.strategy}): no message is lost while the broker retains it.`
   switch (store.strategy) {
     case 'inbox':
-      return `${start} Its handler may start twice; what it writes through ctx.tx commits once, while the row is kept; an effect outside of ctx.tx may happen twice. ${retentionOf(consumer)}`
+      return `${start} Its handler may start twice; what it writes through ctx.tx commits once, while the row is kept; an effect outside of ctx.tx may happen twice. ${retentionOf(consumer)}${numbered(store)}`
     case 'offsets':
       return `${start} Its handler may start twice; what it writes through ctx.tx commits once for each offset; what a producer sends again has another offset, and its effect again.`
     case 'lease':
-      return `${start} ${leasePromise(consumer)} ${retentionOf(consumer)}${consumer.onStoreDown === 'pause' ? '' : UNPROTECTED}${store.keys === 'sequences' ? NUMBERED : ''}`
+      return `${start} ${leasePromise(consumer)} ${retentionOf(consumer)}${consumer.onStoreDown === 'pause' ? '' : UNPROTECTED}${numbered(store)}`
   }
 }
 
@@ -139,6 +139,10 @@ function atMostOnce({ concurrency, onInDoubt }: ResolvedConsumer): string {
 
 function severalIdentities(count: number): string {
   return ` This holds for each of its ${count} identities: messages that share one count as the same message.`
+}
+
+function numbered({ keys }: ResolvedConsumer['store']): string {
+  return keys === 'sequences' ? NUMBERED : ''
 }
 
 const NUMBERED =

@@ -9,7 +9,7 @@ import { OBSERVE } from './observe.ts'
 import { OFFSETS } from './offsets.ts'
 import { PARK } from './park.ts'
 import { RUN_UNPROTECTED } from './run-unprotected.ts'
-import { SEQUENCES } from './sequences.ts'
+import { INBOX_SEQUENCES, SEQUENCES } from './sequences.ts'
 import { SEVERAL_IDENTITIES } from './several-identities.ts'
 
 /** The table of docs/guarantees.md, row by row, with what shows each cell. */
@@ -25,5 +25,6 @@ export const GUARANTEES: readonly Guarantee[] = [
   OBSERVE,
   MARK_FIRST,
   SEQUENCES,
+  INBOX_SEQUENCES,
   SEVERAL_IDENTITIES,
 ]

@@ -18,3 +18,21 @@ export const SEQUENCES: Guarantee = {
     { says: 'more gaps than `maxGaps`: lower numbers are parked', tests: ['T265'] },
   ],
 }
+
+export const INBOX_SEQUENCES: Guarantee = {
+  strategy: '`inbox`, numbered messages: `postgresInboxSequences`',
+  claims: [
+    { says: 'no', tests: ['T291'] },
+    { says: 'may start twice', tests: ['T291'] },
+    { says: '**no**', tests: ['T291'] },
+    { says: 'yes', tests: ['T12'] },
+  ],
+  breaksWhen: [
+    { says: 'as `inbox`', tests: ['T13', 'T14'] },
+    {
+      says: "a sender uses a number again: parked far behind its newest number, and **lost** under `onBehind: 'duplicate'`",
+      tests: ['T291', 'T264'],
+    },
+    { says: 'more gaps than `maxGaps`: lower numbers are parked', tests: ['T265'] },
+  ],
+}

@@ -56,6 +56,13 @@ export class Cluster implements AsyncDisposable {
     return topic
   }
 
+  /** Deletes what is before this offset of partition 0. */
+  async deleteRecords(topic: string, offset: string): Promise<void> {
+    // Else kafkajs may not know the leader: it looks for it before it asks for the metadata of the topic.
+    await this.admin.fetchTopicMetadata({ topics: [topic] })
+    await this.admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset }] })
+  }
+
   /** A source that is closed with the test, opened on an intake. */
   async open(options: KafkaOptions, intake: RecordingIntake = new RecordingIntake()): Promise<Opened> {
     const client = this.client()

@@ -3,9 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it, jest } from '@jest/globals'
 import { connect } from 'amqplib'
-import { defineConsumer, messageId } from 'consume-once'
+import { defineConsumer, json, messageId } from 'consume-once'
 import { confirmedPublisher, runRabbit } from 'consume-once/amqplib'
 import { redisLease } from 'consume-once/ioredis'
+import { runKafka } from 'consume-once/kafkajs'
+import { postgresInbox } from 'consume-once/pg'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { Pool } from 'pg'
@@ -45,6 +47,13 @@ async function runProgram(words: readonly string[], env: Readonly<Record<string,
   return printed
 }
 
+/** The command that sends dead letters back, and what the page says that it prints. */
+function redriveOf(page: string): { readonly words: readonly string[]; readonly told: string | undefined } {
+  const [, command = '', told] =
+    /\$ npx consume-once (redrive .*)\n([\s\S]*?)```/.exec(readFileSync(`docs/${page}.md`, 'utf8')) ?? []
+  return { words: [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? ''), told }
+}
+
 describe('the quick starts print what their pages show', () => {
   afterAll(async () => {
     const { DATABASE_URL, KAFKA_BROKERS, RABBITMQ_URL } = await addressesOfAll()
@@ -53,7 +62,8 @@ describe('the quick starts print what their pages show', () => {
     await pool.end()
     const admin = new Kafka({ brokers: [KAFKA_BROKERS ?? ''], logLevel: logLevel.NOTHING }).admin()
     await admin.connect()
-    await admin.deleteTopics({ topics: [own, `${own}.dead-letter`] })
+    const topics = (await admin.listTopics()).filter((topic) => topic.startsWith(own))
+    await admin.deleteTopics({ topics })
     await admin.disconnect()
     const connection = await connect(RABBITMQ_URL ?? '')
     const channel = await connection.createChannel()
@@ -108,11 +118,46 @@ describe('the quick starts print what their pages show', () => {
     await running.stop()
     redis.disconnect()
 
-    const [, command = '', told] =
-      /\$ npx consume-once (redrive .*)\n([\s\S]*?)```/.exec(readFileSync('docs/quick-start-rabbitmq.md', 'utf8')) ?? []
-    const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
-    const env = { ...servers, QUEUE: queue, CONSUME_ONCE_CONFIG: compiled('examples/quick-config.ts') }
+    const config = compiled('examples/quick-config-rabbitmq.ts')
+    const { words, told } = redriveOf('quick-start-rabbitmq')
+    const env = { ...servers, QUEUE: queue, CONSUME_ONCE_CONFIG: config }
     const printed = await runProgram([compiled('cli/main.ts'), ...words], env)
     expect(printed.replaceAll(queue, 'sms')).toContain(told)
+  })
+
+  it('Kafka and Postgres: a dead letter is sent back', async () => {
+    const servers = await addressesOfAll()
+    const kafka = new Kafka({ brokers: [servers['KAFKA_BROKERS'] ?? ''], logLevel: logLevel.NOTHING })
+    const pool = new Pool({ connectionString: servers['DATABASE_URL'] })
+    const topic = `${own}-again`
+    let deadLetters = 0
+    const failing = defineConsumer({
+      name: 'charge-account',
+      decode: json<{ paymentId: string }>(),
+      id: ({ payload }) => payload.paymentId,
+      store: postgresInbox({ pool }),
+      maxAttempts: 2,
+      handle: () => Promise.reject(new Error('no such account')),
+      observe: (event) => {
+        if (event.type === 'delivery' && event.outcome === 'dead-lettered') deadLetters++
+      },
+    })
+    const admin = kafka.admin()
+    await admin.connect()
+    await admin.createTopics({ topics: [{ topic }] })
+    await admin.disconnect()
+    const producer = kafka.producer()
+    await producer.connect()
+    await producer.send({ topic, messages: [{ value: JSON.stringify({ paymentId: own }) }] })
+    await producer.disconnect()
+    const running = await runKafka(kafka, failing, { topics: [topic], group: 'payments' })
+    await eventually(() => deadLetters === 1)
+    await running.stop()
+    await pool.end()
+
+    const { words, told } = redriveOf('quick-start-kafka')
+    const env = { ...servers, TOPIC: topic, CONSUME_ONCE_CONFIG: compiled('examples/quick-config-kafka.ts') }
+    const printed = await runProgram([compiled('cli/main.ts'), ...words], env)
+    expect(printed.replaceAll(topic, 'payments')).toContain(told)
   })
 })

@@ -15,7 +15,7 @@ const ADMIN_URL = 'CONSUME_ONCE_ADMIN_DATABASE_URL'
 
 const EXAMPLES = `
 Examples:
-  consume-once migrate status               migrations that were run, pending ones, and drift of the tables
+  consume-once migrate status               migrations that are applied, pending ones, and drift of the tables
   consume-once migrate up --dry-run         in a transaction that is rolled back; on MariaDB and MySQL, which cannot do that, only names them
   consume-once migrate up
   consume-once migrate print > schema.sql   for a DBA, to be run once on a database without the schema
@@ -76,7 +76,7 @@ async function up(
     const run = await one.up({ isDryRun })
     databases.push({ where: one.where, run })
     if (session.isJson) continue
-    const done = isDryRun ? 'would be run' : 'run'
+    const done = isDryRun ? 'would be applied' : 'applied'
     printText(run.length === 0 ? `${one.where}: up to date` : `${one.where}: ${done}: ${run.join(', ')}`)
   }
   if (session.isJson) printJson('migrate', { action: 'up', dry_run: isDryRun, databases })
@@ -94,7 +94,7 @@ async function status(session: Session, migrations: readonly Migrations[]): Prom
 
 function statusText({ where, run, pending, drift, unknown }: { readonly where: string } & MigrationStatus): string {
   const lines = [
-    ...run.map((one) => `  run      ${one}`),
+    ...run.map((one) => `  applied  ${one}`),
     ...pending.map((one) => `  pending  ${one}`),
     ...drift.map((one) => `  drift    ${one}`),
     ...(unknown === undefined ? [] : [`  unknown  ${unknown}`]),

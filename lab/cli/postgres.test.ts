@@ -67,7 +67,7 @@ describePostgres('consume-once, on Postgres', () => {
       expect(dataOf(tried)).toMatchObject({ dry_run: true, databases: [{ run: expect.arrayContaining(['1 inbox']) }] })
       await expect(runIn()).rejects.toThrow('does not exist')
       const up = await run(['migrate', 'up'])
-      expect(up).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(': run: 1 inbox, 2 position') })
+      expect(up).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(': applied: 1 inbox, 2 position') })
       expect((await runIn()).length).toBeGreaterThan(3)
       expect(await run(['migrate'])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('up to date') })
       const after = await run(['migrate', 'status', '--json'])

@@ -29,7 +29,7 @@ describeMariadb('consume-once migrate, on MariaDB', () => {
     expect(await run(['inspect', 'in-inbox', 'a'])).toMatchObject({ exitCode: 2 })
     expect(await run(['migrate', 'up'])).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringContaining(': run: 1 stores'),
+      stdout: expect.stringContaining(': applied: 1 stores'),
     })
     expect(await tables()).toBeGreaterThan(5)
     expect(await run(['migrate'])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('up to date') })

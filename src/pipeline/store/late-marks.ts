@@ -66,8 +66,11 @@ export class LateMarks {
       this.#hooks.onLost?.(1)
     }
     this.#waiting.push(mark)
-    if (this.#isAtWork || this.#cancelGather !== undefined) return
-    this.#cancelGather = this.#services.clock.after(GATHER_MS, () => void this.#work())
+    if (!this.#isAtWork) this.#gather()
+  }
+
+  #gather(): void {
+    this.#cancelGather ??= this.#services.clock.after(GATHER_MS, () => void this.#work())
   }
 
   /** Resolves when everything is written, or at once if the store is down. */
@@ -99,9 +102,16 @@ export class LateMarks {
     this.#cancelGather = undefined
     if (this.#isAtWork) return
     this.#isAtWork = true
-    for (let batch = this.#take(); batch.length > 0; batch = this.#take()) await this.#write(batch)
+    for (let due = this.#waiting.length; due > 0;) {
+      const batch = this.#take()
+      await this.#write(batch)
+      // What came meanwhile gathers, unless it is a whole batch or somebody waits for the end.
+      const isAllDue = this.#waiting.length >= BATCH || this.#onWritten !== undefined
+      due = isAllDue ? this.#waiting.length : Math.min(due - batch.length, this.#waiting.length)
+    }
     this.#isAtWork = false
-    this.#onWritten?.()
+    if (this.#waiting.length > 0) this.#gather()
+    else this.#onWritten?.()
   }
 
   /** A batch has distinct keys. */

@@ -66,6 +66,21 @@ describe.each(HANDLERS)('mode observe with %s', (handler) => {
     expect(observedOf(rig).at(-1)?.example).toMatchObject({ verdict: 'duplicate', position: '0@2', ageMs: 5_050 })
   })
 
+  it('gathers what ends while records are written: one call for all of it', async () => {
+    const rig = await observing({ handler })
+    const { opened, open } = gate()
+    rig.store.script('claim', opened)
+    await rig.deliver('a')
+    await written(rig)
+    await rig.deliver('b')
+    open()
+    await rig.clock.advance(10)
+    await rig.deliver('c')
+    await written(rig)
+    expect(rig.store.calls('claim').map(({ keys }) => keys.length)).toEqual([1, 2])
+    expect(verdicts(rig)).toEqual(['1 run', '2 run'])
+  })
+
   it('runs two deliveries of one message that arrive together [T244]', async () => {
     const rig = await observing({ handler })
     await rig.deliver('a', 'a', 'a')

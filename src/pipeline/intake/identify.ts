@@ -140,6 +140,7 @@ function identifyBySeveral(consumer: ResolvedConsumer, group: string): (delivery
     const incoming = new Incoming(message, consumer)
     let first: OtherIdentity | undefined
     let others: OtherIdentity[] | undefined
+    let hashed: { readonly by: Identity['hashOf']; readonly hash: string } | undefined
     let missing = NO_IDENTITY
     for (const { identity, keyOf } of readers) {
       const idempotencyKey = keyOf(incoming)
@@ -148,9 +149,12 @@ function identifyBySeveral(consumer: ResolvedConsumer, group: string): (delivery
         missing = idempotencyKey
         continue
       }
-      const hash = hashBy(identity, message)
-      if (typeof hash !== 'string') return hash
-      const found = { idempotencyKey, payloadHash: hash }
+      if (hashed?.by !== identity.hashOf) {
+        const hash = hashBy(identity, message)
+        if (typeof hash !== 'string') return hash
+        hashed = { by: identity.hashOf, hash }
+      }
+      const found = { idempotencyKey, payloadHash: hashed.hash }
       if (first === undefined) first = found
       else (others ??= []).push(found)
     }

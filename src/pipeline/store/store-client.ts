@@ -291,9 +291,11 @@ export class StoreClient {
 function itemsOf(tasks: readonly Task[]): readonly ClaimItem[] {
   const items: ClaimItem[] = []
   for (const task of tasks) {
-    items.push({ key: task.key, digest: task.digest, position: task.position })
+    const { digest } = task
+    items.push({ key: task.key, digest, position: task.position })
     for (const { idempotencyKey, payloadHash } of task.others) {
-      items.push({ key: shortened(idempotencyKey), digest: shortened(payloadHash), position: undefined })
+      const own = payloadHash === task.payloadHash ? digest : shortened(payloadHash)
+      items.push({ key: shortened(idempotencyKey), digest: own, position: undefined })
     }
   }
   return items

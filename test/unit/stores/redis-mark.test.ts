@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
+import { digestArguments } from '../../../adapters/redis/lease/scripts/claim.ts'
 import { markArguments } from '../../../adapters/redis/lease/scripts/mark.ts'
 import type { Claim } from '../../../src/spi.ts'
 
@@ -31,6 +32,14 @@ describe('the arguments of a batch of marks', () => {
     ])
     expect(markArguments([a, b, c], kept).slice(0, 7)).toEqual([1, RETENTION_MS, 2, 2, 'v"x|y"', 3, 'u'])
     expect(markArguments([a, b, c], kept).slice(7)).toEqual(markArguments([a, b, c], new Map()).slice(3))
+  })
+
+  it('are as short if no payload is compared, as with several identities', () => {
+    const bare = [a, b].map((claim) => ({ ...claim, digest: '' }))
+    expect(markArguments(bare, new Map())).toEqual([2, RETENTION_MS, 0, 'token1234567', '1212'])
+    expect(markArguments([a, { ...b, digest: '' }], new Map())[0]).toBe(0)
+    expect(digestArguments(bare)).toEqual([2, 2])
+    expect(digestArguments([a, { ...b, digest: '' }])).toEqual([0, a.digest, ''])
   })
 
   it('are three for each mark if one of them has no short form', () => {

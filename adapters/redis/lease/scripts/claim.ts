@@ -9,7 +9,7 @@ import { NOTE_USE } from './since.ts'
  *
  * - KEYS: the keys, distinct; then, except for trials, the times of the scope
  * - ARGV: token, leaseMs, retentionMs, alone ('1' or '0'), then the digests: '1' and all of them in one text of 22
- *   characters each, or '0' and one for each key
+ *   characters each; '2' and the number of keys, if no key has one; or '0' and one for each key
  * - Returns a text with a letter for each key: `c` for `claimed|1|1`, `d` for `done||`, `t` and 13 digits for
  *   `done|since|`, or `-`; then, for each `-`,
  *   `claimed|fence|attempt`, `taken-over|fence|attempt`, `busy|leaseLeftMs`, `in-doubt`, `done|since|result`,
@@ -28,7 +28,8 @@ local function unreadable(key)
   return 'unreadable|' .. kind .. '|' .. (kind == 'string' and redis.call('STRLEN', key) or '')
 end
 local values = redis.call('MGET', unpack(KEYS))
-local count = digests and #digests / ${DIGEST_CHARACTERS} or #ARGV - 5
+local hasNone = ARGV[5] == '2'
+local count = digests and #digests / ${DIGEST_CHARACTERS} or hasNone and tonumber(ARGV[6]) or #ARGV - 5
 local markedAt = markedAtBy(values[count + 1], now)
 local function claim(key, digest, value)
   local state, fence, attempts, doubt, fp, owner, rest = parse(value)
@@ -58,7 +59,8 @@ local letters, out = {}, {}
 if KEYS[count + 1] then noteUse(KEYS[count + 1], values[count + 1], now, retention) end -- mutant: redis-first-claim-unwritten
 for i = 1, count do
   local key = KEYS[i]
-  local digest = digests and string.sub(digests, i * ${DIGEST_CHARACTERS} - ${DIGEST_CHARACTERS - 1}, i * ${DIGEST_CHARACTERS}) or ARGV[5 + i]
+  local digest = hasNone and '' or ARGV[5 + i]
+  if digests then digest = string.sub(digests, i * ${DIGEST_CHARACTERS} - ${DIGEST_CHARACTERS - 1}, i * ${DIGEST_CHARACTERS}) end
   local value = values[i]
   -- Nearly every key. NX, because MGET returns nil for a value that is not a string.
   if not value and redis.call('SET', key, 'P|1|1|0|' .. digest .. held, 'PX', retention, 'NX') then
@@ -79,6 +81,7 @@ return out
 )
 
 export function digestArguments(items: readonly Pick<ClaimItem, 'digest'>[]): readonly Argument[] {
+  if (items.every(({ digest }) => digest === '')) return [2, items.length]
   const digests = items.map(({ digest }) => digest)
   const packed = digests.join('')
   const arePacked = digests.every(({ length }) => length === DIGEST_CHARACTERS) && ARE_PLAIN.test(packed)

@@ -4,8 +4,8 @@ import { wholeMs } from '../whole-ms.ts'
 import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
 
 const TOKEN_CHARACTERS = 12
-/** Fence and attempt, one digit each, and the digest. */
-const PACKED_CHARACTERS = 2 + DIGEST_CHARACTERS
+/** Fence and attempt, one digit each. */
+const COUNTS_CHARACTERS = 2
 
 /**
  * Writes that effects happened; retention starts anew. Refused only if another owner is processing or has marked: a
@@ -15,7 +15,7 @@ const PACKED_CHARACTERS = 2 + DIGEST_CHARACTERS
  * - KEYS: the keys
  * - ARGV: '1', retentionMs, the number of results, and for each of them the number of its key and the result; then for
  *   each token: the token, and for each of its keys fence, attempt (one digit each) and digest (22 characters), all in
- *   one text. Or '0', then for each key `|digest|token|` as in its record, retentionMs, and the done record
+ *   one text. '2': the same, and no key has a digest. Or '0', then for each key `|digest|token|` as in its record, retentionMs, and the done record
  * - Returns a text with a letter for each key: `m` for `marked`, or `-`; then, for each `-`, `marked`,
  *   `already-marked`, `marked-late`, `refused-busy` (also for unreadable records) or `refused-done`
  * - Sent again: `already-marked` if it was written, else the same
@@ -44,7 +44,9 @@ local function answer(i, said)
   letters[i] = said == 'marked' and 'm' or '-'
   if said ~= 'marked' then out[#out + 1] = said end
 end
-if ARGV[1] == '1' then
+if ARGV[1] ~= '0' then
+  local hasDigest = ARGV[1] == '1'
+  local width = hasDigest and ${COUNTS_CHARACTERS + DIGEST_CHARACTERS} or ${COUNTS_CHARACTERS}
   local retention, last = ARGV[2], 3 + 2 * ARGV[3]
   local results = {}
   for at = 4, last, 2 do results[tonumber(ARGV[at])] = ARGV[at + 1] end
@@ -53,10 +55,10 @@ if ARGV[1] == '1' then
   for group = last + 1, #ARGV, 2 do
     local token, packed = ARGV[group], ARGV[group + 1]
     local owner, short = '|' .. token .. '|', string.sub(token, 1, 4)
-    for at = 1, #packed, ${PACKED_CHARACTERS} do
+    for at = 1, #packed, width do
       i = i + 1
-      local fence, digest = string.sub(packed, at, at), string.sub(packed, at + 2, at + ${PACKED_CHARACTERS - 1})
-      local done = 'd' .. fence .. digest .. short .. (results[i] or '')
+      local fence, digest = string.sub(packed, at, at), string.sub(packed, at + 2, at + width - 1)
+      local done = (hasDigest and 'd' .. fence .. digest .. short or 'D|' .. fence .. '|0|0|' .. owner) .. (results[i] or '')
       local own = 'P|' .. fence .. '|' .. string.sub(packed, at + 1, at + 1) .. '|0|' .. digest .. owner -- mutant: redis-mark-by-anyone
       -- Nearly every key.
       if values[i] and string.sub(values[i], 1, #own) == own then
@@ -89,6 +91,8 @@ function packed(claims: readonly Claim[], kept: Kept): readonly Argument[] | und
   const [first] = claims
   if (first === undefined) return undefined
   const { retentionMs } = first
+  const { length } = first.digest
+  if (length !== DIGEST_CHARACTERS && length !== 0) return undefined
   const results: Argument[] = []
   const groups: string[] = []
   let token: string | undefined
@@ -97,7 +101,7 @@ function packed(claims: readonly Claim[], kept: Kept): readonly Argument[] | und
   for (const claim of claims) {
     at++
     const { fence, attempt, digest } = claim
-    const isShort = fence < 10 && attempt < 10 && digest.length === DIGEST_CHARACTERS
+    const isShort = fence < 10 && attempt < 10 && digest.length === length
     if (!isShort || claim.retentionMs !== retentionMs) return undefined
     if (claim.token !== token) {
       if (token !== undefined) groups.push(token, group)
@@ -111,7 +115,7 @@ function packed(claims: readonly Claim[], kept: Kept): readonly Argument[] | und
   }
   groups.push(token ?? '', group)
   if (!groups.every((word) => ARE_PLAIN.test(word))) return undefined
-  return [1, wholeMs(retentionMs), results.length / 2, ...results, ...groups]
+  return [length === 0 ? 2 : 1, wholeMs(retentionMs), results.length / 2, ...results, ...groups]
 }
 
 function argumentsOf({ digest, token, fence, retentionMs }: Claim, result: Result = ''): readonly Argument[] {

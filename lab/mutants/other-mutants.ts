@@ -138,8 +138,8 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
   {
     name: 'sequence-unasked-by-inbox',
     what: 'Gives the transaction to a handler whose message the source knows as done.',
-    layer: 'real servers',
+    layer: 'unit',
     changes: ['remove'],
-    tests: ['test/pg/inbox-sequences.test.ts', '-t', 'knows what is done beyond its tail'],
+    tests: ['test/unit/stores/inbox-sequences.test.ts', '-t', 'gives no transaction for a number'],
   },
 ]

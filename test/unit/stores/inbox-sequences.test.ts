@@ -71,3 +71,12 @@ it('a lost mark of a number that another process has done meanwhile is already m
 it('a lost mark of a number that a person lets run again is not taken for the run before: it runs again', async () => {
   expect(await markOfLost(true)).toEqual(['refused-busy'])
 })
+
+it('gives no transaction for a number that its source knows as done', async () => {
+  const options = { ...resolveSequences({ tail: 0, onBehind: 'duplicate' }, 'test'), name: 'test' }
+  const store = inboxSequencesOver(records(false, ['marked']), ledger(), options)
+  const [granted] = await store.claim(REQUEST)
+  if (granted === undefined || !('claim' in granted)) throw new Error('not granted')
+  expect(await store.mark([granted.claim])).toEqual(['marked'])
+  expect(await store.claim(REQUEST)).toMatchObject([{ verdict: 'done' }])
+})

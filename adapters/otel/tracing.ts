@@ -40,9 +40,8 @@ export interface OtelTracingOptions {
   readonly producerContext?: 'link' | 'parent'
   /**
    * Share of the traces beginning here that the tracer is asked for, from 0 to 1. Its sampler decides about those. The
-   * others are not sampled and cost nearly nothing. For a consumer of many thousand messages per second. A message
-   * that belongs to a trace already, by an instrumentation or by `producerContext: 'parent'`, keeps the decision of
-   * that trace.
+   * others are not sampled, and cost less. For a consumer of many thousand messages per second. A message that belongs
+   * to a trace already, by an instrumentation or by `producerContext: 'parent'`, keeps the decision of that trace.
    * @defaultValue 1
    */
   readonly ratio?: number

@@ -119,6 +119,7 @@ export const adminLaws: readonly StoreLaw[] = [
       do {
         const page = await adminOf(store).list(SCOPE, { state: 'parked', limit: 2, after })
         expect(page.records.length).toBeGreaterThan(0)
+        expect(new Set(page.records.map(({ key }) => key)).size).toBe(page.records.length)
         for (const { key, reason } of page.records) if (reason === 'no luck') seen.push(key)
         after = page.next
       } while (after !== undefined)
@@ -136,7 +137,9 @@ export const adminLaws: readonly StoreLaw[] = [
       let [pages, after]: [number, string | undefined] = [0, undefined]
       do {
         const page: RecordPage = await adminOf(store).list(SCOPE, { state: 'parked', limit: 50, lookAtMost: 5, after })
-        seen.push(...page.records.map(({ key }) => key))
+        const keys = page.records.map(({ key }) => key)
+        expect(new Set(keys).size).toBe(keys.length)
+        seen.push(...keys)
         pages++
         after = page.next
       } while (after !== undefined)

@@ -15,7 +15,8 @@ const COUNTS_CHARACTERS = 2
  * - KEYS: the keys
  * - ARGV: '1', retentionMs, the number of results, and for each of them the number of its key and the result; then for
  *   each token: the token, and for each of its keys fence, attempt (one digit each) and digest (22 characters), all in
- *   one text. '2': the same, and no key has a digest. Or '0', then for each key `|digest|token|` as in its record, retentionMs, and the done record
+ *   one text. '2': the same, and no key has a digest. Or '0', then for each key `|digest|token|` as in its record,
+ *   retentionMs, and the done record
  * - Returns a text with a letter for each key: `m` for `marked`, or `-`; then, for each `-`, `marked`,
  *   `already-marked`, `marked-late`, `refused-busy` (also for unreadable records) or `refused-done`
  * - Sent again: `already-marked` if it was written, else the same

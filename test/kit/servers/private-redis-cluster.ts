@@ -27,7 +27,9 @@ export async function startPrivateRedisCluster(
     },
   })
   try {
-    await Promise.all(nodes.map((node, index) => introduce(node, index, nodes, busPorts)))
+    // A node that knows another one takes no epoch any more.
+    await Promise.all(nodes.map(({ url }, index) => giveSlots(url, index)))
+    await introduce(nodes, busPorts)
     await untilWhole(nodes)
   } catch (error) {
     await cluster.stop()
@@ -41,18 +43,20 @@ function startNode(busPort: number, { args = [], ...options }: PrivateRedisOptio
   return startPrivateRedis({ ...options, args: [...words, ...args] })
 }
 
-/** Gives a node its slots and an epoch of its own, and makes it known to the first. */
-async function introduce(
-  node: PrivateRedis,
-  index: number,
-  [first]: readonly PrivateRedis[],
-  [firstBusPort]: readonly number[],
-): Promise<void> {
-  await withRedis(node.url, async (redis) => {
+/** Also an epoch of its own. */
+async function giveSlots(url: string, index: number): Promise<void> {
+  await withRedis(url, async (redis) => {
     await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
     await redis.call('CLUSTER', 'ADDSLOTSRANGE', firstSlotOf(index), firstSlotOf(index + 1) - 1)
-    if (first && firstBusPort && first !== node) {
-      await redis.call('CLUSTER', 'MEET', '127.0.0.1', first.port, firstBusPort)
+  })
+}
+
+/** Makes the other nodes known to the first. */
+async function introduce([first, ...others]: readonly PrivateRedis[], busPorts: readonly number[]): Promise<void> {
+  if (first === undefined) return
+  await withRedis(first.url, async (redis) => {
+    for (const [index, { port }] of others.entries()) {
+      await redis.call('CLUSTER', 'MEET', '127.0.0.1', port, String(busPorts[index + 1]))
     }
   })
 }

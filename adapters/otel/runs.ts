@@ -69,7 +69,7 @@ export class RecordedRun implements RunTrace {
     if (this.#left > 1) return
     const [only, ...others] = this.#outcomes
     if (others.length === 0) span.setAttribute('consume_once.outcome', only ?? 'rerun')
-    addSteps(this.#tracer, span, steps, outcome)
+    addSteps(this.#tracer, span, steps(), outcome)
   }
 
   ended(at: number, isRefused: boolean): void {

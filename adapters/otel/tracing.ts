@@ -113,9 +113,9 @@ class OtelTracing implements Tracing {
       }
     }
     const only = isBatch ? undefined : message
-    if (this.#isLeftOut(only, isBatch ? undefined : ambient)) return new UnsampledRun(only)
+    if ((isBatch || ambient === undefined) && this.#isLeftOut(only)) return new UnsampledRun(only)
     const place = isBatch ? batchPlace(items.map((item) => item.task.message)) : this.#placeOf(message, ambient)
-    const span = this.#start(message, place, at)
+    const span = this.#start(message, place, at())
     if (!span.isRecording()) return new UnsampledRun(only, span)
     if (isBatch) span.setAttribute('messaging.batch.message_count', items.length)
     else span.setAttributes(attributesOfMessage(message, start.consumer.group))
@@ -126,15 +126,14 @@ class OtelTracing implements Tracing {
   ending(end: TracedDelivery): DeliveryTrace | undefined {
     const { message, consumer, outcome, runTrace, steps } = end
     const ambient = end.ambient as Span | undefined
-    if (ambient !== undefined && !ambient.isRecording()) return undefined
+    if (ambient !== undefined ? !ambient.isRecording() : this.#isLeftOut(message)) return undefined
     const isOwn = ambient === undefined || !isProcessSpan(ambient, message.destination)
     const run = runTrace === undefined ? undefined : parseTraceparent(runTrace)
     const links = run === undefined ? [] : [{ context: run, attributes: { 'consume_once.link': 'run' } }]
     let span = ambient
     if (span === undefined || isOwn) {
-      if (this.#isLeftOut(message, ambient)) return undefined
       const place = this.#placeOf(message, ambient)
-      span = this.#start(message, { ...place, links: [...place.links, ...links] }, end.from)
+      span = this.#start(message, { ...place, links: [...place.links, ...links] }, end.from())
       if (!span.isRecording()) return undefined
       span.setAttributes(attributesOfMessage(message, consumer.group))
     } else span.addLinks?.(links)
@@ -142,13 +141,13 @@ class OtelTracing implements Tracing {
     span.setAttribute('consume_once.outcome', outcome)
     if (end.reason !== undefined) span.setAttribute('consume_once.reason', end.reason)
     if (isError(outcome)) setError(span, { type: end.reason ?? outcome, message: '' })
-    addSteps(this.#tracer, span, steps, outcome)
+    addSteps(this.#tracer, span, steps(), outcome)
     return new RecordedDelivery(span, isOwn)
   }
 
-  /** The tracer is not asked for this trace: it would begin here. A batch belongs to no trace. */
-  #isLeftOut(message: Message | undefined, ambient: Span | undefined): boolean {
-    if (this.#ratio === 1 || ambient !== undefined) return false
+  /** The tracer is not asked for this trace: it would begin here. `undefined`: a batch, which belongs to no trace. */
+  #isLeftOut(message: Message | undefined): boolean {
+    if (this.#ratio === 1) return false
     if (this.#isChild && message !== undefined && trace.getSpanContext(producerOf(message)) !== undefined) return false
     return Math.random() >= this.#ratio
   }

@@ -52,7 +52,7 @@ export const traces: Suite = {
     {
       name: 'kafka-redis',
       title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, leases in Redis, 256 at once',
-      messages: 200_000,
+      messages: 400_000,
       repetitions: 5,
       needs: ['kafka', 'redis'],
       place: EIGHT_PARTITIONS,
@@ -65,6 +65,12 @@ export const traces: Suite = {
           name: 'other traces',
           run: onRedis(({ libraryOnRedis, besideTraces }) =>
             libraryOnRedis(onKafka, noop, { concurrency: 256, ...besideTraces() }),
+          ),
+        },
+        {
+          name: 'span by hand',
+          run: onRedis(({ libraryOnRedis, spanned }) =>
+            libraryOnRedis(onKafka, spanned(noop, 0.01), { concurrency: 256 }),
           ),
         },
         {
@@ -83,7 +89,9 @@ export const traces: Suite = {
       ratios: [
         { of: 'other traces', to: 'off' },
         { of: 'ratio 1 %', to: 'other traces', goal: LEAST },
+        { of: 'span by hand', to: 'other traces' },
         { of: '1 %', to: 'other traces' },
+        { of: '1 %', to: 'span by hand' },
       ],
     },
   ],

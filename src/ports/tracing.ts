@@ -45,8 +45,8 @@ export interface TracedStart {
   readonly consumer: TracedConsumer
   /** The messages of the run; several only with `handleBatch`. */
   readonly items: readonly [TracedItem, ...TracedItem[]]
-  /** When their claim was sent. */
-  readonly at: EpochMs
+  /** When their claim was sent. It reads a clock, so only a span that is recorded asks. */
+  readonly at: () => EpochMs
 }
 
 /** A claimed message. */
@@ -84,7 +84,8 @@ export interface TracedEnd {
   /** `undefined`: it runs again in this process. */
   readonly outcome: Outcome | undefined
   readonly reason?: Reason | undefined
-  readonly steps: TracedSteps
+  /** Reads a clock, as `TracedStart.at` does. */
+  readonly steps: () => TracedSteps
 }
 
 /** A part of the way of a message, shared with other messages of its batch. */
@@ -107,9 +108,10 @@ export interface TracedDelivery {
   readonly ambient: unknown
   readonly outcome: Outcome
   readonly reason: Reason | undefined
-  readonly steps: TracedSteps
-  /** When its claim was sent, or now. */
-  readonly from: EpochMs
+  /** Reads a clock, as `TracedStart.at` does. */
+  readonly steps: () => TracedSteps
+  /** When its claim was sent, or now. Reads a clock. */
+  readonly from: () => EpochMs
   /** The `traceparent` of the run that had the effect, or of the run that the delivery had joined. */
   readonly runTrace: string | undefined
 }

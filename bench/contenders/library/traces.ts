@@ -1,6 +1,7 @@
-import { context } from '@opentelemetry/api'
+import { SpanKind, context, trace } from '@opentelemetry/api'
 import { NodeTracerProvider, SimpleSpanProcessor, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-node'
 import { otelTracing } from 'consume-once/otel'
+import type { Handle } from '../handlers.ts'
 import type { Settings } from './consume-once.ts'
 
 /** An application that exports nothing: what an exporter costs is its own. */
@@ -35,4 +36,24 @@ export function tracedAt(share: number): Settings {
 export function askedAt(ratio: number): Settings {
   sampled(1)
   return { trace: otelTracing({ ratio }) }
+}
+
+/** A handler that makes its span itself, in an application that samples this share of its traces. */
+export function spanned(handle: Handle, share: number): Handle {
+  sampled(share)
+  const tracer = trace.getTracer('by hand')
+  const attributes = {
+    'messaging.system': 'kafka',
+    'messaging.destination.name': 'orders',
+    'messaging.operation.name': 'process',
+    'messaging.operation.type': 'process',
+  }
+  return () =>
+    tracer.startActiveSpan('process orders', { kind: SpanKind.CONSUMER, attributes }, async (span) => {
+      try {
+        await handle()
+      } finally {
+        span.end()
+      }
+    })
 }

@@ -17,6 +17,7 @@ import type {
 import type { HandlerRun, RunEnd, RunItem } from './handler-run.ts'
 import { loggedError } from '../telemetry/logged-error.ts'
 import type { Task } from '../task.ts'
+import type { Times } from '../telemetry/times.ts'
 
 type DeliveryEvent = Extract<PipelineEvent, { type: 'delivery' }>
 
@@ -66,10 +67,9 @@ export class Traces {
   begin(run: HandlerRun<unknown>): void {
     const { items } = run
     if (!isSome(items)) return
-    const sentAt = items[0].task.times?.claim?.from ?? run.startedAt
-    const at = sentAt + this.#offset
+    const at = (): EpochMs => (items[0].task.times?.claim?.from ?? run.startedAt) + this.#offset
     let trace: RunTrace | undefined
-    // Not `quietly`, which makes a function for each message.
+    // Not `quietly`, which makes one more function for each message.
     try {
       trace = this.#tracing.begin({ consumer: this.#consumer, items, at })
     } catch {
@@ -105,20 +105,17 @@ export class Traces {
     }
     if (!WITHOUT_RUN.has(outcome)) return undefined
     const { key, reason, firstTrace } = told
-    const { message } = delivery
     const times = isFirst ? task.times : undefined
-    const now = this.#clock.monotonic()
-    const offset = this.#offset
     return quietly(() =>
       this.#tracing.ending({
         consumer: this.#consumer,
-        message,
+        message: delivery.message,
         key,
         ambient: isFirst ? task.ambient : this.#ambient.get(delivery),
         outcome,
         reason,
-        steps: times?.steps(now, offset) ?? NO_STEPS,
-        from: (times?.claim?.from ?? now) + offset,
+        steps: () => this.#steps(times),
+        from: () => (times?.claim?.from ?? this.#clock.monotonic()) + this.#offset,
         runTrace: isFirst ? firstTrace : trace?.traceparent,
       }),
     )
@@ -133,8 +130,11 @@ export class Traces {
     task: Task,
     how: Pick<DeliveryEvent, 'reason'> & { readonly outcome: Outcome | undefined },
   ): void {
-    const steps = task.times?.steps(this.#clock.monotonic(), this.#offset) ?? NO_STEPS
-    quietly(() => trace.ending({ ...how, steps }))
+    quietly(() => trace.ending({ ...how, steps: () => this.#steps(task.times) }))
+  }
+
+  #steps(times: Times | undefined): TracedSteps {
+    return times?.steps(this.#clock.monotonic(), this.#offset) ?? NO_STEPS
   }
 
   /** Spans need the wall clock, and durations must not jump with it. */

@@ -101,11 +101,11 @@ export abstract class Runner {
 
   /** A run of the handler has ended. */
   protected ran(run: HandlerRun<unknown>, end: RunEnd): void {
-    const { isTimed, isEachHeard, traces, clock, observe, counts } = this.services
+    const { isHeard, isEachHeard, traces, clock, observe, counts } = this.services
     traces?.handled(run, end)
     // For the outcome, if this run is marked. A message that runs again may be handled then.
     if (run.state === 'ended') for (const { task } of run.items) task.skipped = end.skipped
-    if (!isTimed) return
+    if (!isHeard) return
     const now = clock.monotonic()
     const { items } = run
     const durationMs = run.ranMs(now)

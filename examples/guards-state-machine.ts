@@ -1,9 +1,12 @@
 // A state machine for events that arrive late or out of order: a late "created" changes nothing, an early "paid" is not lost.
 import assert from 'node:assert/strict'
 import { PGlite } from '@electric-sql/pglite'
-import { defineConsumer, json, MemoryBroker, messageId, runMemory } from 'consume-once'
+// #region readme
+import { defineConsumer, json, messageId } from 'consume-once'
 import { advanceState, insertOnce } from 'consume-once/guards'
 import { pgliteInbox } from 'consume-once/pg'
+// #endregion
+import { MemoryBroker, runMemory } from 'consume-once'
 
 const db = await PGlite.create() // Postgres in this process, for the example
 await db.exec('create table orders (id text primary key, status text not null)')

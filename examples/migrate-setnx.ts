@@ -1,8 +1,12 @@
 // From a hand-written SET NX to a consumer: for as long as the old keys live, the handler asks for them.
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
-import { defineConsumer, json, MemoryBroker, messageId, runMemory, type Consumer } from 'consume-once'
+// #region readme
+import { defineConsumer, json, messageId } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
+
+// #endregion
+import { MemoryBroker, runMemory, type Consumer } from 'consume-once'
 import { ownName, redisUrl } from './support/servers.ts'
 
 const redis = new Redis(redisUrl())

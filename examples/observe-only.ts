@@ -1,6 +1,10 @@
 // Measure first: every message runs, and the report says what deduplication would have dropped. Then switch it on.
 import assert from 'node:assert/strict'
-import { defineConsumer, MemoryBroker, memoryStore, messageId, observedReport, runMemory } from 'consume-once'
+// #region readme
+import { defineConsumer, messageId, observedReport } from 'consume-once'
+
+// #endregion
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once'
 
 const store = memoryStore()
 const sent: string[] = []

@@ -19,16 +19,20 @@ const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 10 }
 const store = postgresInbox({ pool, schema }) // open() makes its tables; without `schema`, in `consume_once`
 // #endregion
 
-const transfer = async () => {
-  // #region readme
-  await once(store, `transfer-${id}`, async ({ tx }) => {
-    await tx.query('update account set balance = balance - $1 where id = $2', [amount, from])
+// #region readme
+const transfer = () =>
+  once(store, `transfer-${id}`, async ({ tx }) => {
     await tx.query('update account set balance = balance + $1 where id = $2', [amount, to])
+    const debit = 'update account set balance = balance - $1 where id = $2 returning balance'
+    const { rows } = await tx.query(debit, [amount, from])
+    return rows[0] // each caller gets it, also the one whose call ran nothing
   })
-  // #endregion
-}
-await Promise.all([transfer(), transfer()])
-await transfer()
+// #endregion
+const results = [...(await Promise.all([transfer(), transfer()])), await transfer()]
+assert.deepEqual(
+  results.map(({ result }) => result),
+  [{ balance: 70 }, { balance: 70 }, { balance: 70 }],
+)
 
 const { rows } = await setUp.query('select * from account order by id')
 console.log(rows) // [ { id: 'ann', balance: 70 }, { id: 'ben', balance: 30 } ]

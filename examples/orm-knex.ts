@@ -1,7 +1,9 @@
 // Knex in the handler: what it writes commits with the mark, or not at all.
+// #region readme
 import knex from 'knex'
 import { defineConsumer, json, messageId, TerminalError } from 'consume-once'
 import { pgClient, postgresInbox } from 'consume-once/pg'
+// #endregion
 import { chargeAll, openCharges, type Payment } from './support/payments.ts'
 
 const { pool, schema } = await openCharges()

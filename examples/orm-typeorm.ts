@@ -1,7 +1,9 @@
 // TypeORM in the handler: what it writes commits with the mark, or not at all.
+// #region readme
 import { DataSource, EntitySchema } from 'typeorm'
 import { defineConsumer, json, messageId, TerminalError } from 'consume-once'
 import { pgClient, postgresInbox } from 'consume-once/pg'
+// #endregion
 import { chargeAll, openCharges, type Payment } from './support/payments.ts'
 
 const { pool, schema, url } = await openCharges()

@@ -1,7 +1,10 @@
 // A report that two hosts want to write at the same time: one writes it, the other waits, looks and leaves.
 import assert from 'node:assert/strict'
+// #region readme
 import { withLock } from 'consume-once'
 import { redisLease } from 'consume-once/ioredis'
+
+// #endregion
 import { redisUnder, removeKeys } from './support/redis.ts'
 import { ownName } from './support/servers.ts'
 

@@ -46,6 +46,11 @@ export class PartitionEpoch {
    * check is needed.
    */
   proof: Landmark | undefined
+  /**
+   * Where it goes on after `proof`, if that is a message of an earlier epoch: some before it may be delivered again.
+   * `undefined`: behind the message.
+   */
+  resumes: bigint | undefined
   /** Strategy `offsets`: why none of its messages may be handled. It is stored, so it outlasts this epoch. */
   heldBecause: string | undefined
   /**
@@ -129,6 +134,24 @@ export class PartitionEpoch {
     this.expected = { kind: 'offset', offset: this.proof?.offset ?? next }
   }
 
+  /** Nothing is taken before this message of an earlier epoch was compared. Then it goes on where it was about to. */
+  proveBy(landmark: Landmark): void {
+    this.resumes = this.expected?.kind === 'offset' ? this.expected.offset : undefined
+    this.follows = landmark.offset + 1n
+    this.proof = landmark
+    this.expected = { kind: 'offset', offset: landmark.offset }
+  }
+
+  /** Nothing speaks against the log. Returns where it goes on, if that is not behind the message that was compared. */
+  proven(): bigint | undefined {
+    const { resumes } = this
+    if (resumes === undefined) return undefined
+    this.resumes = undefined
+    this.follows = undefined
+    this.proof = undefined
+    return resumes
+  }
+
   /** Compares the first message of a batch with `proof`, to find out whether the log is the same. */
   compare(first: { readonly offset: string; readonly timestamp: string } | undefined): 'same' | 'another' | 'unknown' {
     const { proof } = this
@@ -197,6 +220,7 @@ export class PartitionEpoch {
   advanceTo(next: bigint): void {
     this.expected = { kind: 'offset', offset: next }
     this.proof = undefined
+    this.resumes = undefined
     this.suspect = undefined
     this.misfits = 0
     this.isUnchecked = false

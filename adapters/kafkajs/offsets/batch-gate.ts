@@ -95,15 +95,24 @@ export class BatchGate {
 
   #lookBack(epoch: PartitionEpoch): void {
     const { expected, last, proof, heldBecause, waiting } = epoch
-    if (!this.#parts.assignment.isLive(epoch) || expected?.kind !== 'offset' || last === undefined) return
+    const landmark = last ?? this.#landmarkBefore(epoch)
+    if (!this.#parts.assignment.isLive(epoch) || expected?.kind !== 'offset' || landmark === undefined) return
     // The waiting messages were fetched, and the last of them will be `last`. The partition is full until then, and
     // this is called again when it resumes.
     if (proof !== undefined || heldBecause !== undefined || waiting > 0) return
-    epoch.proof = last
     epoch.sought = expected.offset
-    epoch.expected = { kind: 'offset', offset: last.offset }
-    this.#parts.seek(epoch, last.offset)
-    this.#askIfNoneComes(epoch, last, 1)
+    if (last === undefined) epoch.proveBy(landmark)
+    else {
+      epoch.proof = last
+      epoch.expected = { kind: 'offset', offset: last.offset }
+    }
+    this.#parts.seek(epoch, landmark.offset)
+    this.#askIfNoneComes(epoch, landmark, 1)
+  }
+
+  /** A message that was received before this epoch began. With stored positions, these have one of their own. */
+  #landmarkBefore(epoch: PartitionEpoch): Landmark | undefined {
+    return this.#parts.stored() === undefined ? this.#parts.committer.floorOf(epoch)?.landmark : undefined
   }
 
   /**
@@ -127,11 +136,12 @@ export class BatchGate {
       if (looks === 1) return // A new leader may not know its full end yet.
       const finding: Finding = { what: 'truncated', from: follows, to: high }
       if (!this.#isRefused(epoch, finding)) this.#goTo(this.#acknowledge(epoch, finding, low), low)
-    } else if (low > proof.offset || looks === MOST_LOOKS) {
+    } else if (low > proof.offset || (looks === MOST_LOOKS && high === follows)) {
       // There is nothing left to compare. kafkajs may have committed -2 when it did not find the message.
-      epoch.advanceTo(follows)
+      const next = epoch.proven() ?? follows
+      epoch.advanceTo(next)
       epoch.committed = undefined
-      this.#parts.seek(epoch, low > follows ? low : follows)
+      this.#parts.seek(epoch, low > next ? low : next)
     }
   }
 
@@ -171,6 +181,7 @@ export class BatchGate {
 
     if (decision.finding?.what === 'truncated' && this.#isRefused(epoch, decision.finding)) return undefined
     if (decision.act === 'take' && !(await this.#isOfSameLog(epoch, batch))) return undefined
+    if (decision.act === 'take' && decision.finding === undefined && this.#hasResumed(epoch)) return undefined
     const inEpoch = decision.finding === undefined ? epoch : this.#acknowledge(epoch, decision.finding, fetched)
     // mutant: kafka-jump-taken
     if (decision.act === 'take') {
@@ -195,9 +206,11 @@ export class BatchGate {
    */
   #landmarkOf(epoch: PartitionEpoch, low: bigint | undefined): bigint | undefined {
     const { last } = epoch
-    if (last === undefined || low === undefined || last.offset < low) return undefined
-    epoch.proof = last
-    return last.offset
+    const landmark = last ?? this.#landmarkBefore(epoch)
+    if (landmark === undefined || low === undefined || landmark.offset < low) return undefined
+    if (last === undefined) epoch.proveBy(landmark)
+    else epoch.proof = last
+    return landmark.offset
   }
 
   /**
@@ -218,6 +231,13 @@ export class BatchGate {
     }
     // The proof is kept until the batch is taken, because the batch may still be dropped and fetched again.
     return epoch.heldBecause === undefined
+  }
+
+  /** True if the batch was fetched only to compare a message of an earlier epoch. */
+  #hasResumed(epoch: PartitionEpoch): boolean {
+    const resumes = epoch.proven()
+    if (resumes !== undefined) this.#goTo(epoch, resumes)
+    return resumes !== undefined
   }
 
   /** The log is another one, of which nothing was received. */
@@ -256,7 +276,7 @@ export class BatchGate {
 
   /** Reports the finding. Returns the epoch that continues, which is a new one if the log is another one. */
   #acknowledge(epoch: PartitionEpoch, finding: Finding, fetched: bigint): PartitionEpoch {
-    const from = laterOf(finding.from, epoch.follows)
+    const from = epoch.resumes ?? laterOf(finding.from, epoch.follows)
     const isNothing = finding.what === 'lost-by-retention' && from >= finding.to
     if (!isNothing && !this.#isOwnSeek(epoch, finding, fetched)) {
       this.#parts.report(EVENTS[finding.what], `${epoch.name}: expected ${from}, got ${finding.to}`)
@@ -265,6 +285,9 @@ export class BatchGate {
       case 'skipped':
         return epoch
       case 'lost-by-retention':
+        epoch.proven() // The message to compare is lost with them.
+        epoch.committed = undefined
+        return epoch
       case 'reset':
         // kafkajs has committed -2 meanwhile, so the watermark must be committed again even if it has not moved.
         epoch.committed = undefined
@@ -305,15 +328,27 @@ export class BatchGate {
     const floor = this.#parts.stored() === undefined ? committer.floorOf(epoch) : committer.floorAtJoin(epoch)
     const start = committed === NEVER_COMMITTED && floor === undefined ? startOf(epoch) : undefined
     if (start !== undefined) return this.#startAt(epoch, start)
-    const expected = expectedAtJoin(committed, floor) // mutant: kafka-floor-forgotten
+    const expected = expectedAtJoin(committed, floor?.offset) // mutant: kafka-floor-forgotten
     if (expected.kind === 'beginning' && floor !== undefined) {
       committer.dropFloor(epoch)
-      report('truncated', `${epoch.name}: expected ${floor}, the group has nothing committed any more`)
+      report('truncated', `${epoch.name}: expected ${floor.offset}, the group has nothing committed any more`)
     }
-    if (committed === RESET_BY_KAFKAJS) report('offset-reset', `${epoch.name}: the group had committed ${committed}`)
     if (expected.kind === 'offset' && expected.offset === committed) epoch.committed = committed
     epoch.expected = expected
-    return expected
+    if (committed === RESET_BY_KAFKAJS) this.#afterReset(epoch)
+    return epoch.expected
+  }
+
+  /**
+   * kafkajs did not find its position in the log before this join: the answer came from a replica whose log was still
+   * short, or the log is another one, which may have that offset too by now.
+   */
+  #afterReset(epoch: PartitionEpoch): void {
+    this.#parts.report('offset-reset', `${epoch.name}: the group had committed ${RESET_BY_KAFKAJS}`)
+    const landmark = this.#landmarkBefore(epoch)
+    if (landmark === undefined || epoch.expected?.kind !== 'offset') return
+    epoch.proveBy(landmark)
+    this.#askIfNoneComes(epoch, landmark, 1)
   }
 
   /** The next tick commits it like any watermark. */

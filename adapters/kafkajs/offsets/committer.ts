@@ -1,6 +1,6 @@
 import { describeError, InvariantError } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
-import type { PartitionEpoch } from '../membership/partition-epoch.ts'
+import type { Landmark, PartitionEpoch } from '../membership/partition-epoch.ts'
 import { endsGeneration, errorType } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
 import type { CommitRequest, EachBatchPayloadLike } from '../slice.ts'
@@ -14,6 +14,13 @@ interface CommitterHooks {
   readonly onSettled: (count: number, durationMs: number) => void
   /** A commit was refused because it must not be sent: nothing more of the epoch may be settled. */
   readonly onBroken: (epoch: PartitionEpoch, error: Error) => void
+}
+
+/** The last offset of a partition known to be committed. */
+export interface Floor {
+  readonly offset: bigint
+  /** A message of the log for which it was committed, if this process received one. */
+  readonly landmark: Landmark | undefined
 }
 
 interface Due {
@@ -31,9 +38,9 @@ interface Due {
 export class Committer {
   readonly #assignment: Assignment
   readonly #hooks: CommitterHooks
-  /** The last offset known to be committed, per partition: for the life of the process, whatever the group says. */
-  readonly #floors = new Map<string, bigint>()
-  #floorsAtJoin: ReadonlyMap<string, bigint> = new Map()
+  /** For the life of the process, whatever the group says. */
+  readonly #floors = new Map<string, Floor>()
+  #floorsAtJoin: ReadonlyMap<string, Floor> = new Map()
   #send: Send | undefined
   #inFlight: Promise<void> | undefined
   #waitsForJoin = false
@@ -60,18 +67,18 @@ export class Committer {
     this.#waitsForJoin = false
   }
 
-  floorOf({ name }: PartitionEpoch): bigint | undefined {
+  floorOf({ name }: PartitionEpoch): Floor | undefined {
     return this.#floors.get(name)
   }
 
   /** The floor before anything was committed in this join. */
-  floorAtJoin({ name }: PartitionEpoch): bigint | undefined {
+  floorAtJoin({ name }: PartitionEpoch): Floor | undefined {
     return this.#floorsAtJoin.get(name)
   }
 
   /** The group's offsets before the join: kafkajs may overwrite them before anybody else can read them. */
   startFrom(committed: ReadonlyMap<string, bigint>): void {
-    for (const [name, offset] of committed) if (offset >= 0n) this.#floors.set(name, offset)
+    for (const [name, offset] of committed) if (offset >= 0n) this.#floors.set(name, { offset, landmark: undefined })
   }
 
   /** The partition's log is another one. */
@@ -127,7 +134,7 @@ export class Committer {
       const offset = epoch.watermark
       if (offset === undefined || offset === epoch.committed || this.#isBroken(epoch, offset)) return [] // mutant: commit-of-the-highest-offset 2, commit-over-what-waits 2
       const floor = this.#floors.get(epoch.name)
-      return floor !== undefined && offset < floor ? [] : [{ epoch, offset, finished: epoch.finished }] // mutant: kafka-commit-back
+      return floor !== undefined && offset < floor.offset ? [] : [{ epoch, offset, finished: epoch.finished }] // mutant: kafka-commit-back
     })
   }
 
@@ -146,7 +153,9 @@ export class Committer {
       epoch.settled = Math.max(finished, epoch.settled)
       epoch.committed = offset
       const floor = this.#floors.get(epoch.name)
-      if (!epoch.isVoid && (floor === undefined || floor < offset)) this.#floors.set(epoch.name, offset)
+      if (!epoch.isVoid && (floor === undefined || floor.offset < offset)) {
+        this.#floors.set(epoch.name, { offset, landmark: epoch.last ?? floor?.landmark })
+      }
     }
     if (settled > 0) this.#hooks.onSettled(settled, performance.now() - sentAt)
   }

@@ -322,6 +322,90 @@ describe('a topic that was created anew and refilled, so that no fetch fails', (
   })
 })
 
+/** 5 is committed, 6 is under way, and the group says -2. */
+async function joinedAgain(): Promise<Started> {
+  const given = await received()
+  given.intake.at('0@5').settle()
+  await eventually(async () => given.consumer.commits.at(-1) === 't/0@6')
+  given.kafka.committed.set('t/0', -2n)
+  given.consumer.join({ t: [0] })
+  return given
+}
+
+describe('a topic in which kafkajs did not find its position, before the group joined again', () => {
+  it('is read whole if the last message received is another one now', async () => {
+    const { consumer, intake } = await joinedAgain()
+    await consumer.fetch('t/0', 0, [0, 1])
+    expect(consumer.seeks.at(-1)).toBe('t/0@6')
+    await consumer.fetch('t/0', 6, [6, 7], { timestamps: { 6: 7_000 } })
+    expect(intake.told('truncated')).toEqual(['t/0: the message at 6 is another one now'])
+    expect(consumer.seeks.at(-1)).toBe('t/0@0')
+    await consumer.fetch('t/0', 0, [0, 1, 2])
+    expect(intake.positions).toEqual(['0@5', '0@6', '0@0', '0@1', '0@2'])
+    settleAll(intake)
+    await eventually(async () => consumer.commits.at(-1) === 't/0@3')
+  })
+
+  it.each([
+    ['is the same', { 6: 2_000 }, [6, 7]],
+    ['was removed by compaction', {}, [7]],
+  ])('goes on where this process had committed if that message %s', async (_, timestamps, found) => {
+    const { consumer, intake } = await joinedAgain()
+    await consumer.fetch('t/0', 0, [0, 1])
+    await consumer.fetch('t/0', 6, found, { timestamps })
+    expect(intake.positions).toEqual(['0@5', '0@6'])
+    expect(consumer.seeks).toEqual(['t/0@6', 't/0@6'])
+    await consumer.fetch('t/0', 6, [6, 7])
+    expect(intake.positions).toEqual(['0@5', '0@6', '0@6', '0@7'])
+    settleAll(intake)
+    await eventually(async () => consumer.commits.at(-1) === 't/0@8')
+    expect(intake.told('truncated')).toEqual([])
+  })
+
+  it('goes back to what this process had committed, also if it had received more', async () => {
+    const { kafka, consumer, intake } = await start(5)
+    await consumer.fetch('t/0', 5, [5, 6, 7, 8], { timestamps: { 8: 1_000 } })
+    intake.at('0@5').settle()
+    await eventually(async () => consumer.commits.at(-1) === 't/0@6')
+    kafka.committed.set('t/0', -2n)
+    consumer.join({ t: [0] })
+    await consumer.fetch('t/0', 8, [8, 9], { timestamps: { 8: 1_000 } })
+    expect(consumer.seeks).toEqual(['t/0@6'])
+    await consumer.fetch('t/0', 6, [6, 7, 8, 9])
+    expect(intake.positions.slice(4)).toEqual(['0@6', '0@7', '0@8', '0@9'])
+  })
+
+  it('is read whole if it ends before that message, which no fetch brings', async () => {
+    const { kafka, consumer, intake } = await joinedAgain()
+    kafka.bounds.set('t/0', { low: 0n, high: 3n })
+    await consumer.fetch('t/0', 0, [0, 1, 2])
+    expect(intake.told('truncated')).toEqual(['t/0: expected 6, got 3'])
+    expect(intake.positions.slice(2)).toEqual(['0@0', '0@1', '0@2'])
+  })
+
+  it('goes on at what is left, and tells the gap, if retention has deleted that message', async () => {
+    const { kafka, consumer, intake } = await joinedAgain()
+    kafka.bounds.set('t/0', { low: 20n, high: 100n })
+    await consumer.fetch('t/0', 20, [20])
+    expect(intake.told('lost-by-retention')).toEqual(['t/0: expected 6, got 20'])
+    expect(intake.positions.slice(2)).toEqual(['0@20'])
+  })
+
+  it('is compared also after a fetch that failed, though nothing of this join was received', async () => {
+    const { kafka, consumer, intake } = await received()
+    settleAll(intake)
+    await eventually(async () => consumer.commits.at(-1) === 't/0@7')
+    kafka.committed.set('t/0', 7n)
+    kafka.committed.set('t/1', 0n)
+    consumer.join({ t: [0, 1] })
+    await consumer.fetch('t/0', 7, [])
+    consumer.fetchFails = true
+    await eventually(async () => consumer.seeks.at(-1) === 't/0@6')
+    await consumer.fetch('t/0', 6, [6, 7, 8], { timestamps: { 6: 7_000 } })
+    expect(intake.told('truncated')).toEqual(['t/0: the message at 6 is another one now'])
+  })
+})
+
 function copyOf(origin: string, group: string): Record<string, string> {
   return { 'x-original-topic': origin, 'x-consumer-group': group }
 }

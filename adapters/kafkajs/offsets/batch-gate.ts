@@ -155,7 +155,7 @@ export class BatchGate {
       if (!this.#parts.assignment.isLive(epoch) || epoch.heldBecause !== undefined) return undefined
       const seenAgain = first !== undefined && first === epoch.suspect
       if (decideControlBatch({ first, last, expected, seenAgain }) === 'enter') {
-        epoch.advanceTo(last + 1n)
+        if (!this.#hasResumed(epoch)) epoch.advanceTo(last + 1n)
       } else {
         this.#goTo(epoch, expected)
         epoch.suspect = first
@@ -233,10 +233,10 @@ export class BatchGate {
     return epoch.heldBecause === undefined
   }
 
-  /** True if the batch was fetched only to compare a message of an earlier epoch. */
+  /** True if the batch was fetched only to compare a message of an earlier epoch: it goes on where it was about to. */
   #hasResumed(epoch: PartitionEpoch): boolean {
     const resumes = epoch.proven()
-    if (resumes !== undefined) this.#goTo(epoch, resumes)
+    if (resumes !== undefined && this.#parts.assignment.isLive(epoch)) this.#goTo(epoch, resumes)
     return resumes !== undefined
   }
 

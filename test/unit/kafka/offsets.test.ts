@@ -362,6 +362,19 @@ describe('a topic in which kafkajs did not find its position, before the group j
     expect(intake.told('truncated')).toEqual([])
   })
 
+  it('goes on there too if only control records are left behind that message', async () => {
+    const { consumer, intake } = await joinedAgain()
+    await consumer.fetch('t/0', 0, [0, 1])
+    for (const _ of [1, 2]) {
+      consumer.control('t/0', 7, 8) // A fetch from 6. Once more: it is not left over from before the join.
+      await turn()
+      await turn()
+    }
+    await eventually(async () => consumer.seeks.length === 3)
+    await consumer.fetch('t/0', 6, [6])
+    expect(intake.positions).toEqual(['0@5', '0@6', '0@6'])
+  })
+
   it('goes back to what this process had committed, also if it had received more', async () => {
     const { kafka, consumer, intake } = await start(5)
     await consumer.fetch('t/0', 5, [5, 6, 7, 8], { timestamps: { 8: 1_000 } })

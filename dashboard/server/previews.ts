@@ -10,9 +10,13 @@ export interface Previewed {
   readonly by: string
   readonly decision: DecisionKind
   /** The records that would change, each as it was shown. */
-  readonly records: ReadonlyMap<string, string>
+  readonly records: ReadonlyMap<string, Version>
 }
 
+type Version = Pick<RecordView, 'state' | 'fence' | 'attempt' | 'since'>
+
+/** Redis reckons when a record was marked from two readings of the clock, between which a busy server may rest. */
+const SAME_MARK_WITHIN_MS = 1_000
 const GOOD_FOR_MS = 300_000
 const MOST = 100
 
@@ -48,7 +52,13 @@ export class Previews {
   }
 }
 
-/** Two texts differ if the record was claimed, decided or set aside in between. */
-export function versionOf({ state, fence, attempt, since }: RecordView): string {
-  return JSON.stringify([state, fence, attempt, since])
+export function versionOf({ state, fence, attempt, since }: RecordView): Version {
+  return { state, fence, attempt, since }
+}
+
+/** False if the record was claimed, decided or set aside in between. */
+export function isUnchanged({ state, fence, attempt, since }: Version, now: RecordView): boolean {
+  if (state !== now.state || fence !== now.fence || attempt !== now.attempt) return false
+  if (since === undefined || now.since === undefined) return since === now.since
+  return Math.abs(now.since - since) <= SAME_MARK_WITHIN_MS
 }

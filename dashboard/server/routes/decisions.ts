@@ -7,7 +7,7 @@ import { adminOfShown, type Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'
 import { lookThrough } from '../looking.ts'
 import type { Params } from '../params.ts'
-import { versionOf } from '../previews.ts'
+import { isUnchanged, versionOf } from '../previews.ts'
 import type { Asked, Services } from '../services.ts'
 import { filterIn, matches, rowOf } from './records.ts'
 
@@ -72,7 +72,8 @@ export async function decide(services: Services, { params, principal }: Asked): 
   const keys = [...previewed.records.keys()]
   const same: string[] = []
   await inspectEach(services, { shown, keys }, (record) => {
-    if (previewed.records.get(record.key) === versionOf(record)) same.push(record.key)
+    const shownAs = previewed.records.get(record.key)
+    if (shownAs !== undefined && isUnchanged(shownAs, record)) same.push(record.key)
   })
   const decider: Decider = { by: principal.by, reason }
   const decided: Decided[] = []

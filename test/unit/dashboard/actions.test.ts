@@ -84,6 +84,27 @@ describe('a decision', () => {
     expect(answer.records[0]?.state).toBe('done')
   })
 
+  it('takes a record for the same though its store tells its mark some milliseconds later, as Redis may', async () => {
+    const store = memoryStore()
+    const admin = store.admin as StoreAdmin
+    const peek = admin.peek.bind(admin)
+    let laterMs = 0
+    admin.peek = async (...asked) =>
+      (await peek(...asked)).map((record) => {
+        laterMs += 3
+        return record.since === undefined ? record : { ...record, since: record.since + laterMs }
+      })
+    await using made = new MemoryBoard(writable(), store)
+    await made.send(['a'])
+    const page = new Page(made.board)
+    const { answer: found } = await page.get('GET api/message', { consumer, id: 'a' })
+    const asked = { consumer, decision: 'forget', keys: found.records.map(({ key }) => key) } as const
+    const { answer: shown } = await page.post('POST api/decisions/preview', asked)
+    const confirmed = { consumer, token: shown.token, reason: 'lost by the provider', confirm: 1 }
+    const { answer } = await page.post('POST api/decisions', confirmed)
+    expect(answer).toMatchObject({ decided: 1, refused: 0 })
+  })
+
   it('belongs to the person who saw its preview', async () => {
     await using made = new MemoryBoard({ ...writable(), auth: byUser })
     made.failing.set('p', 'parked')

@@ -335,7 +335,7 @@ export class BatchGate {
     }
     if (expected.kind === 'offset' && expected.offset === committed) epoch.committed = committed
     epoch.expected = expected
-    if (committed === RESET_BY_KAFKAJS) this.#afterReset(epoch)
+    if (committed === RESET_BY_KAFKAJS) this.#afterReset(epoch) // mutant: kafka-log-not-compared
     return epoch.expected
   }
 

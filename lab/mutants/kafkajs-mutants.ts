@@ -66,7 +66,7 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     name: 'kafka-log-not-compared',
     what: 'Where kafkajs did not find its position, what was committed for a topic that is gone counts for the new one.',
     layer: 'unit',
-    changes: ['never'],
+    changes: [{ value: 'undefined' }],
     tests: ['test/unit/kafka/offsets.test.ts', '-t', 'is read whole if the last message received is another one now'],
   },
   {

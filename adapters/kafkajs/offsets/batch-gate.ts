@@ -112,7 +112,8 @@ export class BatchGate {
 
   /** A message that was received before this epoch began. With stored positions, these have one of their own. */
   #landmarkBefore(epoch: PartitionEpoch): Landmark | undefined {
-    return this.#parts.stored() === undefined ? this.#parts.committer.floorOf(epoch)?.landmark : undefined
+    const { committer, stored } = this.#parts
+    return stored() === undefined ? committer.floorOf(epoch)?.landmark : undefined // mutant: kafka-log-not-compared
   }
 
   /**
@@ -335,7 +336,7 @@ export class BatchGate {
     }
     if (expected.kind === 'offset' && expected.offset === committed) epoch.committed = committed
     epoch.expected = expected
-    if (committed === RESET_BY_KAFKAJS) this.#afterReset(epoch) // mutant: kafka-log-not-compared
+    if (committed === RESET_BY_KAFKAJS) this.#afterReset(epoch)
     return epoch.expected
   }
 

@@ -181,6 +181,8 @@ export class BatchGate {
     if (decision.act === 'ask' || !this.#parts.assignment.isLive(epoch)) return undefined
 
     if (decision.finding?.what === 'truncated' && this.#isRefused(epoch, decision.finding)) return undefined
+    if (decision.finding?.what === 'lost-by-retention' && this.#hasLostLandmark(epoch, decision.finding))
+      return undefined
     if (decision.act === 'take' && !(await this.#isOfSameLog(epoch, batch))) return undefined
     if (decision.act === 'take' && decision.finding === undefined && this.#hasResumed(epoch)) return undefined
     const inEpoch = decision.finding === undefined ? epoch : this.#acknowledge(epoch, decision.finding, fetched)
@@ -239,6 +241,13 @@ export class BatchGate {
     const resumes = epoch.proven()
     if (resumes !== undefined && this.#parts.assignment.isLive(epoch)) this.#goTo(epoch, resumes)
     return resumes !== undefined
+  }
+
+  /** True if only the message to compare was lost: nothing where the epoch goes on. */
+  #hasLostLandmark(epoch: PartitionEpoch, { to: low }: Finding): boolean {
+    if (epoch.resumes === undefined || epoch.resumes < low) return false
+    epoch.committed = undefined // kafkajs has committed -2 meanwhile.
+    return this.#hasResumed(epoch)
   }
 
   /** The log is another one, of which nothing was received. */

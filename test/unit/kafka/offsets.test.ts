@@ -404,6 +404,27 @@ describe('a topic in which kafkajs did not find its position, before the group j
     expect(intake.positions.slice(2)).toEqual(['0@20'])
   })
 
+  it('goes on where the group is if another member has read on, and retention has deleted that message', async () => {
+    const { kafka, consumer, intake } = await received()
+    settleAll(intake)
+    await eventually(async () => consumer.commits.at(-1) === 't/0@7')
+    kafka.committed.set('t/0', 50n)
+    consumer.join({ t: [0] })
+    await consumer.fetch('t/0', 50, [])
+    consumer.fetchFails = true
+    await eventually(async () => consumer.seeks.at(-1) === 't/0@6')
+    consumer.fetchFails = false
+    await new Promise<void>((resolve) => consumer.on('consumer.fetch', () => resolve()))
+    kafka.bounds.set('t/0', { low: 20n, high: 100n })
+    const commits = consumer.commits.length
+    await consumer.fetch('t/0', 20, [20, 21])
+    expect(consumer.seeks.at(-1)).toBe('t/0@50')
+    expect(intake.positions).toEqual(['0@5', '0@6'])
+    await eventually(async () => consumer.commits.length > commits)
+    expect(consumer.commits.at(-1)).toBe('t/0@50')
+    expect([intake.told('lost-by-retention'), intake.told('truncated')]).toEqual([[], []])
+  })
+
   it('is compared also after a fetch that failed, though nothing of this join was received', async () => {
     const { kafka, consumer, intake } = await received()
     settleAll(intake)

@@ -35,14 +35,14 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     what: 'A commit that was refused because the group rebalances is sent again before the join.',
     layer: 'unit',
     changes: [{ dropOperand: 1 }],
-    tests: ['test/unit/kafka/offsets.test.ts', '-t', 'a commit.*ILLEGAL_GENERATION'],
+    tests: ['test/unit/kafka/commits.test.ts', '-t', 'a commit.*ILLEGAL_GENERATION'],
   },
   {
     name: 'kafka-commit-back',
     what: 'An offset is committed that is lower than what was committed before.',
     layer: 'unit',
     changes: ['never'],
-    tests: ['test/unit/kafka/offsets.test.ts', '-t', 'of an earlier epoch, accepted late'],
+    tests: ['test/unit/kafka/commits.test.ts', '-t', 'of an earlier epoch, accepted late'],
   },
   {
     name: 'kafka-floor-forgotten',
@@ -67,7 +67,11 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     what: 'Where kafkajs did not find its position, what was committed for a topic that is gone counts for the new one.',
     layer: 'unit',
     changes: [{ value: 'undefined' }],
-    tests: ['test/unit/kafka/offsets.test.ts', '-t', 'is read whole if the last message received is another one now'],
+    tests: [
+      'test/unit/kafka/log-compared.test.ts',
+      '-t',
+      'is read whole if the last message received is another one now',
+    ],
   },
   {
     name: 'kafka-pause-lost-at-a-rebalance',

@@ -102,6 +102,6 @@ export const AMQPLIB_MUTANTS: readonly Mutant[] = [
     what: 'The channel is closed right behind its last acks, of which the broker then drops some.',
     layer: 'real servers',
     changes: ['remove'],
-    tests: ['test/rabbitmq/stop.test.ts', '-t', 'leaves nothing to redeliver of'],
+    tests: ['test/rabbitmq/stop.test.ts', '-t', 'finished messages on a quorum queue'],
   },
 ]

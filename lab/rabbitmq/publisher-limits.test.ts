@@ -7,7 +7,7 @@ import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import { confirmedPublisher, runRabbit, type IdentifiedMessage } from '../../adapters/amqplib/index.ts'
 import { ProducerPublisher, ReopeningPublisher } from '../../adapters/amqplib/publishing/confirmed-publisher.ts'
 import type { BrokerError } from '../../src/index.ts'
-import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
+import { startProxyOf } from '../../test/kit/fault-proxy.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { consumerOf } from '../../test/rabbitmq/own-channels.ts'
@@ -117,10 +117,8 @@ describe('a publisher', () => {
 
   it('makes retries of a producer one effect each, whatever connection is lost between publish and confirm', async () => {
     const queue = await newQueue()
-    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
-    const url = new URL(rabbit.url)
-    url.port = String(proxy.port)
-    await using publisher = confirmedPublisher(url.href)
+    await using proxy = await startProxyOf(rabbit.url, 5672)
+    await using publisher = confirmedPublisher(proxy.url)
     const effects: string[] = []
     const watching = new Watching()
     const consumer = consumerOf(watching, ({ payload }) => {

@@ -149,6 +149,18 @@ export async function startFaultProxy(targetPort: number, listenIn?: () => Liste
   }
 }
 
+/** For the server of a URL: `url` is the same one through the proxy. */
+export async function startProxyOf(
+  served: string,
+  defaultPort: number,
+): Promise<FaultProxy & { readonly url: string }> {
+  const url = new URL(served)
+  const proxy = await startFaultProxy(Number(url.port || defaultPort))
+  url.hostname = '127.0.0.1'
+  url.port = String(proxy.port)
+  return Object.assign(proxy, { url: url.href })
+}
+
 /** Keeps the pressure of a receiver that does not read. */
 function forward(bytes: Buffer, from: Socket, to: Socket): void {
   if (to.destroyed || to.writableEnded || to.write(bytes)) return

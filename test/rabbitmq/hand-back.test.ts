@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
-import { startFaultProxy } from '../kit/fault-proxy.ts'
+import { startProxyOf } from '../kit/fault-proxy.ts'
 import { Consumers } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
@@ -127,11 +127,9 @@ describe('handing a delivery back', () => {
   })
 
   it('is refused once the channel is gone, and nothing is sent [T84]', async () => {
-    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
-    const url = new URL(rabbit.url)
-    url.port = String(proxy.port)
+    await using proxy = await startProxyOf(rabbit.url, 5672)
     const queue = rabbit.name()
-    const { source, intake, tap } = await open({ queue }, url.href)
+    const { source, intake, tap } = await open({ queue }, proxy.url)
     await rabbit.send(queue, ['a', 'b'])
     await intake.untilDelivered(2)
     proxy.cut()

@@ -8,7 +8,7 @@ import { ReopeningPublisher } from '../../adapters/amqplib/publishing/confirmed-
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import type { BrokerError } from '../../src/index.ts'
 import type { DeadLetter, Delivery } from '../../src/spi.ts'
-import { startFaultProxy } from '../kit/fault-proxy.ts'
+import { startProxyOf } from '../kit/fault-proxy.ts'
 import { Rabbit } from './rabbit.ts'
 import { Gate, bodies } from './watching.ts'
 
@@ -74,10 +74,8 @@ describe('confirmedPublisher', () => {
   it('fails what was under way when the connection is lost, and connects again', async () => {
     const queue = rabbit.name()
     await rabbit.declare(queue)
-    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
-    const url = new URL(rabbit.url)
-    url.port = String(proxy.port)
-    await using publisher = confirmedPublisher(url.href)
+    await using proxy = await startProxyOf(rabbit.url, 5672)
+    await using publisher = confirmedPublisher(proxy.url)
     const publish = (body: string): Promise<void> =>
       publisher.publish({ routingKey: queue, body: Buffer.from(body), messageId: body })
     await publish('first')

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { ReplayItem } from '../../src/spi.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
-import { startFaultProxy } from '../kit/fault-proxy.ts'
+import { startProxyOf } from '../kit/fault-proxy.ts'
 import { Rabbit } from './rabbit.ts'
 import { Reader } from './reader.ts'
 import { placesAt, readAll, settleAll, textOf } from './replay.ts'
@@ -70,6 +70,21 @@ describe.each(TYPES)('a %s queue', (type) => {
     expect(await bodiesLeft(queue)).toEqual(texts.filter((_, n) => n % 2 === 1))
   })
 
+  it('loses no acknowledgement of 100 to a broker that reads late', async () => {
+    const texts = Array.from({ length: 100 }, (_, n) => `m${n}`)
+    const queue = await filled(type, texts)
+    await using proxy = await startProxyOf(rabbit.url, 5672)
+    const reader = await placesAt(proxy.url, queue).open(queue)
+    const items = await readAll(reader, await reader.range({}), 100)
+    proxy.freeze()
+    await settleAll(items.toReversed(), 'done')
+    const closed = reader.close()
+    await new Promise((resolve) => setTimeout(resolve, 300)) // More than a calm broker needs.
+    proxy.thaw()
+    await closed
+    expect(await bodiesLeft(queue)).toEqual([])
+  })
+
   it('ends at the most messages asked for', async () => {
     const queue = await filled(type)
     const reader = await placesAt(rabbit.url, queue).open(queue)
@@ -90,10 +105,8 @@ describe.each(TYPES)('a %s queue', (type) => {
 
   it('gets everything back when the connection is lost, and the reading fails', async () => {
     const queue = await filled(type)
-    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
-    const url = new URL(rabbit.url)
-    url.port = String(proxy.port)
-    const reader = await placesAt(url.href, queue).open(queue)
+    await using proxy = await startProxyOf(rabbit.url, 5672)
+    const reader = await placesAt(proxy.url, queue).open(queue)
     const range = await reader.range({})
     const batches = reader.read(range, { signal: new AbortController().signal, ahead: 2 })[Symbol.asyncIterator]()
     const { value: first } = (await batches.next()) as IteratorYieldResult<readonly ReplayItem[]>

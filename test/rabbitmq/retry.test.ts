@@ -3,7 +3,7 @@ import { eventually } from '../kit/eventually.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { TerminalError, memoryStore } from '../../src/index.ts'
-import { startFaultProxy } from '../kit/fault-proxy.ts'
+import { startProxyOf } from '../kit/fault-proxy.ts'
 import { itWaitsElsewhereWhileBusy } from './busy.ts'
 import { Consumers, type Handle } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
@@ -85,9 +85,7 @@ describe('a message that another process is busy with for long', () => {
 
 describe('dead letters by reject', () => {
   it('are moved also when the delivery that failed is gone, and another of it has come', async () => {
-    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
-    const url = new URL(rabbit.url)
-    url.port = String(proxy.port)
+    await using proxy = await startProxyOf(rabbit.url, 5672)
     const [queue, dead] = [rabbit.name(), rabbit.name()]
     await rabbit.declare(dead)
     const own = { 'x-queue-type': 'quorum', 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': dead }
@@ -98,7 +96,7 @@ describe('dead letters by reject', () => {
       await cut.opened
       throw new TerminalError('no')
     }
-    const { running, watching } = await consumers.run(url.href, { queue, deadLetter: 'reject' }, handle, {
+    const { running, watching } = await consumers.run(proxy.url, { queue, deadLetter: 'reject' }, handle, {
       onInDoubt: 'rerun',
     })
     await rabbit.send(queue, ['a'])

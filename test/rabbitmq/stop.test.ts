@@ -4,7 +4,7 @@ import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { RabbitConnect, RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { Source } from '../../src/spi.ts'
-import { startFaultProxy } from '../kit/fault-proxy.ts'
+import { startProxyOf } from '../kit/fault-proxy.ts'
 import { Consumers } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
@@ -48,6 +48,36 @@ describe('stopping a RabbitMQ source', () => {
       expect(await rabbit.takeLeft(queue)).toEqual([])
     },
   )
+
+  it.each([
+    { how: 'after the cancel', whenStopping: true },
+    { how: 'before the cancel', whenStopping: false },
+    { how: 'where one consumer is active', whenStopping: true, singleActiveConsumer: true },
+  ])('leaves nothing to redeliver of 200 acks sent $how to a broker that reads late', async (given) => {
+    const { whenStopping, singleActiveConsumer = false } = given
+    await using proxy = await startProxyOf(rabbit.url, 5672)
+    const queue = rabbit.name()
+    const tap = new Tap(proxy.url)
+    const source = sourceOf(tap.connect, { queue, prefetch: 200, ackBatch: false, singleActiveConsumer })
+    const intake = new RecordingIntake()
+    await source.open(intake)
+    await rabbit.send(queue, bodies(200))
+    await intake.untilDelivered(200)
+    await rabbit.send(queue, ['waiting'])
+    if (whenStopping) await source.stopIntake()
+    proxy.freeze()
+    for (const delivery of intake.deliveries.toReversed()) expect(delivery.settle()).toBe(true)
+    const stopped = source.stopIntake().then(() => source.close())
+    await new Promise((resolve) => setTimeout(resolve, 300)) // More than a calm broker needs.
+    proxy.thaw()
+    await stopped
+    expect(intake.settled).toBe(200)
+    await rabbit.send(queue, ['last'])
+    const left = new RecordingIntake()
+    await sourceOf(rabbit.url, { queue, prefetch: 300, singleActiveConsumer }).open(left)
+    await left.until(() => left.deliveries.some(({ message }) => message.messageId === 'last'))
+    expect(left.deliveries.map(({ message }) => message.messageId)).toEqual(['waiting', 'last'])
+  })
 
   it('cancels, hands back what was not dispatched, lets the rest finish, and acks before it closes', async () => {
     const queue = rabbit.name()
@@ -123,11 +153,9 @@ describe('stopping a RabbitMQ source', () => {
   })
 
   it('works during a reconnect, and before a start', async () => {
-    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
+    await using proxy = await startProxyOf(rabbit.url, 5672)
     const queue = rabbit.name()
-    const url = new URL(rabbit.url)
-    url.port = String(proxy.port)
-    const source = sourceOf(url.href, { queue })
+    const source = sourceOf(proxy.url, { queue })
     const intake = new RecordingIntake()
     await source.open(intake)
     proxy.refuse()
@@ -145,11 +173,9 @@ describe('stopping a RabbitMQ source', () => {
   })
 
   it('survives the connection lost while it drains', async () => {
-    await using proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
+    await using proxy = await startProxyOf(rabbit.url, 5672)
     const queue = rabbit.name()
-    const url = new URL(rabbit.url)
-    url.port = String(proxy.port)
-    const source = sourceOf(url.href, { queue })
+    const source = sourceOf(proxy.url, { queue })
     const intake = new RecordingIntake()
     await source.open(intake)
     await rabbit.send(queue, ['a'])

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { InvariantError, systemEntropy } from '../../../src/spi.ts'
 import { Acks } from '../settling/acks.ts'
-import { FRAMES_HEEDED_AFTER_MS } from '../settling/heeded.ts'
+import { FRAMES_HEEDED, untilHeeded } from '../settling/heeded.ts'
 import { Arrivals } from './arrivals.ts'
 import { contextOf, isInstrumented } from './instrumented.ts'
 import { closeQuietly } from '../connection/close.ts'
@@ -63,6 +62,8 @@ export class Generation {
    */
   #goingBack: RabbitDelivery[] | undefined
   #isCancelled = false
+  /** Settle frames that the broker has processed, at least. */
+  #heeded = 0
   #isLive = true
   #received = 0
   /** The broker did not answer a request: ask nothing more, the connection will be closed. */
@@ -152,9 +153,11 @@ export class Generation {
     this.#arrivals.shut()
     this.#goingBack = []
     if (!this.#isLive || this.#plan.settings.singleActiveConsumer) return
+    const { sent } = this.#acks
     await this.#cancel()
     this.#isCancelled = !this.#isSilent
     if (!this.#isCancelled) return
+    this.#heeded = sent
     for (const delivery of [...this.#goingBack, ...this.#arrivals.takeHeld()]) this.#sendBack(delivery)
     this.#goingBack = []
   }
@@ -164,7 +167,7 @@ export class Generation {
     if (!this.#isLive) return
     this.#acks.finish()
     this.#goDead()
-    if (this.#acks.areMany) await sleep(FRAMES_HEEDED_AFTER_MS) // mutant: rabbit-closed-before-its-acks
+    if (this.#acks.sent - this.#heeded > FRAMES_HEEDED) await this.#untilHeeded() // mutant: rabbit-closed-before-its-acks
     // Also for a silent broker: on a lent connection the consumer would otherwise take messages for ever.
     const closing = closeQuietly(this.#channel)
     if (!this.#isSilent) await closing
@@ -235,10 +238,19 @@ export class Generation {
     this.#arrivals.takeHeld()
   }
 
-  /** A channel that ends rejects the cancel, or never answers it. */
   async #cancel(): Promise<void> {
+    await this.#asked(() => within(CANCEL_WITHIN_MS, 'cancel', this.#channel.cancel(this.#consumerTag)))
+  }
+
+  async #untilHeeded(): Promise<void> {
+    if (this.#isSilent) return
+    await this.#asked(() => untilHeeded(this.#channel, this.#plan.settings.queue, `${this.#consumerTag}-last`))
+  }
+
+  /** A channel that ends rejects what it is asked, or never answers it. */
+  async #asked(ask: () => Promise<unknown>): Promise<void> {
     try {
-      await within(CANCEL_WITHIN_MS, 'cancel', this.#channel.cancel(this.#consumerTag))
+      await ask()
     } catch (error) {
       if (error instanceof NoAnswerError) this.#isSilent = true
     }

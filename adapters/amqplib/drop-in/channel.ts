@@ -3,7 +3,7 @@ import { describeError } from '../../../src/spi.ts'
 import type { AmqpChannel } from '../slice.ts'
 
 /** The part of an amqplib channel of yours that is used: `Channel` or `ConfirmChannel`. */
-export interface OwnChannel extends Pick<AmqpChannel, 'ack' | 'nack'> {
+export interface OwnChannel extends Pick<AmqpChannel, 'ack' | 'nack' | 'cancel'> {
   reject(message: { readonly fields: { readonly deliveryTag: number } }, requeue: boolean): void
   /** The connection of this channel, if known. */
   readonly connection?: unknown

@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock, type MonotonicMs } from '../../../src/spi.ts'
-import { FRAMES_HEEDED, FRAMES_HEEDED_AFTER_MS } from '../settling/heeded.ts'
+import { FRAMES_HEEDED, untilRead } from '../settling/heeded.ts'
 import type { OwnChannel } from './channel.ts'
 
 export type Frame = 'ack' | 'reject' | 'hand-back'
@@ -9,7 +7,6 @@ export type Frame = 'ack' | 'reject' | 'hand-back'
 export class Frames {
   readonly #channel: OwnChannel
   #sent = 0
-  #lastAt: MonotonicMs | undefined
 
   constructor(channel: OwnChannel) {
     this.#channel = channel
@@ -33,14 +30,11 @@ export class Frames {
       return false
     }
     this.#sent++
-    this.#lastAt = systemClock.monotonic()
     return true
   }
 
-  /** Resolves when the channel may be closed without losing the settles. */
+  /** Resolves when the channel may be closed. A busy broker may lose settles all the same. */
   async heeded(): Promise<void> {
-    if (this.#lastAt === undefined || this.#sent <= FRAMES_HEEDED) return
-    const waited = systemClock.monotonic() - this.#lastAt
-    if (waited < FRAMES_HEEDED_AFTER_MS) await sleep(FRAMES_HEEDED_AFTER_MS - waited)
+    if (this.#sent > FRAMES_HEEDED) await untilRead(this.#channel)
   }
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   BrokerError,
   ConfigError,
@@ -14,7 +13,7 @@ import { reasonOf, type Link } from '../connection/link.ts'
 import { openChannel } from '../connection/open-channel.ts'
 import { watch } from '../connection/watch.ts'
 import { RabbitMessage } from '../message/message.ts'
-import { FRAMES_HEEDED_AFTER_MS } from '../settling/heeded.ts'
+import { untilRead } from '../settling/heeded.ts'
 import type { AmqpChannel, AmqpMessage } from '../slice.ts'
 import { ask, checkQueue } from '../topology/questions.ts'
 import { isAtLeast } from '../topology/server-version.ts'
@@ -182,10 +181,11 @@ export class QueueReader implements ReplayReader {
     if (channel !== undefined && this.#lostBecause === undefined) {
       if (this.#held.size > 0 && isAtLeast(this.#queue.version, 4, 3)) {
         // Behind many acks that are not processed yet, the order of the nacks would be lost.
-        await sleep(FRAMES_HEEDED_AFTER_MS)
+        await untilRead(channel)
         this.#giveBack(channel)
       }
-      await sleep(FRAMES_HEEDED_AFTER_MS)
+      // Not `untilHeeded`: it may take another message, which the queue may drop when it comes back.
+      await untilRead(channel)
       // The broker puts back what is unacked.
       await closeQuietly(channel)
     }

@@ -1,7 +1,6 @@
 import { AckWindow, type AckFrame } from './ack-window.ts'
 import { InvariantError } from '../../../src/spi.ts'
 import type { FittedSettings } from '../options/fit.ts'
-import { FRAMES_HEEDED } from './heeded.ts'
 import type { AmqpChannel, AmqpMessage } from '../slice.ts'
 
 /**
@@ -30,7 +29,7 @@ export class Acks {
   /** Unsettled messages that an instrumentation must see again, by tag, in the order of the tags. */
   readonly #instrumented = new Map<number, AmqpMessage>()
   #isLive = true
-  #framesSent = 0
+  #sent = 0
   #finishedSinceFlush = 0
   #isFlushScheduled = false
 
@@ -41,9 +40,9 @@ export class Acks {
     this.#window = new AckWindow(Math.floor(settings.prefetch / 2))
   }
 
-  /** More frames than the broker processes if the channel closes now. */
-  get areMany(): boolean {
-    return this.#framesSent > FRAMES_HEEDED
+  /** Number of settle frames so far. */
+  get sent(): number {
+    return this.#sent
   }
 
   /** The broker was told about each delivery. */
@@ -78,7 +77,7 @@ export class Acks {
     if (!this.#mayWrite({ tag, multiple: false, settles: 1 })) return false
     // Finished deliveries above it may have waited only for this one.
     this.#scheduleFlush()
-    this.#framesSent++
+    this.#sent++
     const tagged = this.#tagged(tag, false)
     return attempt(() => {
       if (frame === 'return') this.#channel.nack(tagged, false, true)
@@ -112,7 +111,7 @@ export class Acks {
   }
 
   #send(frames: readonly AckFrame[]): boolean {
-    this.#framesSent += frames.length
+    this.#sent += frames.length
     return frames.every((frame) => {
       if (!this.#mayWrite(frame)) return false
       const { tag, multiple, settles } = frame

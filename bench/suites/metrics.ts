@@ -1,6 +1,6 @@
 import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { lazily } from '../lazily.ts'
-import type { TopicPlan } from '../places/plans.ts'
+import { NO_DUPLICATES } from '../places/plans.ts'
 import type { Settings } from '../contenders/library/consume-once.ts'
 import { CPU_EACH, type Contender, type Scenario, type Suite } from '../suite.ts'
 
@@ -11,7 +11,6 @@ const inMemory = lazily(async () => ({
 const onBroker = lazily(() => import('../contenders/library/metrics.ts'))
 
 const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
-const EIGHT_PARTITIONS: TopicPlan = { partitions: 8, partitionOf: (id) => id % 8, keys: 10_000 }
 /** As a share of the CPU of a message without metrics. */
 const MOST = 1.03
 
@@ -52,11 +51,12 @@ export const metrics: Suite = {
   name: 'metrics',
   packages: ['prom-client', '@opentelemetry/sdk-metrics', 'kafkajs', 'amqplib', 'ioredis', 'pg'],
   smoke: 500,
+  // So many that what a process compiles at its start is no part of the difference.
   scenarios: [
     {
       name: 'memory',
       title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
-      messages: 200_000,
+      messages: 600_000,
       repetitions: 5,
       needs: [],
       contenders: [
@@ -82,21 +82,21 @@ export const metrics: Suite = {
     onServers('onKafkaAndRedis', {
       name: 'kafka-redis',
       title: 'Kafka, 1 KB in 8 partitions, no-op handler, leases in Redis, 256 at once',
-      messages: 200_000,
+      messages: 400_000,
       needs: ['kafka', 'redis'],
-      place: EIGHT_PARTITIONS,
+      place: NO_DUPLICATES,
     }),
     onServers('onKafkaAndPostgres', {
       name: 'kafka-postgres',
       title: 'Kafka, 1 KB in 8 partitions, a handler that writes one row, inbox in Postgres',
       messages: 50_000,
       needs: ['kafka', 'postgres'],
-      place: EIGHT_PARTITIONS,
+      place: NO_DUPLICATES,
     }),
     onServers('onRabbitAndRedis', {
       name: 'rabbitmq-redis',
       title: 'RabbitMQ, 1 KB persistent in a quorum queue, no-op handler, leases in Redis, 256 at once',
-      messages: 100_000,
+      messages: 400_000,
       needs: ['rabbitmq', 'redis'],
       place: { queueType: 'quorum' },
     }),

@@ -2,7 +2,7 @@ import { twentyMs } from '../contenders/handlers.ts'
 import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { onKafka } from '../contenders/library/brokers.ts'
 import { lazily } from '../lazily.ts'
-import type { TopicPlan } from '../places/plans.ts'
+import { NO_DUPLICATES } from '../places/plans.ts'
 import { CPU_EACH, type Suite } from '../suite.ts'
 
 const inMemory = lazily(() => import('../contenders/in-process/framework.ts'))
@@ -10,7 +10,6 @@ const library = lazily(() => import('../contenders/library/consume-once.ts'))
 const schemes = lazily(() => import('../contenders/library/schemes.ts'))
 
 const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
-const EIGHT_PARTITIONS: TopicPlan = { partitions: 8, partitionOf: (id) => id % 8, keys: 10_000 }
 
 /** What a second identity costs, and what mode `observe` costs. */
 export const schemesSuite: Suite = {
@@ -37,7 +36,7 @@ export const schemesSuite: Suite = {
       messages: 200_000,
       repetitions: 5,
       needs: ['kafka', 'redis'],
-      place: EIGHT_PARTITIONS,
+      place: NO_DUPLICATES,
       contenders: [
         { name: 'one identity', run: schemes(({ identifiedBy }) => identifiedBy(1)) },
         { name: 'two identities', run: schemes(({ identifiedBy }) => identifiedBy(2)) },
@@ -51,7 +50,7 @@ export const schemesSuite: Suite = {
       messages: 50_000,
       repetitions: 5,
       needs: ['kafka', 'redis'],
-      place: EIGHT_PARTITIONS,
+      place: NO_DUPLICATES,
       contenders: [
         { name: 'no store', run: library(({ adapterAlone }) => adapterAlone(onKafka, twentyMs, 256)) },
         { name: 'mode observe', run: schemes(({ observing }) => observing(twentyMs)) },

@@ -2,8 +2,8 @@ import { onKafka } from '../contenders/library/brokers.ts'
 import { noop } from '../contenders/handlers.ts'
 import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { lazily } from '../lazily.ts'
-import { EIGHT_PARTITIONS } from '../places/plans.ts'
-import type { Suite } from '../suite.ts'
+import { EIGHT_PARTITIONS, NO_DUPLICATES } from '../places/plans.ts'
+import { CPU_EACH, type Suite } from '../suite.ts'
 
 const framework = lazily(async () => ({
   ...(await import('../contenders/in-process/framework.ts')),
@@ -16,8 +16,15 @@ const onRedis = lazily(async () => ({
 }))
 const untracedOnRedis = lazily(() => import('../contenders/library/redis-library.ts'))
 
+const onPostgres = lazily(async () => ({
+  ...(await import('../contenders/library/metrics.ts')),
+  ...(await import('../contenders/library/traces.ts')),
+}))
+
 const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
 const LEAST = 0.95
+/** As a share of the CPU of a message that is not traced. */
+const MOST = 1.05
 
 /** Cost of `trace` when one message in a hundred is sampled. */
 export const traces: Suite = {
@@ -92,6 +99,36 @@ export const traces: Suite = {
         { of: 'span by hand', to: 'other traces' },
         { of: '1 %', to: 'other traces' },
         { of: '1 %', to: 'span by hand' },
+      ],
+    },
+    {
+      name: 'kafka-postgres',
+      title: 'Kafka, 1 KB in 8 partitions, a handler that writes one row, inbox in Postgres',
+      messages: 50_000,
+      repetitions: 5,
+      needs: ['kafka', 'postgres'],
+      place: NO_DUPLICATES,
+      contenders: [
+        {
+          name: 'other traces',
+          run: onPostgres(({ onKafkaAndPostgres, besideTraces }) => onKafkaAndPostgres(besideTraces)),
+        },
+        {
+          name: 'ratio 1 %',
+          run: onPostgres(({ onKafkaAndPostgres, askedAt }) => onKafkaAndPostgres(() => askedAt(0.01))),
+        },
+        {
+          name: '1 %',
+          run: onPostgres(({ onKafkaAndPostgres, tracedAt }) => onKafkaAndPostgres(() => tracedAt(0.01))),
+        },
+      ],
+      ratios: [
+        { of: 'ratio 1 %', to: 'other traces', goal: LEAST },
+        { of: '1 %', to: 'other traces', goal: LEAST },
+      ],
+      bounds: [
+        { of: 'ratio 1 %', figure: CPU_EACH, most: MOST, timesThatOf: 'other traces' },
+        { of: '1 %', figure: CPU_EACH, most: MOST, timesThatOf: 'other traces' },
       ],
     },
   ],

@@ -79,6 +79,21 @@ describe('stopping a RabbitMQ source', () => {
     expect(left.deliveries.map(({ message }) => message.messageId)).toEqual(['waiting', 'last'])
   })
 
+  it('costs no delivery of the next message, where any would be its last', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue, { 'x-queue-type': 'quorum', 'x-delivery-limit': 0 })
+    const source = sourceOf(rabbit.url, { queue, prefetch: 100, ackBatch: false })
+    const intake = new RecordingIntake()
+    await source.open(intake)
+    await rabbit.send(queue, bodies(100))
+    await intake.untilDelivered(100)
+    await rabbit.send(queue, ['waiting'])
+    await source.stopIntake()
+    for (const delivery of intake.deliveries.toReversed()) expect(delivery.settle()).toBe(true)
+    await source.close()
+    expect((await rabbit.takeLeft(queue)).map(({ body }) => body)).toEqual(['waiting'])
+  })
+
   it('cancels, hands back what was not dispatched, lets the rest finish, and acks before it closes', async () => {
     const queue = rabbit.name()
     const tap = new Tap(rabbit.url)

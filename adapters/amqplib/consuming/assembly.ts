@@ -5,6 +5,7 @@ import { Link } from '../connection/link.ts'
 import type { FittedSettings } from '../options/fit.ts'
 import type { Finding } from '../topology/judgement.ts'
 import { adviceOn, asConfigError, consumersOf } from '../topology/questions.ts'
+import { isAtLeast } from '../topology/server-version.ts'
 import { Topology } from '../topology/topology.ts'
 
 interface AssemblyHooks extends GenerationHooks {
@@ -105,6 +106,7 @@ export class Assembly {
       number: ++this.#made,
       settings: this.#settings,
       consumeArguments: this.#topology.consumeArguments(link),
+      countsReturns: !isAtLeast(link.serverVersion, 4, 3),
       hooks: this.#hooks,
       isPaused: isPaused(),
     }).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { InvariantError, systemEntropy } from '../../../src/spi.ts'
 import { Acks } from '../settling/acks.ts'
-import { FRAMES_HEEDED, untilHeeded } from '../settling/heeded.ts'
+import { FRAMES_HEEDED, untilHeeded, untilRead } from '../settling/heeded.ts'
 import { Arrivals } from './arrivals.ts'
 import { contextOf, isInstrumented } from './instrumented.ts'
 import { closeQuietly } from '../connection/close.ts'
@@ -45,6 +45,8 @@ export interface GenerationPlan {
   readonly settings: FittedSettings
   /** Consumer arguments that the server accepts. */
   readonly consumeArguments: Readonly<Record<string, unknown>>
+  /** A message that is given back comes closer to the delivery limit of its queue: so before RabbitMQ 4.3. */
+  readonly countsReturns: boolean
   readonly hooks: GenerationHooks
   readonly isPaused: boolean
 }
@@ -244,7 +246,12 @@ export class Generation {
 
   async #untilHeeded(): Promise<void> {
     if (this.#isSilent) return
-    await this.#asked(() => untilHeeded(this.#channel, this.#plan.settings.queue, `${this.#consumerTag}-last`))
+    const { settings, countsReturns } = this.#plan
+    await this.#asked(() =>
+      countsReturns && !settings.singleActiveConsumer
+        ? untilRead(this.#channel)
+        : untilHeeded(this.#channel, settings.queue, `${this.#consumerTag}-last`),
+    )
   }
 
   /** A channel that ends rejects what it is asked, or never answers it. */

@@ -15,7 +15,8 @@ const LAST = { 'x-priority': -(2 ** 31) }
  * Resolves when the broker has handed every settle of this channel to the queue, so that the channel may be closed. The
  * broker sends a quorum queue about 32 of them, and the rest when the queue has processed these. It asks the queue about
  * a consumer that comes or goes, and the queue answers after them. So a consumer comes and goes here. Where one consumer
- * is active this one gets no message; elsewhere it gets at most one, which is returned.
+ * is active this one gets no message; elsewhere it gets at most one, which is returned. Not where that counts towards a
+ * delivery limit: the queue could drop the message.
  *
  * @throws NoAnswerError, or the error of amqplib if the channel is closed
  */
@@ -30,8 +31,8 @@ export async function untilHeeded(channel: AmqpChannel, queue: string, consumerT
 }
 
 /**
- * For a channel on which no consumer may come and go. Resolves when the broker has read all settles of this channel, and
- * its queue has had time to process them.
+ * For a channel that must not be given another message. Resolves when the broker has read all settles of this channel,
+ * and its queue has had time to process them; a busy one can need longer, and then some are lost.
  */
 export async function untilRead(channel: Pick<AmqpChannel, 'cancel'>): Promise<void> {
   try {

@@ -32,7 +32,6 @@ import { Slices } from './intake/slices.ts'
 import { StoreClient } from './store/store-client.ts'
 import { StoreLine, type OnCall } from './store/store-line.ts'
 import { Task } from './task.ts'
-import { Times } from './telemetry/times.ts'
 import { Traces } from './handling/traces.ts'
 
 export interface PipelineDependencies {
@@ -170,10 +169,6 @@ export class Pipeline implements Intake, Services {
     return this.#telling.counts
   }
 
-  get isTimed(): boolean {
-    return this.traces !== undefined || this.isHeard
-  }
-
   get isPaused(): boolean {
     return this.lanes.isHeld
   }
@@ -189,8 +184,8 @@ export class Pipeline implements Intake, Services {
 
   /** What is under way. */
   get load(): Load {
-    const arrivedAt = this.#flights.oldest?.times?.arrivedAt
-    const oldestUnfinishedMs = arrivedAt === undefined ? 0 : this.clock.monotonic() - arrivedAt
+    const { oldest } = this.#flights
+    const oldestUnfinishedMs = oldest === undefined ? 0 : this.clock.monotonic() - oldest.arrival.at
     return { inFlight: this.#inFlight, claimed: this.#runner.claimed, oldestUnfinishedMs }
   }
 
@@ -362,7 +357,7 @@ export class Pipeline implements Intake, Services {
   #accept(delivery: Delivery): void {
     const identified = this.#runner.identified(delivery, this.#identify(delivery)) // mutant: ack-first
     if (identified instanceof Task) {
-      if (this.isTimed) identified.times = new Times(this.#slices.now)
+      identified.arrival = this.#slices.turn
       this.traces?.arrived(identified)
     }
     if (!(identified instanceof Task)) {

@@ -26,8 +26,6 @@ export interface Services {
   /** Somebody wants events of what happens with every message. Otherwise `counts` is called, and none are made. */
   readonly isEachHeard: boolean
   readonly counts: Counts
-  /** The times of a message are taken, for an event or a trace. */
-  readonly isTimed: boolean
   /** `undefined`: the consumer is not traced. */
   readonly traces: Traces | undefined
   /** Each task that a runner took from the lanes ends here, once. */

@@ -4,7 +4,7 @@ import type { Delivery, StreamPosition } from '../ports/source.ts'
 import type { Message } from '../ports/message.ts'
 import { shortened } from '../identity/digest.ts'
 import type { RunTrace } from '../ports/tracing.ts'
-import type { Times } from './telemetry/times.ts'
+import { Times } from './times.ts'
 
 /**
  * States of a task.
@@ -82,7 +82,7 @@ export interface Lane {
 }
 
 /** One message in this process, with all its deliveries (single flight). It ends once, for all of them. */
-export class Task {
+export class Task extends Times {
   readonly idempotencyKey: string
   readonly payloadHash: string
   readonly lane: string | undefined
@@ -104,8 +104,6 @@ export class Task {
   firstFailureAt: EpochMs | undefined
   /** Since when every claim has found another owner busy with it. */
   busySince: MonotonicMs | undefined
-  /** `undefined`: nobody listened when it arrived. */
-  times: Times | undefined
   /** Why its last run skipped it, if it did. */
   skipped: string | undefined
   /** What `Tracing.ambient` said of its first delivery. */
@@ -126,6 +124,7 @@ export class Task {
       others = NO_OTHERS,
     }: { readonly position?: StreamPosition; readonly others?: readonly OtherIdentity[] } = {},
   ) {
+    super()
     this.idempotencyKey = idempotencyKey
     this.payloadHash = payloadHash
     this.lane = delivery.lane
@@ -135,7 +134,6 @@ export class Task {
     this.queuedIn = undefined
     this.firstFailureAt = undefined
     this.busySince = undefined
-    this.times = undefined
     this.skipped = undefined
     this.ambient = undefined
     this.trace = undefined

@@ -36,10 +36,7 @@ export interface Health {
   readonly inFlight: number
   /** Messages that are claimed, or being claimed, and not marked or given back. */
   readonly claimed: number
-  /**
-   * How long ago the oldest unfinished message arrived in this process, in milliseconds; 0 if there is none. Known while
-   * somebody observes.
-   */
+  /** How long ago the oldest unfinished message arrived in this process, in milliseconds; 0 if there is none. */
   readonly oldestUnfinishedMs: DurationMs
   /**
    * Progress of each assigned partition, if the source has partitions. Made for gauges: read it when they are scraped.

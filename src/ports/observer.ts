@@ -122,7 +122,7 @@ export type PipelineEvent =
       /** With `duplicate`: the `traceparent` of the run that had the effect, if that was traced and sampled. */
       readonly firstTrace?: string | undefined
       readonly message: Message
-      /** `undefined`: it had joined another delivery, it has no usable ID, or it arrived before anybody listened. */
+      /** `undefined`: it had joined another delivery, or it has no usable ID. */
       readonly durations?: Durations | undefined
       /**
        * From the timestamp of the message to the end of this delivery, in milliseconds. Both are wall clocks, of two

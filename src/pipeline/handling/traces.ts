@@ -17,7 +17,6 @@ import type {
 import type { HandlerRun, RunEnd, RunItem } from './handler-run.ts'
 import { loggedError } from '../telemetry/logged-error.ts'
 import type { Task } from '../task.ts'
-import type { Times } from '../telemetry/times.ts'
 
 type DeliveryEvent = Extract<PipelineEvent, { type: 'delivery' }>
 
@@ -67,7 +66,7 @@ export class Traces {
   begin(run: HandlerRun<unknown>): void {
     const { items } = run
     if (!isSome(items)) return
-    const at = (): EpochMs => (items[0].task.times?.claim?.from ?? run.startedAt) + this.#offset
+    const at = (): EpochMs => (items[0].task.claimCall?.from ?? run.startedAt) + this.#offset
     let trace: RunTrace | undefined
     // Not `quietly`, which makes one more function for each message.
     try {
@@ -105,7 +104,7 @@ export class Traces {
     }
     if (!WITHOUT_RUN.has(outcome)) return undefined
     const { key, reason, firstTrace } = told
-    const times = isFirst ? task.times : undefined
+    const known = isFirst ? task : undefined
     return quietly(() =>
       this.#tracing.ending({
         consumer: this.#consumer,
@@ -114,8 +113,8 @@ export class Traces {
         ambient: isFirst ? task.ambient : this.#ambient.get(delivery),
         outcome,
         reason,
-        steps: () => this.#steps(times),
-        from: () => (times?.claim?.from ?? this.#clock.monotonic()) + this.#offset,
+        steps: () => this.#steps(known),
+        from: () => (known?.claimCall?.from ?? this.#clock.monotonic()) + this.#offset,
         runTrace: isFirst ? firstTrace : trace?.traceparent,
       }),
     )
@@ -130,11 +129,11 @@ export class Traces {
     task: Task,
     how: Pick<DeliveryEvent, 'reason'> & { readonly outcome: Outcome | undefined },
   ): void {
-    quietly(() => trace.ending({ ...how, steps: () => this.#steps(task.times) }))
+    quietly(() => trace.ending({ ...how, steps: () => this.#steps(task) }))
   }
 
-  #steps(times: Times | undefined): TracedSteps {
-    return times?.steps(this.#clock.monotonic(), this.#offset) ?? NO_STEPS
+  #steps(task: Task | undefined): TracedSteps {
+    return task?.steps(this.#clock.monotonic(), this.#offset) ?? NO_STEPS
   }
 
   /** Spans need the wall clock, and durations must not jump with it. */

@@ -1,5 +1,5 @@
-import type { MonotonicMs } from '../../core/units.ts'
 import type { Clock } from '../../ports/clock.ts'
+import type { Moment } from '../times.ts'
 
 /**
  * Most steps in one turn, and about how long they may take together. Timers, sockets and heartbeats wait until they are
@@ -17,7 +17,7 @@ export class Slices {
   readonly #step: () => boolean
   #steps = 0
   #spentMs = 0
-  #now: MonotonicMs = 0
+  #turn: Moment = { at: 0 }
   #isRunning = false
   #isScheduled = false
 
@@ -27,22 +27,21 @@ export class Slices {
     this.#step = step
   }
 
-  /** When the step under way began, for steps that need no more than that. */
-  get now(): MonotonicMs {
-    return this.#now
+  /** When the steps of this turn began. */
+  get turn(): Moment {
+    return this.#turn
   }
 
   /** There is work: runs as many steps as this turn can still bear. A step may call it. */
   run(): void {
     if (this.#isRunning || this.#isScheduled) return
     this.#isRunning = true
-    this.#now = this.#clock.monotonic()
-    const began = this.#now - this.#spentMs
+    this.#turn = { at: this.#clock.monotonic() }
+    const began = this.#turn.at - this.#spentMs
     try {
       while (this.#step()) {
         this.#steps++
-        this.#now = this.#clock.monotonic()
-        this.#spentMs = this.#now - began
+        this.#spentMs = this.#clock.monotonic() - began
         if (this.#steps >= MOST_IN_A_TURN || this.#spentMs >= LONGEST_TURN_MS) return this.later()
       }
     } finally {

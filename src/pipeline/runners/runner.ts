@@ -109,7 +109,7 @@ export abstract class Runner {
     const now = clock.monotonic()
     const { items } = run
     const durationMs = run.ranMs(now)
-    for (const { task } of items) if (task.times !== undefined) task.times.handlerMs = durationMs
+    for (const { task } of items) task.handlerMs = durationMs
     counts.ran(end.result, durationMs)
     if (isEachHeard) observe({ type: 'handler-run', result: end.result, count: items.length, durationMs })
   }

@@ -18,7 +18,6 @@ import { openKept } from '../handling/remember.ts'
 import type { Services } from '../services.ts'
 import type { SingleFlight } from '../intake/single-flight.ts'
 import type { Task } from '../task.ts'
-import type { Times } from '../telemetry/times.ts'
 import { inTraceOf } from '../handling/traces.ts'
 
 /** How often a claim is repeated while another owner is busy. The claim may end long before its lease. */
@@ -73,18 +72,23 @@ export class CarryOut {
     return this.#isBroken
   }
 
+  /** Somebody wants to know how long a settle takes. */
+  get #isTimed(): boolean {
+    return this.#services.isHeard || this.#services.traces !== undefined
+  }
+
   /** Does nothing if the task has ended before. */
   end(task: Task, ending: Ending): void {
     if (!task.move('ending')) return
-    task.times?.ending(this.#together?.at ?? this.#services.clock.monotonic())
+    if (this.#isTimed) task.decision = this.#together ?? { at: this.#services.clock.monotonic() }
     this.#carryOut(task, ending)
   }
 
   /** `work` ends many tasks at once. */
   together(work: () => void): void {
-    const { isEachHeard, isTimed, clock, counts } = this.#services
+    const { isEachHeard, clock, counts } = this.#services
     // The event of each message has times of its own.
-    if (isEachHeard || !isTimed || this.#together !== undefined) return work()
+    if (isEachHeard || !this.#isTimed || this.#together !== undefined) return work()
     const at = clock.monotonic()
     const together = (this.#together = { at, now: clock.now(), handled: 0 })
     try {
@@ -315,17 +319,17 @@ export class CarryOut {
     delivery.onEnd?.({ outcome, endedAs: end.outcome, copy: end.copy, reason, result })
     if (trace !== undefined) this.#services.traces?.ended(trace, outcome === 'settle-refused')
     const { isHeard, isEachHeard } = this.#services
-    if (isHeard && outcome === 'handled') this.#count(delivery, task?.times)
+    if (isHeard && outcome === 'handled') this.#count(delivery, task)
     if (outcome === 'handled' ? isEachHeard : isHeard) this.#tell(delivery, { outcome, told, task, trace })
     this.#hooks.onEnded()
   }
 
-  #count({ message }: Delivery, times: Times | undefined): void {
+  #count({ message }: Delivery, task: Task | undefined): void {
     const { clock, counts } = this.#services
     const together = this.#together
-    counts.handled(message, times, endToEndOf(message, together?.now ?? clock.now()))
+    counts.handled(message, task, endToEndOf(message, together?.now ?? clock.now()))
     if (together !== undefined) together.handled++
-    else counts.settled(times?.settleMs(clock.monotonic()) ?? 0)
+    else counts.settled(task?.settleMs(clock.monotonic()) ?? 0)
   }
 
   #tell(delivery: Delivery, { outcome, told, task, trace }: DeliveryEnded): void {
@@ -333,7 +337,7 @@ export class CarryOut {
     const { message } = delivery
     const endToEndMs = endToEndOf(message, clock.now())
     // The times of a delivery that had joined are not known.
-    const durations = task?.first === delivery ? task.times?.until(clock.monotonic()) : undefined
+    const durations = task?.first === delivery ? task.until(clock.monotonic()) : undefined
     // With a place for the name of the consumer, which `observe` fills in.
     const event = { type: 'delivery', consumer: '', message, outcome, ...told, durations, endToEndMs } as const
     observe(trace?.traceparent === undefined ? event : { ...event, trace: trace.traceparent })

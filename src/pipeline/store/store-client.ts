@@ -33,7 +33,6 @@ export interface StoreClientParts {
   readonly entropy: Entropy
   readonly observe: Tell
   readonly isEachHeard: boolean
-  readonly isTimed: boolean
 }
 
 /**
@@ -76,7 +75,7 @@ export class StoreClient {
     alone: boolean,
     onFailing: (() => void) | undefined,
   ): Promise<ClaimedBatch | undefined> {
-    const { consumer, clock, entropy, observe, isEachHeard, isTimed } = this.#services
+    const { consumer, clock, entropy, observe, isEachHeard } = this.#services
     const { store, leaseMs, retentionMs } = consumer
     const request = {
       scope: this.#scope,
@@ -101,10 +100,8 @@ export class StoreClient {
     if (answers === undefined) return undefined
     // Positions are kept for ever.
     const horizon = this.#positions === undefined ? horizonOf(clock.now(), retentionMs) : Number.NEGATIVE_INFINITY
-    if (isTimed) {
-      const call = { from: sentAt, ms: clock.monotonic() - sentAt }
-      for (const { times } of tasks) if (times !== undefined) times.claim = call
-    }
+    const call = { from: sentAt, ms: clock.monotonic() - sentAt }
+    for (const task of tasks) task.claimCall = call
     if (isEachHeard) {
       let granted = 0
       for (const answer of answers) if ('claim' in answer) granted++
@@ -227,10 +224,8 @@ export class StoreClient {
   }
 
   #marked(items: readonly RunItem[], sentAt: MonotonicMs): void {
-    const { isTimed, clock } = this.#services
-    if (!isTimed) return
-    const call = { from: sentAt, ms: clock.monotonic() - sentAt }
-    for (const { task } of items) if (task.times !== undefined) task.times.mark = call
+    const call = { from: sentAt, ms: this.#services.clock.monotonic() - sentAt }
+    for (const { task } of items) task.markCall = call
   }
 
   observeMarks(verdicts: readonly MarkVerdict[]): void {

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { defineConsumer, type Consumer } from '../../../src/consumer/define-consumer.ts'
 import { BrokerError, ConfigError, StoppedError } from '../../../src/foundation/errors.ts'
+import { messageId } from '../../../src/identity/message-id.ts'
 import { MemoryBroker } from '../../../src/memory/broker.ts'
 import { runMemory } from '../../../src/memory/run.ts'
 import { memoryStore } from '../../../src/memory/store.ts'
@@ -36,6 +37,10 @@ afterAll(() => void process.off('unhandledRejection', onUnhandled))
 
 function consumerOf(events: ObserverEvent[], store: Store = memoryStore()): Consumer {
   return defineConsumer({ name: 'sms', store, handle: () => {}, observe: (event) => void events.push(event) })
+}
+
+function never(): Promise<void> {
+  return new Promise(() => {})
 }
 
 function storeThat(open: () => Promise<void>): ReturnType<typeof memoryStore> {
@@ -134,6 +139,18 @@ describe('a start', () => {
     await stopping
     await turns()
     expect(source.opened).toBe(0)
+  })
+
+  it('lets health tell the age of what is unfinished, although nobody observes', async () => {
+    const source = new RecordingSource()
+    const clock = new ManualClock()
+    const store = memoryStore({ clock })
+    const consumer = defineConsumer({ name: 'sms', id: messageId.header('id'), store, handle: never })
+    const running = await runConsumer(consumer, { source, publisher: source, clock })
+    source.deliver({ id: 'a' })
+    await clock.advance(3_000)
+    expect(running.health()).toMatchObject({ inFlight: 1, oldestUnfinishedMs: 3_000 })
+    await Promise.all([running.stop({ deadlineMs: 0 }), clock.advance(60_000)])
   })
 
   it('that fails unwatched is told by health and by an event, and is no unhandled rejection', async () => {

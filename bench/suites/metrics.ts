@@ -89,7 +89,7 @@ export const metrics: Suite = {
     onServers('onKafkaAndPostgres', {
       name: 'kafka-postgres',
       title: 'Kafka, 1 KB in 8 partitions, a handler that writes one row, inbox in Postgres',
-      messages: 50_000,
+      messages: 150_000,
       needs: ['kafka', 'postgres'],
       place: NO_DUPLICATES,
     }),

@@ -35,7 +35,7 @@ export const traces: Suite = {
     {
       name: 'memory',
       title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
-      messages: 200_000,
+      messages: 600_000,
       repetitions: 5,
       needs: [],
       contenders: [
@@ -104,7 +104,7 @@ export const traces: Suite = {
     {
       name: 'kafka-postgres',
       title: 'Kafka, 1 KB in 8 partitions, a handler that writes one row, inbox in Postgres',
-      messages: 50_000,
+      messages: 150_000,
       repetitions: 5,
       needs: ['kafka', 'postgres'],
       place: NO_DUPLICATES,

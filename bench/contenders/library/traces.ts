@@ -1,5 +1,5 @@
 import { SpanKind, context, trace } from '@opentelemetry/api'
-import { NodeTracerProvider, SimpleSpanProcessor, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-node'
+import { NodeTracerProvider, BatchSpanProcessor, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-node'
 import { otelTracing } from 'consume-once/otel'
 import type { Handle } from '../handlers.ts'
 import type { Settings } from './consume-once.ts'
@@ -13,7 +13,7 @@ const DISCARDED = {
 /** An SDK as an application sets it up. With the share 0 nothing is sampled, and its context manager is there all the same. */
 function sampled(share: number): void {
   const sampler = new TraceIdRatioBasedSampler(share)
-  new NodeTracerProvider({ sampler, spanProcessors: [new SimpleSpanProcessor(DISCARDED)] }).register()
+  new NodeTracerProvider({ sampler, spanProcessors: [new BatchSpanProcessor(DISCARDED)] }).register()
 }
 
 /**

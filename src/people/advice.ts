@@ -51,13 +51,13 @@ export function adviceOf(record: Pick<RecordView, 'state' | 'reason' | 'attempt'
       const replaced = run('Another message takes its place: it never runs', 'resolve', `--done --reason WHY ${ref}`)
       return {
         text: wrong ?? SPENT,
-        commands: [...redrives(advised), ...(wrong === undefined ? [] : [replaced])],
+        commands: wrong === undefined ? redrives(advised) : [replaced, ...redrives(advised)],
       }
     }
     case 'done':
       return {
         text: 'Nothing needs to be done. If another message came with the same ID (a conflict), do not forget this record: let the producer publish that one under an ID of its own.',
-        commands: [run('Lets its effect happen AGAIN at the next delivery', 'forget', `--reason WHY ${ref}`)],
+        commands: [run('Lets its handler run AGAIN at the next delivery', 'forget', `--reason WHY ${ref}`)],
       }
     case 'released':
       if (record.attempt !== 0) return GOES_ON

@@ -68,7 +68,20 @@ function verdictOf(record: Known, entries: readonly LiveEntry[], { now, it }: Ab
   switch (state) {
     case 'done': {
       const copies = it === 'It' ? 'Every further copy is stopped.' : 'Only copies of that one are duplicates.'
-      return { tone: 'good', text: `${it} went out: its effect is marked as done${when}. ${copies}`, details: [] }
+      const run = lastRun(entries)
+      if (run?.outcome === 'skipped') {
+        return {
+          tone: 'watch',
+          text: `${it} did not go out: its handler skipped it${why(run)}. ${copies}`,
+          details: [],
+        }
+      }
+      return {
+        tone: 'good',
+        text: `${it} went out: its effect is marked as done${when}. ${copies}`,
+        details:
+          run === undefined ? ['No process remembers its run, so nobody can tell whether its handler skipped it.'] : [],
+      }
     }
     case 'parked':
       return {
@@ -111,6 +124,14 @@ function verdictOf(record: Known, entries: readonly LiveEntry[], { now, it }: Ab
 /** The record is gone, or never was; a process may remember. */
 function absent(entries: readonly LiveEntry[], now: number): Verdict {
   const last = entries.findLast((entry): entry is Delivery => entry.type === 'delivery')
+  const run = lastRun(entries)
+  if (run?.outcome === 'skipped' && last !== undefined && isDone(last.outcome)) {
+    return {
+      tone: 'watch',
+      text: `It did not go out: a process remembers that its handler skipped it ${relative(run.at, now)}${why(run)}. Its record is gone, so it runs AGAIN if it is delivered again.`,
+      details: [],
+    }
+  }
   if (last !== undefined && isDone(last.outcome)) {
     return {
       tone: 'watch',
@@ -130,6 +151,18 @@ function absent(entries: readonly LiveEntry[], now: number): Verdict {
     text: 'Nobody can tell whether it went out: there is no record of it.',
     details: [],
   }
+}
+
+/** The delivery whose run is the one that was marked. */
+function lastRun(entries: readonly LiveEntry[]): Delivery | undefined {
+  return entries.findLast(
+    (entry): entry is Delivery =>
+      entry.type === 'delivery' && (entry.outcome === 'handled' || entry.outcome === 'skipped'),
+  )
+}
+
+function why({ detail }: Delivery): string {
+  return detail === undefined ? '' : ` (${detail})`
 }
 
 type Failure = Exclude<LiveEntry, { type: 'delivery' }>

@@ -284,7 +284,11 @@ function RecordCard({
         {isConflict && <Chip tone="alarm">Conflict</Chip>}
         <StateChip state={record.state} />
         <Copyable text={record.key} label="the key" />
-        {record.origin !== undefined && <span class="muted">published on {record.origin}</span>}
+        {record.origin !== undefined && (
+          <span class="muted">
+            {record.state === 'absent' ? 'looked for among those of' : 'published on'} {record.origin}
+          </span>
+        )}
       </header>
       {verdicts.map(({ tone, text, details }) => (
         <div key={tone} class={`notice verdict ${tone}`}>

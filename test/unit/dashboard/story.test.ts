@@ -26,6 +26,19 @@ describe('the verdict on a message', () => {
     expect(textOf({ state: 'unreadable' })).toMatch(/^Nobody can tell/)
   })
 
+  it('does not say of what its handler skipped that it went out', () => {
+    const skipped: LiveEntry = { ...PLACE, type: 'delivery', at: NOW - 5_000, outcome: 'skipped', detail: 'opted out' }
+    const duplicate: LiveEntry = { ...PLACE, type: 'delivery', at: NOW, outcome: 'duplicate' }
+    expect(textOf({ state: 'done' }, [skipped, duplicate])).toMatch(
+      /^It did not go out: its handler skipped it \(opted out\).*Every further copy is stopped/,
+    )
+    expect(textOf({ state: 'absent' }, [skipped])).toMatch(/^It did not go out: .* its handler skipped it 5 s ago/)
+    const [unknown] = verdictsOf({ state: 'done', maxAttempts: 5 }, [duplicate], NOW)
+    expect(unknown?.details).toEqual([expect.stringContaining('whether its handler skipped it')])
+    const handled: LiveEntry = { ...duplicate, outcome: 'handled' }
+    expect(verdictsOf({ state: 'done', maxAttempts: 5 }, [handled], NOW)[0]?.details).toEqual([])
+  })
+
   it('names when, why and after how many attempts it was given up, with the last error', () => {
     const told = { since: NOW - 5_000, attempt: 2, reason: 'attempts-spent', cause: 'Error: 503' } as const
     const [verdict] = verdictsOf({ state: 'given-up', maxAttempts: 2, ...told }, [], NOW)

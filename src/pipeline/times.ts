@@ -16,8 +16,9 @@ export interface Step {
 const NOT_YET: Moment = { at: 0 }
 
 /**
- * When the steps of a task happened. Nothing is made for one task alone, and nothing here leads to other tasks: what is
- * in the old generation of V8 keeps all that it leads to from being collected with the young. A step that is repeated counts with its last try: the claim that was granted, the run that ended well.
+ * When the steps of a task happened, mostly pointers to what its batch shares. A step that is repeated counts with its
+ * last try: the claim that was granted, the run that ended well. Nothing here may lead to other tasks: what is in the
+ * old generation of V8 keeps all that it leads to from being collected with the young.
  */
 export class Times implements StepDurations {
   /** The turn of the event loop in which the pipeline took it. */

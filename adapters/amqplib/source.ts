@@ -29,6 +29,8 @@ import { isInUse } from './topology/questions.ts'
 import { assertMove, healthOf, type SourceState } from './consuming/source-state.ts'
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 10_000 }
+/** How long the first start tries again while the broker answers. */
+const START_WITHIN_MS = 30_000
 /** A generation that lived this long ends a series of failures. */
 const STABLE_AFTER_MS = 5_000
 
@@ -167,10 +169,13 @@ export class RabbitSource implements Source {
   }
 
   /**
-   * Waits for a queue that another connection uses exclusively, even if the broker goes away meanwhile. Any other
-   * failure at the start is thrown to the caller.
+   * Waits for a queue that another connection uses exclusively, even if the broker goes away meanwhile. Tries again for a
+   * while if its own connection is lost after the broker answered on it: a node dies, or its queues move. Any other failure
+   * at the start is thrown to the caller.
    */
   async #buildFirst(assembly: Assembly): Promise<void> {
+    const deadline = systemClock.monotonic() + START_WITHIN_MS
+    let isQueueTaken = false
     let why: string | undefined
     for (let attempt = 1; ; attempt++) {
       const building: SourceState = { phase: 'building', attempt, why }
@@ -178,7 +183,9 @@ export class RabbitSource implements Source {
       try {
         return await this.#build(building, assembly)
       } catch (error) {
-        const isWaiting = isInUse(error) || (attempt > 1 && !isConsumeOnceError(error))
+        isQueueTaken ||= isInUse(error)
+        const wasAnswered = assembly.hasOwnLink && systemClock.monotonic() < deadline
+        const isWaiting = isInUse(error) || ((isQueueTaken || wasAnswered) && !isConsumeOnceError(error))
         if (!isWaiting || this.#state !== building) throw error
         if (!isInUse(error)) await assembly.drop()
         why = reasonOf(error)

@@ -1,3 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connectAny } from './connect-any.ts'
+import { isTransient, isUnanswered } from './protocol-error.ts'
 import type { AdminLike, KafkaLike } from './slice.ts'
 
 type Opens<Admin> = { admin(config: Parameters<KafkaLike['admin']>[0]): Admin }
@@ -8,6 +11,9 @@ type Opens<Admin> = { admin(config: Parameters<KafkaLike['admin']>[0]): Admin }
  */
 const RETRY = { retries: 5, initialRetryTime: 100, maxRetryTime: 1_000 }
 
+const TRIES = 8
+const AGAIN_MS = 250
+
 /**
  * Keeps an admin client while requests are open. Each kafkajs connection runs a timer every millisecond, so none is
  * kept in between.
@@ -16,6 +22,8 @@ export class AdminClient<Admin extends Pick<AdminLike, 'connect' | 'disconnect'>
   readonly #kafka: Opens<Admin>
   #users = 0
   #client: Promise<Admin> | undefined
+  /** The last error of a client that reached none of the brokers. */
+  #unreachable: unknown
 
   constructor(kafka: Opens<Admin>) {
     this.#kafka = kafka
@@ -35,9 +43,43 @@ export class AdminClient<Admin extends Pick<AdminLike, 'connect' | 'disconnect'>
     }
   }
 
+  /** As `ask`, and again for some seconds while that is worth it. */
+  async askAgain<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.ask(question)
+      } catch (error) {
+        if (tries === TRIES || !(await this.isWorthAnotherTry(error))) throw error
+      }
+      await sleep(AGAIN_MS)
+    }
+  }
+
+  /** The broker asked to wait, or a request got no answer although one of the brokers answers. Never rejects. */
+  async isWorthAnotherTry(error: unknown): Promise<boolean> {
+    if (isTransient(error)) return true
+    return isUnanswered(error) && error !== this.#unreachable && (await this.#isAnswered())
+  }
+
+  /** With a client of its own: the broker of an open one may be the one that is gone. */
+  async #isAnswered(): Promise<boolean> {
+    try {
+      const admin = await this.#connect()
+      void admin.disconnect().catch(() => {})
+      return true
+    } catch {
+      return false
+    }
+  }
+
   async #connect(): Promise<Admin> {
     const admin = this.#kafka.admin({ retry: RETRY })
-    await admin.connect()
-    return admin
+    try {
+      await connectAny(admin)
+      return admin
+    } catch (error) {
+      this.#unreachable = error
+      throw error
+    }
   }
 }

@@ -17,6 +17,22 @@ export function isTransient(error: unknown): boolean {
   return answerIn(error)?.retriable === true
 }
 
+/** For kafkajs these are final, although a broker that dies causes them too. */
+const ALSO_UNANSWERED: ReadonlySet<unknown> = new Set([
+  'KafkaJSGroupCoordinatorNotFound',
+  'KafkaJSTimeout',
+  'KafkaJSLockTimeout',
+])
+
+/**
+ * True if a request got no answer: no connection, a closed one, a time-out, a broker that is no longer known. The outermost
+ * error tells nothing: kafkajs wraps its last try in one that is final.
+ */
+export function isUnanswered(error: unknown): boolean {
+  if (answerIn(error) !== undefined) return false
+  return causesOf(error).some(({ name, retriable }) => retriable === true || ALSO_UNANSWERED.has(name))
+}
+
 /** After these errors the member is no longer in its generation: it can commit nothing before it has rejoined. */
 export function endsGeneration(type: string): boolean {
   return type === 'ILLEGAL_GENERATION' || type === 'UNKNOWN_MEMBER_ID' || type === 'REBALANCE_IN_PROGRESS'
@@ -32,12 +48,32 @@ interface Answer {
   readonly retriable?: unknown
 }
 
-/** kafkajs wraps once or twice, by `cause`. */
+/** The first answer of a broker in the causes. Of several topics that were refused, that of the first final refusal. */
 function answerIn(error: unknown): Answer | undefined {
-  for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 8; depth++) {
-    const { type, retriable, cause } = at as { type?: unknown; retriable?: unknown; cause?: unknown }
+  for (const { type, retriable, errors } of causesOf(error)) {
     if (typeof type === 'string') return { type, retriable }
-    at = cause
+    if (!Array.isArray(errors)) continue
+    const answers = errors.map(answerIn).filter((answer) => answer !== undefined)
+    const first = answers.find((answer) => answer.retriable !== true) ?? answers[0]
+    if (first !== undefined) return first
   }
   return undefined
+}
+
+interface Cause {
+  readonly name?: unknown
+  readonly type?: unknown
+  readonly retriable?: unknown
+  readonly cause?: unknown
+  /** Those of several topics. */
+  readonly errors?: unknown
+}
+
+/** The error and its causes: kafkajs wraps once or twice. */
+function causesOf(error: unknown): readonly Cause[] {
+  const causes: Cause[] = []
+  for (let at = error; typeof at === 'object' && at !== null && causes.length < 8; at = (at as Cause).cause) {
+    causes.push(at as Cause)
+  }
+  return causes
 }

@@ -109,6 +109,7 @@ export class KafkaSource implements Source {
         report: this.#report,
         topics: () => this.#subscription.topics(),
         assigners: () => companions.assigners(),
+        isWorthAnotherTry: (error) => adminClient.isWorthAnotherTry(error),
       },
       {
         batch: (payload) => this.#batches.take(payload),

@@ -2,8 +2,8 @@ import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel } from 'kafkajs'
-import { kafkaSource, runKafka } from '../../adapters/kafkajs/index.ts'
-import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
+import { kafkaSource, kafkaSubscription, runKafka } from '../../adapters/kafkajs/index.ts'
+import { ConfigError, defineConsumer, doctor, memoryStore } from '../../src/index.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, FAST } from './kit.ts'
@@ -247,6 +247,18 @@ describe('the first start', () => {
     await expect(runKafka(kafka, consumer, { topics: ['other'], group: groupId })).rejects.toMatchObject({
       code: 'BROKER_UNREACHABLE',
     })
+  })
+
+  it('finds the broker that answers, also with a client that never tries again', async () => {
+    const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
+    const brokers = [`127.0.0.1:${await freePort()}`, ...cluster.brokers]
+    const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, retry: { retries: 0 } })
+    await cluster.send(topic, [{ value: '{}', headers: { 'message-id': '1' } }, 'no json'])
+    await using running = await runKafka(kafka, consumer, { ...FAST, topics: [topic], group: groupId })
+    await cluster.untilCommitted(groupId, topic, [2])
+    expect(running.health()).toMatchObject({ live: true, ready: true })
+    const found = await doctor(consumer, kafkaSubscription(kafka, { topics: [topic], group: groupId }))
+    expect(found.findings.map(({ check }) => check)).toContain('kafka.group')
   })
 
   it('on a topic that does not exist is refused by its name, and none is created', async () => {

@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals'
 import { connect as dial, type ChannelModel } from 'amqplib'
 import { rabbitSource, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { defineConsumer, hasCode, memoryStore, type BrokerError, type ConfigError } from '../../src/index.ts'
+import { startProxyOf } from '../kit/fault-proxy.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { Rabbit } from './rabbit.ts'
 import { Tap } from './tap.ts'
@@ -93,6 +94,33 @@ describe('starting on RabbitMQ', () => {
     expect(error.message).toContain(`amqp://127.0.0.1:${port}/v`)
     expect(error.message).toContain('ECONNREFUSED')
     expect(error.message).not.toContain('secret')
+  })
+
+  it('goes on when its connection is cut after the broker has answered', async () => {
+    await using proxy = await startProxyOf(rabbit.url, 5672)
+    const intake = new RecordingIntake()
+    const { source } = rabbitSource(proxy.url, { queue: rabbit.name() })
+    proxy.breakNext('cut before', 8)
+    await source.open(intake)
+    expect(proxy.faults).toBe(1)
+    expect(intake.told('set-up-failed')).toEqual([expect.stringMatching(/^attempt 1: /)])
+    expect(source.health().ready).toBe(true)
+    await source.close()
+  })
+
+  it('gives up when its connection is cut and the broker answers no more', async () => {
+    await using proxy = await startProxyOf(rabbit.url, 5672)
+    const { source } = rabbitSource(proxy.url, { queue: rabbit.name() })
+    const intake = new RecordingIntake()
+    const report = intake.report.bind(intake)
+    intake.report = (event) => {
+      report(event)
+      proxy.refuse()
+    }
+    proxy.breakNext('cut before', 8)
+    await expect(source.open(intake)).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
+    expect(proxy.faults).toBe(1)
+    expect(intake.told('set-up-failed')).toHaveLength(1)
   })
 
   it('refuses to start with a wrong password', async () => {

@@ -41,6 +41,11 @@ export class Assembly {
     return this.#link?.lostBecause
   }
 
+  /** The broker has answered on a connection that is ours, even if it is lost by now. */
+  get hasOwnLink(): boolean {
+    return this.#link !== undefined && !this.#connector.isBorrowed
+  }
+
   get serverVersion(): string {
     return this.#link?.serverVersion ?? ''
   }

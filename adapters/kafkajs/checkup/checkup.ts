@@ -1,4 +1,5 @@
 import type { CheckedConsumer, CheckFinding } from '../../../src/spi.ts'
+import { AdminClient } from '../admin-client.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
 import { brokerSettings, groupState, replicasOf, topicSettings } from './asked.ts'
@@ -7,21 +8,13 @@ import { findingOfGroup, findingsOfBrokers } from './group-findings.ts'
 import { findingsOfStranded } from './stranded-copies.ts'
 import { findingsOfTopic } from './topic-findings.ts'
 
-const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }
-
-/** Asks the broker about the group and its topics, through an admin client that is closed at the end. */
+/** Asks the broker about the group and its topics. Nothing is changed, so all of it can be asked again. */
 export async function checkGroup(
   kafka: CheckupKafkaLike,
   options: ResolvedKafka,
   consumer: CheckedConsumer,
 ): Promise<readonly CheckFinding[]> {
-  const admin = kafka.admin({ retry: RETRY })
-  try {
-    await admin.connect()
-    return await look(admin, options, consumer)
-  } finally {
-    await admin.disconnect().catch(() => {})
-  }
+  return new AdminClient(kafka).askAgain((admin) => look(admin, options, consumer))
 }
 
 async function look(

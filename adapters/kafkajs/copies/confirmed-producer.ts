@@ -1,5 +1,6 @@
 import type { Message } from '../../../src/spi.ts'
 import type { ProducedHeaders } from './headers.ts'
+import { connectAny } from '../connect-any.ts'
 import { errorType } from '../protocol-error.ts'
 import type { KafkaLike, PartitionerArgsLike, ProducerLike } from '../slice.ts'
 
@@ -70,7 +71,7 @@ export class ConfirmedProducer {
       retry: RETRY,
       createPartitioner: () => partitionFor,
     })
-    return producer.connect().then(() => producer)
+    return connectAny(producer).then(() => producer)
   }
 
   #discard(producer: Promise<ProducerLike>): void {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs, describeError, StoppedError, systemEntropy } from '../../../src/spi.ts'
-import { isTransient } from '../protocol-error.ts'
 import { Session, type SessionListener, type SessionOptions } from './session.ts'
 import type { ConsumerLike } from '../slice.ts'
 
@@ -9,6 +8,8 @@ export interface MembershipOptions extends Omit<SessionOptions, 'topics'> {
   readonly topics: () => Promise<readonly string[]>
   /** Used unless the user gives assigners. */
   readonly assigners: () => Promise<unknown[] | undefined>
+  /** Whether the first start goes on after this error. */
+  readonly isWorthAnotherTry: (error: unknown) => Promise<boolean>
 }
 
 /** Called synchronously from inside kafkajs: none of these may throw. */
@@ -19,8 +20,8 @@ export interface MembershipListener extends Omit<SessionListener, 'ended'> {
 
 const BACKOFF = { initialMs: 250, maxMs: 10_000 }
 /**
- * How long the first start waits for a coordinator that is loading, or a partition without a leader. kafkajs gives up
- * earlier.
+ * How long the first start waits for a coordinator that is loading, a partition without a leader, or the rest of the
+ * cluster to take over from a broker that died. kafkajs gives up earlier.
  */
 const START_WITHIN_MS = 30_000
 const LEAVE_WITHIN_MS = 5_000
@@ -47,9 +48,10 @@ export class Membership {
 
   /**
    * Runs `prepare`, joins the group, and resolves. Rejects if one of them fails at the first start, after all retries
-   * of kafkajs. If the broker answers with a retriable error, both are tried again for a while.
+   * of kafkajs. If another try is worth it, both are tried again for a while.
    */
   async start(prepare: () => Promise<void>): Promise<void> {
+    const { isWorthAnotherTry } = this.#options
     const deadline = performance.now() + START_WITHIN_MS
     let isPrepared = false
     for (let attempt = 1; ; attempt++) {
@@ -58,7 +60,7 @@ export class Membership {
         isPrepared = true
         return await this.#join()
       } catch (error) {
-        if (!isTransient(error) || performance.now() > deadline) throw error
+        if (performance.now() > deadline || !(await isWorthAnotherTry(error))) throw error
         await this.#pause(attempt, error)
       }
     }

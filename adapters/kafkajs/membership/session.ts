@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError } from '../../../src/spi.ts'
+import { connectAny } from '../connect-any.ts'
 import { errorType } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
 import type {
@@ -117,7 +118,7 @@ export class Session {
     })
     joined.catch(() => {})
     try {
-      await this.consumer.connect()
+      await connectAny(this.consumer)
       await this.#subscribe()
       if (this.#isStopping) throw new Error('stopped while it started')
       await this.consumer.run({

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { BrokerError, describeError, isConsumeOnceError } from '../../../src/spi.ts'
 import type { AdminClient } from '../admin-client.ts'
-import { errorType, isAnswer, isTransient } from '../protocol-error.ts'
+import { errorType, isAnswer } from '../protocol-error.ts'
 import type { SubscriptionAdminLike } from '../slice.ts'
 
 /** A topic, or one of its partitions. */
@@ -14,24 +13,6 @@ export type ReplayAdmin = AdminClient<SubscriptionAdminLike>
 
 /** kafkajs reads only in a group. Each reading has one of its own. */
 export const GROUP_PREFIX = 'consume-once-replay-'
-
-const TRIES = 8
-const AGAIN_MS = 250
-
-/** Asks again while a partition has no leader, or another one. kafkajs does so for an unknown topic only. */
-export async function ask<T>(
-  adminClient: ReplayAdmin,
-  question: (admin: SubscriptionAdminLike) => Promise<T>,
-): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await adminClient.ask(question)
-    } catch (error) {
-      if (!isTransient(error) || tries === TRIES) throw error
-    }
-    await sleep(AGAIN_MS)
-  }
-}
 
 /** Turns what kafkajs throws into a `BrokerError`. */
 export async function answered<T>({ topic }: Pick<LogPlace, 'topic'>, question: () => Promise<T>): Promise<T> {

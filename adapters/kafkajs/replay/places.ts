@@ -5,7 +5,7 @@ import { existingOf } from '../copies/topics.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import { isTopicName } from '../options/topic-name.ts'
 import type { SubscriptionAdminLike, SubscriptionKafkaLike } from '../slice.ts'
-import { answered, ask, type LogPlace, type ReplayAdmin } from './log-place.ts'
+import { answered, type LogPlace, type ReplayAdmin } from './log-place.ts'
 import { LogPublisher } from './publisher.ts'
 import { LogReader } from './reader.ts'
 
@@ -17,7 +17,7 @@ export function kafkaPlaces(kafka: SubscriptionKafkaLike, options: ResolvedKafka
     deadLetters: options.topology.places.filter(({ kind }) => kind === 'dead-letter').map(({ topic }) => topic),
     open: async (name) => {
       const place = placeNamed(name)
-      await answered(place, () => ask(adminClient, (admin) => checkPlace(admin, place)))
+      await answered(place, () => adminClient.askAgain((admin) => checkPlace(admin, place)))
       return new LogReader({ kafka, adminClient, options, place })
     },
     publisher: async () => new LogPublisher({ producer: new ConfirmedProducer(kafka), adminClient }),

@@ -12,7 +12,7 @@ import { describesCopy } from '../copies/dead-letter-facts.ts'
 import { originOf } from '../copies/origin.ts'
 import { existingOf } from '../copies/topics.ts'
 import { defaultPartition } from './default-partition.ts'
-import { ask, type ReplayAdmin } from './log-place.ts'
+import { type ReplayAdmin } from './log-place.ts'
 
 interface PublisherParts {
   readonly producer: ConfirmedProducer
@@ -54,7 +54,7 @@ export class LogPublisher implements ReplayPublisher {
   }
 
   #partitionsOf(topic: string): Promise<number> {
-    return ask(this.#parts.adminClient, async (admin) => {
+    return this.#parts.adminClient.askAgain(async (admin) => {
       // To ask for a missing topic may create it.
       if (!(await existingOf(admin, [topic])).has(topic)) {
         throw new Error('the topic does not exist. Create it, or choose another destination')

@@ -8,7 +8,7 @@ import {
 } from '../../../src/spi.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { KafkaLike } from '../slice.ts'
-import { answered, ask, type LogPlace, type ReplayAdmin } from './log-place.ts'
+import { answered, type LogPlace, type ReplayAdmin } from './log-place.ts'
 import { rangeOf } from './range.ts'
 import { Reading } from './reading.ts'
 
@@ -34,7 +34,7 @@ export class LogReader implements ReplayReader {
 
   range(asked: AskedRange): Promise<ReplayRange> {
     const { adminClient, place } = this.#parts
-    return answered(place, () => ask(adminClient, (admin) => rangeOf(admin, place, asked)))
+    return answered(place, () => adminClient.askAgain((admin) => rangeOf(admin, place, asked)))
   }
 
   async *read(

@@ -52,7 +52,7 @@ export class Reading {
 
   constructor(given: ReadingParts) {
     this.#given = given
-    const { kafka, options, topic, parts, ahead } = given
+    const { kafka, adminClient, options, topic, parts, ahead } = given
     this.#parts = new Map(parts.map((part) => new Part(part)).map((part) => [part.partition, part]))
     this.#ahead = new ReadAhead(ahead)
     this.#aborted = new Promise((resolve) => {
@@ -69,6 +69,7 @@ export class Reading {
         consumer: { ...consumer, groupId: this.#groupId, allowAutoTopicCreation: false },
         topics: async () => [topic],
         assigners: async () => undefined,
+        isWorthAnotherTry: (error) => adminClient.isWorthAnotherTry(error),
         report: (event, detail) => {
           if (event === 'adapter-error') this.#fail(new InvariantError('reading.report', detail))
         },

@@ -1,5 +1,11 @@
 import { RecordingIntake } from '../../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
+import {
+  KafkaJSConnectionError,
+  KafkaJSNonRetriableError,
+  KafkaJSNumberOfRetriesExceeded,
+  KafkaJSRequestTimeoutError,
+} from 'kafkajs'
 import { kafkaSource } from '../../../adapters/kafkajs/index.ts'
 import type { AdminLike } from '../../../adapters/kafkajs/slice.ts'
 import type { Source } from '../../../src/spi.ts'
@@ -19,6 +25,11 @@ function sourceOn(kafka: ScriptedKafka): Source {
 
 function answer(type: string, retriable: boolean): Error {
   return Object.assign(new Error(type), { type, retriable })
+}
+
+/** As kafkajs tells what the controller answered about each topic. */
+function several(...errors: readonly Error[]): Error {
+  return Object.assign(new Error('Topic creation errors'), { name: 'KafkaJSAggregateError', errors })
 }
 
 /** Changes what the admin client does. */
@@ -79,6 +90,61 @@ describe('right after topics were created', () => {
     const intake = new RecordingIntake()
     await sourceOn(kafka).open(intake)
     expect(intake.told('dead-letter-topic')).toEqual(['t.dead-letter was created'])
+  })
+})
+
+describe('while a broker dies', () => {
+  const gone = new KafkaJSConnectionError('connect ECONNREFUSED', { code: 'ECONNREFUSED' })
+  // kafkajs types its constructor without a text, and it throws without one.
+  const notFound = Object.assign(new Error('no coordinator'), {
+    name: 'KafkaJSGroupCoordinatorNotFound',
+    retriable: false,
+  })
+  const errors: readonly (readonly [string, Error])[] = [
+    ['a refused connection', gone],
+    ['all tries of kafkajs spent', new KafkaJSNumberOfRetriesExceeded(gone, { retryCount: 5, retryTime: 1 })],
+    ['a coordinator that is not found', notFound],
+    ['a time-out', new KafkaJSRequestTimeoutError('Request Fetch timed out')],
+    ['one topic not created, because the controller moves', several(answer('NOT_CONTROLLER', true))],
+  ]
+
+  it.each(errors)('and another answers, the start goes on after %s', async (_, error) => {
+    const kafka = kafkaWith('t', 't.dead-letter')
+    const join = kafka.onRun
+    kafka.onRun = (consumer) => {
+      if (kafka.consumers.length < 3) throw error
+      return join(consumer)
+    }
+    const source = sourceOn(kafka)
+    await source.open(new RecordingIntake())
+    expect(kafka.consumers).toHaveLength(3)
+  })
+
+  it('and none answers any more, the start gives up at once', async () => {
+    const kafka = kafkaWith('t', 't.dead-letter')
+    let dead = false
+    withAdmin(kafka, (usual) => ({
+      connect: async () => {
+        if (dead) throw new KafkaJSNonRetriableError(gone)
+        return usual.connect()
+      },
+    }))
+    kafka.onRun = () => {
+      dead = true
+      throw gone
+    }
+    await expect(sourceOn(kafka).open(new RecordingIntake())).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
+    expect(kafka.consumers).toHaveLength(1)
+  })
+
+  it('is no excuse for what another try cannot change', async () => {
+    const kafka = kafkaWith('t', 't.dead-letter')
+    const refusal = new KafkaJSNonRetriableError('Invalid partition assigner')
+    kafka.onRun = () => {
+      throw refusal
+    }
+    await expect(sourceOn(kafka).open(new RecordingIntake())).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
+    expect(kafka.consumers).toHaveLength(1)
   })
 })
 

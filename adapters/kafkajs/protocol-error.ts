@@ -73,7 +73,7 @@ interface Cause {
 function causesOf(error: unknown): readonly Cause[] {
   const causes: Cause[] = []
   for (let at = error; typeof at === 'object' && at !== null && causes.length < 8; at = (at as Cause).cause) {
-    causes.push(at as Cause)
+    causes.push(at)
   }
   return causes
 }

@@ -6,6 +6,7 @@ export type { ConsumerOptions, ConsumerSettings } from './consumer/options.ts'
 export { durationText } from './core/duration-text.ts'
 export { runConsumer, type RunDependencies } from './run/run.ts'
 export { runInline, type InlineRunning, type Settlement } from './run/inline.ts'
+export { resolveLeaveAfter } from './run/leave-after.ts'
 export { DEFAULTS } from './consumer/defaults.ts'
 export {
   checkFunction,

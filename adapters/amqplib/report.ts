@@ -4,6 +4,8 @@ import type { SourceEvent } from '../../src/spi.ts'
 export type RabbitEvent =
   | 'consuming'
   | 'rebuilt'
+  /** Its store has been down for `leaveAfterMs`: it does not consume until the store answers. */
+  | 'stepped-aside'
   | 'connection-lost'
   | 'channel-closed'
   /** The broker cancelled the consumer: the queue was deleted, or the consumer timeout ran out. */

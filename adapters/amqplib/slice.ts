@@ -29,6 +29,7 @@ export interface AmqpChannel extends AmqpEvents {
   cancel(consumerTag: string): Promise<unknown>
   ack(message: Tagged, allUpTo: boolean): void
   nack(message: Tagged, allUpTo: boolean, requeue: boolean): void
+  nackAll(requeue: boolean): void
   reject(message: Tagged, requeue: boolean): void
 }
 

@@ -49,6 +49,7 @@ interface SourceParts {
 export class RabbitSource implements Source {
   readonly system = 'rabbitmq'
   readonly group: string
+  readonly leaveAfterMs: DurationMs | undefined
   readonly #parts: SourceParts
   #assembly: Assembly | undefined
   #watches: Watches | undefined
@@ -62,6 +63,7 @@ export class RabbitSource implements Source {
   constructor(parts: SourceParts) {
     this.#parts = parts
     this.group = parts.settings.queue
+    this.leaveAfterMs = parts.settings.leaveAfterMs
   }
 
   async open(intake: Intake): Promise<void> {
@@ -90,6 +92,20 @@ export class RabbitSource implements Source {
   resume(): void {
     this.#isPaused = false
     if (this.#state.phase === 'consuming') this.#state.generation.resume()
+  }
+
+  leave(why: string): void {
+    const state = this.#state
+    if (state.phase !== 'building' && state.phase !== 'consuming' && state.phase !== 'backing-off') return
+    if (state.phase === 'backing-off') state.cancel()
+    const left = state.phase === 'consuming' ? state.generation.leave() : Promise.resolve()
+    this.#become({ phase: 'away', why, left })
+    this.#report('stepped-aside', why)
+    void left.then(() => this.#intake?.standingChanged())
+  }
+
+  comeBack(): void {
+    if (this.#state.phase === 'away') this.#backOff(1, 'the store answers again')
   }
 
   stopIntake(): Promise<void> {
@@ -263,6 +279,7 @@ export class RabbitSource implements Source {
     const generation = state.phase === 'consuming' ? state.generation : undefined
     if (state.phase === 'backing-off') state.cancel()
     this.#become({ phase: 'draining', generation })
+    if (state.phase === 'away') await state.left
     await generation?.stopIntake()
   }
 

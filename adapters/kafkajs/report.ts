@@ -9,6 +9,8 @@ export type KafkaEvent =
   /** kafkajs gave up its consumer; a new one is built. */
   | 'connection-lost'
   | 'rebuilt'
+  /** Its store has been down for `leaveAfterMs`: it has left the group until the store answers. */
+  | 'stepped-aside'
   | 'commit-refused'
   /** A commit was refused because it must not be sent: the partition is read again. */
   | 'invariant-broken'

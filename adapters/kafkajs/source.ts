@@ -4,6 +4,7 @@ import {
   describeError,
   isConsumeOnceError,
   StoppedError,
+  type DurationMs,
   type Intake,
   type RedeliveryWindow,
   type Source,
@@ -30,6 +31,7 @@ import { sourceEvent, type Report } from './report.ts'
 import { RetryDelays } from './intake/retry-delays.ts'
 import type { CommitRequest, GroupJoin, KafkaLike } from './slice.ts'
 import { redeliveryWindow } from './offsets/redelivery-window.ts'
+import { after, healthOf, type SourceState } from './membership/source-state.ts'
 import { Subscription } from './membership/subscription.ts'
 import { StoredStarts } from './offsets/stored-starts.ts'
 import { prepareTopics } from './copies/topics.ts'
@@ -58,6 +60,7 @@ export class KafkaSource implements Source {
   readonly boundsItself = true
   readonly seeksPositions = true
   readonly group: string
+  readonly leaveAfterMs: DurationMs | undefined
   readonly #parts: SourceParts
   readonly #report: Report
   readonly #assignment = new Assignment()
@@ -77,12 +80,13 @@ export class KafkaSource implements Source {
   #isPaused = false
   #intakeHasEnded = false
   #closed: Promise<void> | undefined
-  #state: { readonly ready: boolean; readonly detail: string } = { ready: false, detail: 'not started' }
+  #state: SourceState = { phase: 'idle' }
 
   constructor(parts: SourceParts) {
     const { kafka, adminClient, options, consumerName } = parts
     this.#parts = parts
     this.group = options.group
+    this.leaveAfterMs = options.leaveAfterMs
     this.#report = (event, detail) => {
       this.#counts[event] = (this.#counts[event] ?? 0) + 1
       this.#tell(sourceEvent(event, detail))
@@ -122,7 +126,7 @@ export class KafkaSource implements Source {
         },
         lookedAway: () => this.#lookBack(),
         halted: () => this.#halted(),
-        waiting: (detail) => this.#isNotReady(detail),
+        waiting: (detail) => this.#become({ phase: 'waiting', detail }),
       },
     )
     this.#offsets = new GroupOffsets(adminClient, options.group, () => this.#subscription.present)
@@ -168,7 +172,7 @@ export class KafkaSource implements Source {
     this.#useStored(intake)
     this.#intake = intake
     this.#batches.begin(intake)
-    this.#isNotReady('connecting')
+    this.#become({ phase: 'connecting' })
     try {
       await this.#membership.start(() => this.#prepare())
     } catch (error) {
@@ -193,7 +197,7 @@ export class KafkaSource implements Source {
     this.#storedStarts?.startFrom(committed)
     await this.#firstStart?.look()
     this.#refuseIfClosed()
-    this.#isNotReady('joining')
+    this.#become({ phase: 'joining' })
   }
 
   rewind(stream: string): void {
@@ -213,6 +217,21 @@ export class KafkaSource implements Source {
     this.#applyPause()
   }
 
+  leave(why: string): void {
+    if (this.#closed !== undefined) return
+    this.#become({ phase: 'away', why })
+    this.#committer.commitBeforeRebalance()
+    this.#membership.stepAside()
+    this.#assignment.join({}) // Others may have the partitions from now on: nothing of them is settled here.
+    this.#report('stepped-aside', why)
+    this.#intake?.standingChanged()
+  }
+
+  comeBack(): void {
+    this.#become({ phase: 'back' })
+    this.#membership.comeBack()
+  }
+
   /** Paused partitions keep the membership. */
   async stopIntake(): Promise<void> {
     this.#endIntake()
@@ -225,13 +244,14 @@ export class KafkaSource implements Source {
 
   health(): SourceHealth {
     const partitions = this.#assignment.epochs.map((epoch) => partitionHealth(epoch, this.#isPaused))
-    const problem = this.#state.ready ? (this.#storedStarts?.problem ?? this.#subscription.problem) : undefined
-    const state = problem === undefined ? this.#state : { ready: false, detail: problem }
+    const told = healthOf(this.#state)
+    const problem = told.ready ? (this.#storedStarts?.problem ?? this.#subscription.problem) : undefined
+    const state = problem === undefined ? told : { ready: false, detail: problem }
     return { ...state, partitions, counts: { ...this.#counts } }
   }
 
   *unfetched(): Iterable<Work> {
-    if (this.#isPaused || !this.#state.ready) return
+    if (this.#isPaused || this.#state.phase !== 'consuming') return
     for (const epoch of this.#assignment.epochs) {
       const work = unfetchedOf(epoch)
       if (work !== undefined) yield work
@@ -244,13 +264,13 @@ export class KafkaSource implements Source {
   }
 
   #joined({ memberAssignment }: GroupJoin): void {
-    if (this.#closed !== undefined) return this.#assignment.join({})
+    // A join that had begun before it left, or was stopped.
+    if (this.#closed !== undefined || this.#state.phase === 'away') return this.#assignment.join({})
     this.#assignment.join(memberAssignment)
     this.#delays.forget()
     this.#committer.joined()
     this.#applyPause() // mutant: kafka-pause-lost-at-a-rebalance
-    const count = this.#assignment.epochs.length
-    this.#state = { ready: true, detail: `${count} partition${count === 1 ? '' : 's'}` }
+    this.#become({ phase: 'consuming', partitions: this.#assignment.epochs.length })
     this.#intake?.standingChanged()
     this.#report('group-joined', this.#assignment.epochs.map(({ name }) => name).join(' '))
     this.#storedStarts?.joined()
@@ -301,7 +321,7 @@ export class KafkaSource implements Source {
   #rebalancing(): void {
     this.#committer.commitBeforeRebalance()
     this.#assignment.raise()
-    this.#isNotReady('rebalancing')
+    this.#become({ phase: 'rebalancing' })
     this.#intake?.standingChanged()
     this.#report('rebalancing', this.group)
   }
@@ -310,7 +330,7 @@ export class KafkaSource implements Source {
     this.#committer.forget()
     this.#delays.forget()
     this.#assignment.raise()
-    this.#isNotReady('reconnecting')
+    this.#become({ phase: 'waiting', detail: 'reconnecting' })
     this.#intake?.standingChanged()
   }
 
@@ -323,8 +343,9 @@ export class KafkaSource implements Source {
     }
   }
 
-  #isNotReady(detail: string): void {
-    this.#state = { ready: false, detail }
+  /** The only place that writes the state. */
+  #become(next: Parameters<typeof after>[1]): void {
+    this.#state = after(this.#state, next)
   }
 
   #seek({ topic, partition }: PartitionEpoch, offset: bigint): void {
@@ -371,7 +392,7 @@ export class KafkaSource implements Source {
     this.#subscription.close()
     await this.#committer.flush(FLUSH_WITHIN_MS) // mutant: kafka-last-commit-left-out
     this.#assignment.join({}) // Settles from here on could not be committed any more: refuse them.
-    this.#isNotReady('stopped')
+    this.#become({ phase: 'stopped' })
     await this.#membership.leave()
     await this.#parts.afterClose()
   }

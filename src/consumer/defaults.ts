@@ -16,6 +16,8 @@ export const DEFAULTS: {
   readonly handlerTimeoutMs: DurationMs
   readonly graceMs: DurationMs
   readonly stopDeadlineMs: DurationMs
+  /** Of the sources. */
+  readonly leaveAfterMs: DurationMs
   readonly maxAttempts: number
   readonly maxResultBytes: number
   readonly backoff: Backoff
@@ -39,6 +41,7 @@ export const DEFAULTS: {
   handlerTimeoutMs: 60_000,
   graceMs: 5_000,
   stopDeadlineMs: 30_000,
+  leaveAfterMs: 60_000,
   maxAttempts: 5,
   maxResultBytes: 16 * 1024,
   backoff: { initialMs: 200, maxMs: 30_000 },

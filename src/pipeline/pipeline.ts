@@ -29,6 +29,7 @@ import type { Services } from './services.ts'
 import { SingleFlight } from './intake/single-flight.ts'
 import { StallWatch, workOf } from './stall-watch.ts'
 import { Slices } from './intake/slices.ts'
+import { StoreAbsence, type Member } from './store/absence.ts'
 import { StoreClient } from './store/store-client.ts'
 import { StoreLine, type OnCall } from './store/store-line.ts'
 import { Task } from './task.ts'
@@ -48,6 +49,8 @@ export interface PipelineDependencies {
   readonly rewind?: (stream: string) => void
   /** See `Source.unfetched`. */
   readonly unfetched?: () => Iterable<Work>
+  /** Leaves its group or queue while the store is down for long. `undefined`: it stays. */
+  readonly member?: Member | undefined
 }
 
 /**
@@ -84,6 +87,7 @@ export class Pipeline implements Intake, Services {
   readonly #slices: Slices
   readonly #stallWatch: StallWatch
   readonly #unfetched: () => Iterable<Work>
+  readonly #absence: StoreAbsence | undefined
   #inFlight = 0
   #isFull = false
   #isDraining = false
@@ -99,7 +103,7 @@ export class Pipeline implements Intake, Services {
     // In mode `observe` each delivery runs: none joins another.
     this.#flights = new SingleFlight((task) => this.lanes.unblock(task), consumer.mode !== 'observe')
     this.capacity = capacityOf(consumer)
-    this.storedPositions = storedPositionsIn(store, scope)
+    this.storedPositions = storedPositionsIn(store, scope, (call) => this.line.watch('positions', call))
     this.#isBoundBySource = isBoundBySource
     this.clock = clock
     this.entropy = entropy
@@ -120,12 +124,17 @@ export class Pipeline implements Intake, Services {
       observe,
     })
     this.lanes = new Lanes(clock, () => this.#runner.wake())
+    // A consumer that may run without its store needs nobody to take over.
+    const mayLeave = consumer.onStoreDown === 'pause' && consumer.mode === 'enforce'
+    const { member } = dependencies
+    this.#absence = member !== undefined && mayLeave ? new StoreAbsence(clock, member) : undefined
     const onCall: OnCall = (...call) => this.#storeCalled(...call)
     this.line = new StoreLine(clock, entropy, {
       onReachable: (listener) => store.onReachable?.(listener),
       onDown: (error) => {
         observe({ type: 'store-down', error, ...(consumer.onStoreDown === 'pause' ? {} : { runsOn: true }) })
         this.#applyPause()
+        this.#absence?.storeDown()
         // What waits for the store may go on without it.
         if (consumer.onStoreDown !== 'pause') this.#runner.wake()
       },
@@ -133,6 +142,7 @@ export class Pipeline implements Intake, Services {
       onUp: () => {
         observe({ type: 'store-up' })
         this.#applyPause()
+        this.#absence?.storeUp()
         this.#runner.wake()
       },
     })
@@ -282,6 +292,7 @@ export class Pipeline implements Intake, Services {
    */
   async drain(deadlineMs: DurationMs): Promise<void> {
     this.#isDraining = true
+    this.#absence?.stop()
     this.purger.stop()
     this.#stallWatch.stop()
     this.#runner.drain()
@@ -431,11 +442,16 @@ function capacityOf(consumer: ResolvedConsumer): Capacity {
   }
 }
 
-function storedPositionsIn(store: ResolvedConsumer['store'], scope: string): Intake['storedPositions'] {
+/** `watched`: a call that failed shows that the store is down, although no message waits for it. */
+function storedPositionsIn(
+  store: ResolvedConsumer['store'],
+  scope: string,
+  watched: <T>(call: () => Promise<T>) => Promise<T>,
+): Intake['storedPositions'] {
   if (store.strategy !== 'offsets') return undefined
   const { positions } = store
   return {
-    next: (streams) => positions.next(scope, streams),
+    next: (streams) => watched(() => positions.next(scope, streams)),
     hold: (stream, next, why) => positions.hold(scope, { stream, next }, why),
     prove: (stream, next) => positions.prove(scope, { stream, next }),
   }

@@ -34,7 +34,7 @@ export interface Durations extends StepDurations {
 }
 
 /** The methods of a store that `store-call` names. */
-export type StoreOperation = 'open' | 'claim' | 'renew' | 'mark' | 'release' | 'setAside' | 'pass'
+export type StoreOperation = 'open' | 'claim' | 'renew' | 'mark' | 'release' | 'setAside' | 'pass' | 'positions'
 
 /** An event, and the name of the consumer to which it happened. */
 export type ObserverEvent = PipelineEvent & { readonly consumer: string }

@@ -156,6 +156,17 @@ export interface Source {
   pause(): void
   resume(): void
   /**
+   * How long the store may be down before the consumer calls `leave()`, in milliseconds. @defaultValue it never does
+   */
+  readonly leaveAfterMs?: DurationMs | undefined
+  /**
+   * Leaves the group or queue until `comeBack()`, so that others get its messages: settles what can be settled, and ends
+   * the standing of all deliveries. The source stays open and is not ready; `why` becomes its `detail`. Never throws.
+   */
+  leave?(why: string): void
+  /** Joins again after `leave()`. Never throws. */
+  comeBack?(): void
+  /**
    * With `seeksPositions`: the stored position of this stream is behind its deliveries. Reads the stream again from the
    * stored position.
    */

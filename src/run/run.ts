@@ -7,6 +7,7 @@ import { DEFAULTS } from '../consumer/defaults.ts'
 import type { PauseOptions, Running, Starting, StopOptions } from '../ports/lifecycle.ts'
 import { openStore } from './open-store.ts'
 import { checkText } from '../foundation/option-checks.ts'
+import type { Member } from '../pipeline/store/absence.ts'
 import { NO_LOAD } from '../pipeline/load.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
 import { progressCheck } from '../pipeline/stall-watch.ts'
@@ -109,6 +110,7 @@ class RunningConsumer implements Running {
       isBoundBySource,
       rewind: (stream) => source.rewind?.(stream),
       unfetched: () => source.unfetched?.() ?? [],
+      member: memberOf(source),
     })
     const cancelled = new Promise<never>((_, reject) => {
       this.#cancelStart = () => reject(new StoppedError(`consumer ${definition.name} was stopped while it started`))
@@ -320,6 +322,13 @@ class RefusedConsumer implements Running {
       counts: {},
     }
   }
+}
+
+/** `undefined`: the source cannot leave, or shall not. */
+function memberOf(source: Source): Member | undefined {
+  const { leaveAfterMs } = source
+  if (leaveAfterMs === undefined) return undefined
+  return { leaveAfterMs, leave: (why) => source.leave?.(why), comeBack: () => source.comeBack?.() }
 }
 
 const NO_RETRY_PLACE =

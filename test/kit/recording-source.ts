@@ -58,7 +58,8 @@ export class TestDelivery implements Delivery {
 export class RecordingSource implements Source, Publisher {
   readonly system = 'memory'
   readonly group = 'group'
-  /** `pause`, `resume`, `stopIntake`, `close`, in order. */
+  leaveAfterMs: number | undefined
+  /** `pause`, `resume`, `leave`, `comeBack`, `stopIntake`, `close`, in order. */
   readonly calls: string[] = []
   readonly deliveries: TestDelivery[] = []
   readonly deadLetters: DeadLetter[] = []
@@ -96,6 +97,14 @@ export class RecordingSource implements Source, Publisher {
 
   resume(): void {
     this.calls.push('resume')
+  }
+
+  leave(why: string): void {
+    this.calls.push(`leave: ${why}`)
+  }
+
+  comeBack(): void {
+    this.calls.push('comeBack')
   }
 
   async stopIntake(): Promise<void> {

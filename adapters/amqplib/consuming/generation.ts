@@ -164,6 +164,16 @@ export class Generation {
     this.#goingBack = []
   }
 
+  /**
+   * Returns everything that is not settled, and closes: others get it at once. Under a single active consumer the close
+   * itself returns it, in order.
+   */
+  async leave(): Promise<void> {
+    await this.stopIntake()
+    if (this.#isLive && this.#isCancelled) this.#acks.returnAll()
+    await this.close()
+  }
+
   /** Sends the acks that are due, waits until the broker has processed them, then closes the channel. */
   async close(): Promise<void> {
     if (!this.#isLive) return

@@ -6,10 +6,11 @@ import type { Generation } from './generation.ts'
  *
  *   idle ──> building ──> consuming ──> backing-off ──> building ──> …
  *                └──> backing-off ──┘
+ *   building, consuming, backing-off ──> away ──> backing-off          its store is down, and others shall consume
  *   any of them ──> draining ──> closed          a start that fails ──> closed
  *
  * Every failure (connection, channel, a cancelled consumer, a failed set-up) leads to `backing-off`, and from there to
- * the next build, for ever. Only `building`, `consuming` and `backing-off` react to failures. So during a stop the
+ * the next build, for ever. While it is `away` nothing that happens to the connection matters. Only `building`, `consuming` and `backing-off` react to failures. So during a stop the
  * connections that the stop itself closes cause no transition.
  */
 export type SourceState =
@@ -17,6 +18,8 @@ export type SourceState =
   | { readonly phase: 'building'; readonly attempt: number; readonly why: string | undefined }
   | { readonly phase: 'consuming'; readonly attempt: number; readonly generation: Generation; readonly since: number }
   | { readonly phase: 'backing-off'; readonly attempt: number; readonly why: string; readonly cancel: () => void }
+  /** `left` resolves when the broker has all deliveries back. */
+  | { readonly phase: 'away'; readonly why: string; readonly left: Promise<void> }
   | { readonly phase: 'draining'; readonly generation: Generation | undefined }
   | { readonly phase: 'closed' }
 
@@ -24,9 +27,10 @@ type Phase = SourceState['phase']
 
 const NEXT: Readonly<Record<Phase, readonly Phase[]>> = {
   idle: ['building', 'draining', 'closed'],
-  building: ['consuming', 'backing-off', 'draining', 'closed'],
-  consuming: ['backing-off', 'draining'],
-  'backing-off': ['building', 'draining'],
+  building: ['consuming', 'backing-off', 'away', 'draining', 'closed'],
+  consuming: ['backing-off', 'away', 'draining'],
+  'backing-off': ['building', 'away', 'draining'],
+  away: ['backing-off', 'draining'],
   draining: ['draining', 'closed'],
   closed: [],
 }
@@ -47,6 +51,8 @@ export function healthOf(state: SourceState, isPaused: boolean): SourceHealth {
         : { ready: false, detail: `reconnecting, attempt ${state.attempt}: ${state.why}` }
     case 'consuming':
       return { ready: !isPaused, detail: isPaused ? 'paused' : 'consuming' }
+    case 'away':
+      return { ready: false, detail: `left the queue: ${state.why}` }
     case 'draining':
     case 'closed':
       return { ready: false, detail: state.phase }

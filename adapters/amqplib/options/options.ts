@@ -144,6 +144,15 @@ export interface RabbitOptions {
    */
   readonly singleActiveConsumer?: boolean
   /**
+   * How long the store may be down before this process gives its deliveries back and stops consuming, in whole milliseconds, so that processes
+   * whose store answers get its messages. It consumes again when its store answers. When all processes have lost their store,
+   * each leaves once and comes back once. Shorter than the failover of your store: each failover costs a redelivery of its messages, and
+   * nothing is gained. `never`: it stays, and its messages wait for it. Without effect with `onStoreDown:
+   * 'run-unprotected'` and in mode `observe`. At most 2147483647 (24.8 days).
+   * @defaultValue 60000
+   */
+  readonly leaveAfterMs?: DurationMs | 'never'
+  /**
    * How long the broker leaves a delivery unacked before it takes it back, in milliseconds: its `consumer_timeout`,
    * which a client cannot read. On quorum queues of RabbitMQ 4.3 and later this option also sets it for the consumer;
    * elsewhere give the value of the broker. It must be longer than the store's lease and than the longest run of a

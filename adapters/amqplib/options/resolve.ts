@@ -3,6 +3,7 @@ import {
   checkNames,
   checkOneOf,
   checkWhole,
+  resolveLeaveAfter,
   withoutUndefined,
   type DurationMs,
   type Message,
@@ -24,6 +25,8 @@ export interface RabbitSettings {
   readonly lane: ((message: Message) => string | undefined) | undefined
   readonly ackBatch: boolean
   readonly singleActiveConsumer: boolean
+  /** `undefined`: never. */
+  readonly leaveAfterMs: DurationMs | undefined
   /** As given. */
   readonly consumerTimeoutMs: DurationMs | undefined
 }
@@ -48,6 +51,7 @@ const KNOWN: Record<keyof RabbitOptions, true> = {
   lane: true,
   ackBatch: true,
   singleActiveConsumer: true,
+  leaveAfterMs: true,
   consumerTimeoutMs: true,
 }
 
@@ -93,6 +97,7 @@ export function resolveRabbitOptions(options: RabbitOptions): RabbitSettings {
     lane: undefined,
     consumerTimeoutMs: undefined,
     ...given,
+    leaveAfterMs: resolveLeaveAfter(given.leaveAfterMs, problems, shown),
     deadLetter: resolveDeadLetter(given, problems),
     retry: resolveRetry(given, problems),
   }

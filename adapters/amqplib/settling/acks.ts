@@ -96,6 +96,17 @@ export class Acks {
     this.end()
   }
 
+  /** Sends all finished acks, returns all other deliveries to the queue, then sends nothing more. */
+  returnAll(): void {
+    if (this.#isLive) this.#send(this.#window.takeFrames(true))
+    // A refused ack ends it, and the close of the channel returns what is left.
+    if (this.#isLive) {
+      this.#sent++
+      attempt(() => this.#channel.nackAll(true))
+    }
+    this.end()
+  }
+
   #scheduleFlush(): void {
     if (this.#isFlushScheduled) return
     this.#isFlushScheduled = true

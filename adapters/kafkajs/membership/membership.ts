@@ -26,6 +26,16 @@ const BACKOFF = { initialMs: 250, maxMs: 10_000 }
 const START_WITHIN_MS = 30_000
 const LEAVE_WITHIN_MS = 5_000
 
+/** A time without membership, by order. */
+class Absence {
+  readonly over: Promise<void>
+  end: () => void = () => {}
+
+  constructor() {
+    this.over = new Promise((resolve) => (this.end = resolve))
+  }
+}
+
 /** The membership in the group: one session, and after it ended the next, until `leave()`. */
 export class Membership {
   readonly #options: MembershipOptions
@@ -35,6 +45,7 @@ export class Membership {
   /** The last session that has ended or was told to end, so that each ends only once. */
   #over: Session | undefined
   #rebuilding: Promise<void> | undefined
+  #absence: Absence | undefined
 
   constructor(options: MembershipOptions, listener: MembershipListener) {
     this.#options = options
@@ -69,6 +80,7 @@ export class Membership {
   /** Never rejects. If kafkajs is still joining a broker that does not answer, the rest happens in the background. */
   async leave(): Promise<void> {
     this.#leaving.abort()
+    this.comeBack()
     const left = Promise.all([this.#session?.stop(), this.#rebuilding])
     const given = new AbortController()
     await Promise.race([left, sleep(LEAVE_WITHIN_MS, undefined, { signal: given.signal }).catch(() => {})])
@@ -99,12 +111,31 @@ export class Membership {
     if (session?.hasJoined === true && !this.#leaving.signal.aborted) this.#ended(session, new Error(why))
   }
 
+  /** Leaves the group, and joins it again after `comeBack()`. */
+  stepAside(): void {
+    if (this.#absence !== undefined || this.#leaving.signal.aborted) return
+    this.#absence = new Absence()
+    const session = this.#session
+    // Otherwise the next session is being built, and waits.
+    if (session?.hasJoined === true) this.#replace(session, new Error('left the group'))
+  }
+
+  comeBack(): void {
+    this.#absence?.end()
+    this.#absence = undefined
+  }
+
   #ended(session: Session, error: Error): void {
-    if (this.#over === session) return
+    if (this.#replace(session, error)) this.#options.report('connection-lost', describeError(error))
+  }
+
+  /** `false`: its successor is being built already. */
+  #replace(session: Session, why: Error): boolean {
+    if (this.#over === session) return false
     this.#over = session
     this.#listener.halted()
-    this.#options.report('connection-lost', describeError(error))
-    this.#rebuilding = this.#rebuild(error)
+    this.#rebuilding = this.#rebuild(why)
+    return true
   }
 
   /** The old consumer must have left the group before a new one joins. */
@@ -112,14 +143,25 @@ export class Membership {
     let error = cause
     for (let attempt = 1; !this.#leaving.signal.aborted; attempt++) {
       try {
+        await this.#isAway()
         await this.#pause(attempt, error)
         await this.#session?.stop()
+        if (this.#absence !== undefined) continue
         await this.#join()
+        if (this.#absence !== undefined) continue // Its session is stopped as the first step.
         return this.#options.report('rebuilt', `attempt ${attempt}`)
       } catch (failure) {
         error = failure
       }
     }
+  }
+
+  /** Resolves at the end of the absence, if there is one. Whoever was a member has left the group by then. */
+  async #isAway(): Promise<void> {
+    const absence = this.#absence
+    if (absence === undefined) return
+    await this.#session?.stop()
+    await absence.over
   }
 
   async #pause(attempt: number, error: unknown): Promise<void> {

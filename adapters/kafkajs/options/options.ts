@@ -108,6 +108,15 @@ export interface KafkaOptions {
    */
   readonly commitEveryMs?: DurationMs
   /**
+   * How long the store may be down before this process leaves the group, in whole milliseconds, so that processes
+   * whose store answers get its messages. It joins again when its store answers. When all processes have lost their store,
+   * each leaves once and comes back once. Shorter than the failover of your store: each failover costs a rebalance, and
+   * nothing is gained. `never`: it stays, and its messages wait for it. Without effect with `onStoreDown:
+   * 'run-unprotected'` and in mode `observe`. At most 2147483647 (24.8 days).
+   * @defaultValue 60000
+   */
+  readonly leaveAfterMs?: DurationMs | 'never'
+  /**
    * The number of batches of one fetch that are processed at once. It does not limit handlers, which run outside of
    * kafkajs.
    * @defaultValue 8

@@ -5,6 +5,7 @@ import {
   checkText,
   checkWhole,
   givenOf,
+  resolveLeaveAfter,
   type DurationMs,
 } from '../../../src/spi.ts'
 import { CONSUMER_OPTIONS, OWNED_BY_ADAPTER, resolveConsumer } from './consumer-options.ts'
@@ -23,6 +24,8 @@ export interface ResolvedKafka {
   readonly deadLetterHeaders: DeadLetterHeaders
   readonly order: Order | undefined
   readonly commitEveryMs: DurationMs
+  /** `undefined`: never. */
+  readonly leaveAfterMs: DurationMs | undefined
   readonly maxBytesInFlight: number
   readonly maxWatermarkLag: number
   readonly partitionsConsumedConcurrently: number
@@ -47,6 +50,7 @@ const KAFKA_OPTIONS: Record<keyof KafkaOptions, unknown> = {
   retry: true,
   order: true,
   consumer: true,
+  leaveAfterMs: true,
   ...DEFAULTS,
 }
 
@@ -70,6 +74,7 @@ export function resolveKafka(asked: KafkaOptions): ResolvedKafka {
   const topology = resolveTopology(options, deadLetter.topic, problems)
   checkText('group', options.group, problems)
   for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
+  const leaveAfterMs = resolveLeaveAfter(options.leaveAfterMs, problems)
   if (order !== undefined) checkOneOf('order', order, ['key', 'partition', 'none'], problems)
   checkOneOf('start', start, ['earliest', 'latest'], problems)
   checkOneOf('setup', setup, ['auto', 'check', 'off'], problems)
@@ -85,6 +90,7 @@ export function resolveKafka(asked: KafkaOptions): ResolvedKafka {
     deadLetterHeaders: deadLetter.headers,
     order,
     ...numbers,
+    leaveAfterMs,
     heartbeatEveryMs: consumer.heartbeatInterval,
     consumer,
   })

@@ -38,6 +38,8 @@ export class StoreLine {
   readonly #entropy: Entropy
   readonly #hooks: StoreLineHooks
   #failing = 0
+  /** A call of `watch` is asked again and again. */
+  #isWatching = false
   #deafen: (() => void) | undefined
   #cancelSoon: (() => void) | undefined
 
@@ -88,6 +90,30 @@ export class StoreLine {
         return undefined
       }
     }
+  }
+
+  /**
+   * A call that its caller repeats itself, or gives up. If it fails, it is asked here until it is answered: so the store
+   * counts as down from now on, and that it is back is noticed even if nobody asks any more. One such call at a time.
+   */
+  async watch<T>(operation: StoreOperation, call: () => Promise<T>): Promise<T> {
+    try {
+      return await call()
+    } catch (error) {
+      if (!this.#isWatching) void this.#askUntilAnswered(operation, call)
+      throw error
+    }
+  }
+
+  async #askUntilAnswered(operation: StoreOperation, call: () => Promise<unknown>): Promise<void> {
+    this.#isWatching = true
+    await this.ask(
+      operation,
+      1,
+      async () => [await call()],
+      () => undefined,
+    )
+    this.#isWatching = false
   }
 
   /** Ends all retries: the stop deadline has passed, and unknown answers stay unknown. */

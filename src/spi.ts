@@ -41,7 +41,7 @@ export {
   hasCode,
   isConsumeOnceError,
 } from './foundation/errors.ts'
-export { systemClock } from './foundation/clock.ts'
+export { isoTime, systemClock, timeIn } from './foundation/clock.ts'
 export { systemEntropy } from './foundation/entropy.ts'
 export { stepFor } from './core/replay.ts'
 export { transition, verdictOn, viewOf } from './core/record.ts'
@@ -128,7 +128,9 @@ export { EachOnce } from './people/each-once.ts'
 export { latestOf, RETENTION_NOTED_MS, sinceFirst, sinceKept } from './people/known-since.ts'
 export { checkReplayState } from './replay/replay-state.ts'
 export type { ReplayJournal } from './replay/journal.ts'
-export { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER } from './ports/replay.ts'
+export { COPY_HEADER, describesCopy, isBrokerHeader, isReservedHeader, type CopyHeader } from './copies/vocabulary.ts'
+export { copyFlag, copyNumber, copyText, copyTime, deadLetterIn, headerText } from './copies/values.ts'
+export { hasFormerOrigin, isTopicName, kafkaCopyHeaders, originTopicIn } from './copies/kafka.ts'
 export type {
   AskedRange,
   AuditEntry,

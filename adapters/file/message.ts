@@ -1,4 +1,12 @@
-import type { DeadLetterFacts, EpochMs, Message } from '../../src/spi.ts'
+import {
+  COPY_HEADER,
+  copyText,
+  deadLetterIn,
+  kafkaCopyHeaders,
+  originTopicIn,
+  type DeadLetterFacts,
+  type Message,
+} from '../../src/spi.ts'
 import type { Envelope } from './envelope.ts'
 
 type Headers = Readonly<Record<string, unknown>>
@@ -13,8 +21,8 @@ export function messageOf(envelope: Envelope, line: number): Message {
 
 function kafkaMessage(envelope: Envelope, topic: string, line: number): Message {
   const { partition = -1, offset = line, key, value, timestamp } = envelope
-  const headers = headerRecord(envelope.headers, (bytes) => Buffer.from(bytes))
-  const origin = textIn(headers, 'x-original-topic') ?? topic
+  const headers = kafkaCopyHeaders(headerRecord(envelope.headers, (bytes) => Buffer.from(bytes)))
+  const origin = originTopicIn(headers) ?? topic
   return {
     system: 'kafka',
     destination: topic,
@@ -35,48 +43,22 @@ function rabbitMessage(envelope: Envelope, queue: string, line: number): Message
   return {
     system: 'rabbitmq',
     destination: queue,
-    origin: textIn(headers, 'consume-once-origin-queue') ?? queue,
+    origin: copyText(headers, COPY_HEADER.originQueue) ?? queue,
     position: `file/${line}`,
-    key: key ?? Buffer.from(textIn(headers, 'consume-once-origin-routing-key') ?? routingKey),
+    key: key ?? Buffer.from(copyText(headers, COPY_HEADER.originRoutingKey) ?? routingKey),
     // AMQP has no message without a body.
-    value: value ?? (headers['consume-once-tombstone'] === true ? null : Buffer.alloc(0)),
+    value: value ?? (headers[COPY_HEADER.tombstone] === true ? null : Buffer.alloc(0)),
     headers,
-    messageId: typeof id === 'string' ? id : undefined,
+    messageId: propertyText(id),
     timestamp: envelope.timestamp ?? (typeof seconds === 'number' ? seconds * 1000 : undefined),
   }
 }
 
-/** What the headers of this library tell: those of its Kafka copies, or those of its RabbitMQ copies. */
-export function deadLetterFacts({ system, headers, origin, destination }: Message): DeadLetterFacts | undefined {
-  const [reason, parked, at, setAsideAt, consumer, group] = system === 'kafka' ? KAFKA : RABBITMQ
-  const told = textIn(headers, reason)
-  if (told === undefined) return undefined
-  return {
-    reason: told,
-    parked: headers[parked] === true || textIn(headers, parked) === 'true',
-    since: timeIn(headers, setAsideAt) ?? timeIn(headers, at),
-    consumer: textIn(headers, consumer),
-    group: textIn(headers, group),
-    destination: origin === destination ? undefined : origin,
-  }
+/** What the headers of this library tell. */
+export function deadLetterFacts({ headers, origin, destination }: Message): DeadLetterFacts | undefined {
+  const told = deadLetterIn(headers)
+  return told && { ...told, destination: origin === destination ? undefined : origin }
 }
-
-const KAFKA = [
-  'x-dead-letter-reason',
-  'x-parked',
-  'x-dead-lettered-at',
-  'x-set-aside-at',
-  'x-consumer',
-  'x-consumer-group',
-] as const
-const RABBITMQ = [
-  'consume-once-reason',
-  'consume-once-parked',
-  'consume-once-dead-lettered-at',
-  'consume-once-set-aside-at',
-  'consume-once-consumer',
-  'consume-once-origin-queue',
-] as const
 
 /** Repeated names become arrays, and `__proto__` is an ordinary name. */
 function headerRecord<T>(pairs: Envelope['headers'], valueOf: (value: string | Buffer) => T): Record<string, T | T[]> {
@@ -106,15 +88,9 @@ function restored(value: unknown): unknown {
   return copy
 }
 
-function textIn(headers: Headers, name: string): string | undefined {
-  const value = Object.hasOwn(headers, name) ? headers[name] : undefined
-  const first: unknown = Array.isArray(value) ? value[0] : value
-  return nonEmpty(Buffer.isBuffer(first) ? first.toString('utf8') : first)
-}
-
-function timeIn(headers: Headers, name: string): EpochMs | undefined {
-  const at = Date.parse(textIn(headers, name) ?? '')
-  return Number.isNaN(at) ? undefined : at
+/** JSON has numbers, AMQP has text alone: a producer that writes `42` there has sent `"42"`. */
+function propertyText(value: unknown): string | undefined {
+  return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : undefined
 }
 
 function nonEmpty(value: unknown): string | undefined {

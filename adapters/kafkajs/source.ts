@@ -161,6 +161,7 @@ export class KafkaSource implements Source {
       foreign: new ForeignCopies(options, this.#report),
       limits: { bytes: options.maxBytesInFlight, watermarkLag: options.maxWatermarkLag },
       order: options.order,
+      originOf: (topic, named) => options.topology.originOf(topic, named),
       heartbeatEveryMs: options.heartbeatEveryMs,
       report: this.#report,
       readAgain: (epoch) => this.#readAgain(epoch),

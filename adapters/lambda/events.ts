@@ -1,4 +1,4 @@
-import type { Message } from '../../src/spi.ts'
+import { kafkaCopyHeaders, originTopicIn, type Message } from '../../src/spi.ts'
 
 /**
  * The event of Amazon MSK and of self-managed Kafka
@@ -38,19 +38,13 @@ export interface RabbitRecord {
   readonly data: string
 }
 
-/** The header that names the topic to which a copy was first published, as `runKafka` writes it. */
-const ORIGIN_HEADER = 'x-original-topic'
-const TOPIC_NAME = /^[\w.-]{1,249}$/
-
 export function kafkaMessage(record: KafkaRecord): Message {
   const { topic, partition, offset, timestamp } = record
-  const headers = kafkaHeaders(record.headers ?? [])
-  const origin = headers[ORIGIN_HEADER]
-  const named = origin instanceof Uint8Array ? Buffer.from(origin).toString() : ''
+  const headers = kafkaCopyHeaders(kafkaHeaders(record.headers ?? []))
   return {
     system: 'kafka',
     destination: topic,
-    origin: TOPIC_NAME.test(named) ? named : topic,
+    origin: originTopicIn(headers) ?? topic,
     position: `${partition}@${offset}`,
     key: bytesIn(record.key),
     value: bytesIn(record.value),

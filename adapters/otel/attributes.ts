@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api'
-import { REPLAY_ID_HEADER, type Key, type Message, type TracedConsumer, type TracedItem } from '../../src/spi.ts'
+import { COPY_HEADER, type Key, type Message, type TracedConsumer, type TracedItem } from '../../src/spi.ts'
 
 /** The attributes of a message, by the messaging conventions. They contain no payload and no message ID, which is often personal data. */
 export function attributesOfMessage(message: Message, group: string): Attributes {
@@ -32,7 +32,7 @@ export function attributesOfStart(
     'consume_once.strategy': strategy,
   }
   if (key !== undefined) attributes['consume_once.key'] = key
-  const replay = Object.hasOwn(headers, REPLAY_ID_HEADER) ? headers[REPLAY_ID_HEADER] : undefined
+  const replay = Object.hasOwn(headers, COPY_HEADER.replayId) ? headers[COPY_HEADER.replayId] : undefined
   if (typeof replay === 'string' || Buffer.isBuffer(replay)) attributes['consume_once.replay.id'] = String(replay)
   return attributes
 }

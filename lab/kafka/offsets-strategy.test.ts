@@ -519,7 +519,7 @@ describe('a process with offsets in Postgres that dies', () => {
     await eventually(async () => (await position(topic)) === 3)
     expect(await effects()).toEqual(['a', 'b'])
     const deadLetters = await cluster.read(`${topic}.dead-letter`, 1)
-    expect(deadLetters.map(({ value, headers }) => [String(value), headers['x-dead-letter-reason']])).toEqual([
+    expect(deadLetters.map(({ value, headers }) => [String(value), headers['consume-once-reason']])).toEqual([
       [JSON.stringify({ id: 'poison', does: 'kill' }), 'attempts-spent'],
     ])
     expect(last.told('dead-lettered')).toEqual(['poison'])

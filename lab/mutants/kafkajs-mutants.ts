@@ -109,6 +109,13 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     tests: ['test/kafka/retry-copies.test.ts', '-t', 'says where it comes from and when it is due'],
   },
   {
+    name: 'kafka-forged-origin-believed',
+    what: 'A message on one topic of a group that names another of them as its origin counts as one of that.',
+    layer: 'real servers',
+    changes: ['never'],
+    tests: ['test/kafka/producer-headers.test.ts', '-t', 'is believed on a retry topic'],
+  },
+  {
     name: 'kafka-drop-in-resolves-the-unfinished',
     what: 'A drop-in function resolves what is finished over what is not.',
     layer: 'real servers',

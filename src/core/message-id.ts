@@ -4,7 +4,7 @@ export type UnusableId = 'missing' | 'blank' | 'too-long' | 'ill-formed'
 
 /** Messages for people. */
 export const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
-  missing: 'no message ID, or one that is repeated with different values',
+  missing: 'no message ID',
   blank: 'the message ID is blank',
   'too-long': 'the message ID is longer than 512 bytes',
   'ill-formed': 'the message ID holds a lone surrogate',

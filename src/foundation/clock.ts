@@ -20,3 +20,9 @@ export const systemClock: Clock = {
 export function isoTime(ms: EpochMs): string {
   return new Date(ms).toISOString()
 }
+
+/** `undefined` for text that is no time. */
+export function timeIn(text: string | undefined): EpochMs | undefined {
+  const at = text === undefined ? Number.NaN : Date.parse(text)
+  return Number.isNaN(at) ? undefined : at
+}

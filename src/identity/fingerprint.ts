@@ -5,6 +5,7 @@ import { keyMaterial } from '../core/key.ts'
 import { idBytes, WHY_UNUSABLE } from '../core/message-id.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { withTraits } from './id-traits.ts'
+import { idIn } from './id-value.ts'
 import type { IdExtractor, IncomingMessage } from '../ports/id-extractor.ts'
 import { checkFunction, checkNames, checkWhole, givenOf, shownText } from '../foundation/option-checks.ts'
 import { checkedPaths } from './payload-id.ts'
@@ -97,7 +98,7 @@ function payloadText(
 }
 
 function scopePart(extract: IdExtractor, at: number, message: IncomingMessage<unknown>): Uint8Array {
-  const part = idBytes(extract(message))
+  const part = idBytes(idIn(extract(message)))
   if (typeof part === 'string') throw new TypeError(`scope ${at + 1}: ${WHY_UNUSABLE[part]}`)
   return part
 }

@@ -1,6 +1,7 @@
 import type { DurationMs } from '../core/units.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
+import { idIn } from './id-value.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
 import { checkFunction, checkNames, checkWhole, givenOf } from '../foundation/option-checks.ts'
 
@@ -14,7 +15,7 @@ export function windowed<Decoded>(id: IdExtractor<Decoded>, options: WindowOptio
   const { fixedMs } = checked(id, options)
   const traits = { ...traitsOf(id), windowMs: fixedMs }
   return withTraits((message) => {
-    const inner = id(message)
+    const inner = idIn(id(message))
     if (inner === undefined) return undefined
     // A copy has a time of its own: a retry must stay in the window of its original.
     const at = message.firstTimestamp ?? message.timestamp

@@ -1,5 +1,10 @@
+import { isReservedHeader } from '../copies/vocabulary.ts'
 import { idBytes } from '../core/message-id.ts'
+import { ConfigError } from '../foundation/errors.ts'
+import { shownText } from '../foundation/option-checks.ts'
 import { fingerprint, type FingerprintOptions } from './fingerprint.ts'
+import { withTraits, type Explained } from './id-traits.ts'
+import { decodedIdIn, foundInsteadOfId } from './id-value.ts'
 import { windowed, type WindowOptions } from './id-window.ts'
 import { payloadId } from './payload-id.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
@@ -10,8 +15,10 @@ export type { IdExtractor, IncomingMessage } from '../ports/id-extractor.ts'
 /** ID extractors for the usual places. */
 export const messageId: {
   /**
-   * The first of these headers that exists. Values are compared as bytes; a header that is repeated with different
-   * values gives no usable ID.
+   * The first of these headers that exists: text, bytes or a whole number, which counts as its text. Values are compared
+   * as bytes; a header that is repeated with different values gives no usable ID.
+   *
+   * @throws ConfigError `CONFIG_INVALID` for a header that the library writes into copies (`consume-once-…`)
    */
   header(...names: readonly [string, ...string[]]): IdExtractor
   /** The AMQP property `messageId`. */
@@ -41,15 +48,11 @@ export const messageId: {
    */
   window<Decoded = unknown>(id: IdExtractor<Decoded>, options: WindowOptions): IdExtractor<Decoded>
 } = {
-  header: (...names) => {
-    return (message) => {
-      for (const name of names) {
-        if (Object.hasOwn(message.headers, name)) return singleValue(message.headers[name])
-      }
-      return undefined
-    }
-  },
-  property: () => (message) => intact(message.messageId),
+  header: headerId,
+  property: () =>
+    withTraits((message) => decodedIdIn(message.messageId), {
+      explain: ({ messageId: found }) => `the AMQP property messageId holds ${foundInsteadOfId(found)}`,
+    }),
   sourceSequence,
   payload: payloadId,
   fingerprint,
@@ -61,45 +64,100 @@ export const messageId: {
  * AMQP headers.
  */
 export function cloudEvent(): IdExtractor {
-  const places = [
-    ['ce_id', 'ce_source'],
-    ['cloudEvents:id', 'cloudEvents:source'],
-    ['cloudEvents_id', 'cloudEvents_source'],
-  ] as const
-  return ({ headers }) => {
-    for (const [idName, sourceName] of places) {
-      if (!Object.hasOwn(headers, idName) || !Object.hasOwn(headers, sourceName)) continue
-      // Check each part alone: with an empty ID all events of one source would share one message ID.
-      const id = idBytes(singleValue(headers[idName]))
-      const source = idBytes(singleValue(headers[sourceName]))
-      if (typeof id === 'string' || typeof source === 'string') return undefined
-      return Buffer.concat([Buffer.from(`${source.length}:`), source, id])
-    }
-    return undefined
-  }
+  return withTraits(
+    ({ headers }) => {
+      for (const [idName, sourceName] of EVENT_HEADERS) {
+        if (!Object.hasOwn(headers, idName) || !Object.hasOwn(headers, sourceName)) continue
+        // Check each part alone: with an empty ID all events of one source would share one message ID.
+        const id = idBytes(singleValue(headers[idName]))
+        const source = idBytes(singleValue(headers[sourceName]))
+        if (typeof id === 'string' || typeof source === 'string') return undefined
+        return Buffer.concat([Buffer.from(`${source.length}:`), source, id])
+      }
+      return undefined
+    },
+    { explain: explainEvent },
+  )
 }
+
+const EVENT_HEADERS = [
+  ['ce_id', 'ce_source'],
+  ['cloudEvents:id', 'cloudEvents:source'],
+  ['cloudEvents_id', 'cloudEvents_source'],
+] as const
+
+const USUAL_HEADERS = ['idempotency-key', 'message-id', 'x-message-id', 'x-deduplication-header', 'id'] as const
 
 /**
  * The default of `id`: the first that exists of the CloudEvents headers, the AMQP property `messageId`, and the usual
  * headers. Prefer a business ID of your own.
  */
 export function standardId(): IdExtractor {
-  const header = messageId.header('idempotency-key', 'message-id', 'x-message-id', 'x-deduplication-header', 'id')
+  const header = messageId.header(...USUAL_HEADERS)
   const event = cloudEvent()
-  return (message) => event(message) ?? intact(message.messageId) ?? header(message)
+  return withTraits((message) => event(message) ?? decodedIdIn(message.messageId) ?? header(message), {
+    explain: ({ headers, messageId: property }) => {
+      const name = USUAL_HEADERS.find((one) => Object.hasOwn(headers, one))
+      if (name !== undefined) return explainHeader(name, headers[name])
+      if (property !== undefined) return `the AMQP property messageId holds ${foundInsteadOfId(property)}`
+      if (EVENT_HEADERS.flat().some((one) => Object.hasOwn(headers, one))) return explainEvent({ headers })
+      return `none of the headers ${USUAL_HEADERS.join(', ')}, no AMQP property messageId, no CloudEvent`
+    },
+  })
+}
+
+/** @throws ConfigError `CONFIG_INVALID` for a header that only copies have, each with another value */
+function headerId(...names: readonly [string, ...string[]]): IdExtractor {
+  checkHeaderNames(names)
+  return withTraits(
+    ({ headers }) => {
+      for (const name of names) {
+        if (Object.hasOwn(headers, name)) return singleValue(headers[name])
+      }
+      return undefined
+    },
+    {
+      explain: ({ headers }) => {
+        const name = names.find((one) => Object.hasOwn(headers, one))
+        if (name !== undefined) return explainHeader(name, headers[name])
+        return names.length === 1 ? `no header ${names[0]}` : `none of the headers ${names.join(', ')}`
+      },
+    },
+  )
+}
+
+function checkHeaderNames(names: readonly unknown[]): void {
+  const problems = names.flatMap((name) => {
+    if (typeof name !== 'string' || name === '') return `expected the name of a header, got ${shownText(name)}`
+    if (!isReservedHeader(name)) return []
+    return `expected a header of your producers, got ${JSON.stringify(name)}: the library writes it, and each copy of a message has another value`
+  })
+  if (names.length === 0) problems.push('expected the name of at least one header, got none')
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `messageId.header: ${problem}`))
 }
 
 function singleValue(value: unknown): string | Uint8Array | undefined {
-  if (!Array.isArray(value)) return plainValue(value)
-  const [first, ...others] = value.map(plainValue)
+  if (!Array.isArray(value)) return decodedIdIn(value)
+  // An array inside the array is not a repeated header value.
+  const [first, ...others] = value.map(decodedIdIn)
   if (first === undefined || others.some((other) => other === undefined || !sameBytes(first, other))) return undefined
   return first
 }
 
-/** An array inside the array is not a repeated header value. */
-function plainValue(value: unknown): string | Uint8Array | undefined {
-  if (typeof value === 'string') return intact(value)
-  return value instanceof Uint8Array ? value : undefined
+function explainHeader(name: string, value: unknown): string {
+  if (!Array.isArray(value)) return `header ${name} holds ${foundInsteadOfId(value)}`
+  const unusable = value.find((one) => decodedIdIn(one) === undefined) as unknown
+  if (value.length === 0 || unusable !== undefined) return `header ${name} holds ${foundInsteadOfId(unusable)}`
+  return `header ${name} is repeated with different values`
+}
+
+function explainEvent({ headers }: Pick<Explained, 'headers'>): string {
+  const pair = EVENT_HEADERS.find((names) => names.some((name) => Object.hasOwn(headers, name)))
+  if (pair === undefined) return `no CloudEvent (${EVENT_HEADERS.map((names) => names.join(' and ')).join('; ')})`
+  const absent = pair.find((name) => !Object.hasOwn(headers, name))
+  if (absent !== undefined) return `a CloudEvent without the header ${absent}`
+  const [name] = pair.filter((one) => typeof idBytes(singleValue(headers[one])) === 'string')
+  return explainHeader(name ?? pair[0], headers[name ?? pair[0]])
 }
 
 function sameBytes(a: string | Uint8Array, b: string | Uint8Array): boolean {
@@ -108,12 +166,4 @@ function sameBytes(a: string | Uint8Array, b: string | Uint8Array): boolean {
 
 function bytesOf(value: string | Uint8Array): Buffer {
   return typeof value === 'string' ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-}
-
-/**
- * amqplib decodes header text as UTF-8 and turns every invalid byte into U+FFFD, so two different IDs could become
- * equal.
- */
-function intact(text: string | undefined): string | undefined {
-  return text?.includes('\uFFFD') === true ? undefined : text
 }

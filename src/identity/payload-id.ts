@@ -2,13 +2,13 @@ import { pointerPath, valueAt } from '../core/json-pointer.ts'
 import { whyUnusable, WHY_UNUSABLE } from '../core/message-id.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { withTraits } from './id-traits.ts'
+import { foundInsteadOfId, idIn } from './id-value.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
 import { shown } from '../foundation/option-checks.ts'
 
 /** The ID from these places of the decoded payload. */
 export function payloadId(...pointers: readonly string[]): IdExtractor {
   const paths = checkedPaths('messageId.payload', pointers)
-  const missing = `no message ID: the payload must have ${pointers.join(' and ')}`
   return withTraits(
     ({ payload }) => {
       const parts: string[] = []
@@ -21,8 +21,17 @@ export function payloadId(...pointers: readonly string[]): IdExtractor {
       // Each but the last behind its length in bytes: ("a", "bc") and ("ab", "c") are two IDs.
       return `${parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join('')}${last}`
     },
-    { missing },
+    {
+      explain: ({ payload }) => {
+        const at = paths.findIndex((path) => isMissing(valueAt(payload, path)))
+        return `${pointers[at] ?? pointers.join(' and ')} of the payload holds ${foundInsteadOfId(valueAt(payload, paths[at] ?? []))}`
+      },
+    },
   )
+}
+
+function isMissing(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
 }
 
 /**
@@ -57,12 +66,12 @@ function scalarText(value: unknown, pointer: string): string | undefined {
 }
 
 function textOf(value: unknown, pointer: string): string | undefined {
-  if (value === undefined || value === null || typeof value === 'string') return value ?? undefined
-  if (typeof value === 'bigint' || typeof value === 'boolean' || Number.isSafeInteger(value))
-    return `${value as number}`
-  const problem =
-    typeof value === 'number'
-      ? 'a whole number up to 2^53 - 1, got one that may have lost digits: send it as text'
-      : `text, a whole number or a boolean, got ${Array.isArray(value) ? 'an array' : 'an object'}`
-  throw new TypeError(`${pointer}: expected ${problem}`)
+  if (isMissing(value)) return undefined
+  // As a part of an ID, such as `/isRefund`.
+  if (typeof value === 'boolean') return String(value)
+  const text = value instanceof Uint8Array ? undefined : idIn(value)
+  if (typeof text === 'string') return text
+  throw new TypeError(
+    `${pointer}: expected text, a whole number up to 2^53 - 1 or a boolean, got ${foundInsteadOfId(value)}${typeof value === 'number' ? ': send it as text' : ''}`,
+  )
 }

@@ -1,5 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { ConfigError } from '../foundation/errors.ts'
+import { traitsOf, withTraits } from './id-traits.ts'
+import { idIn } from './id-value.ts'
 import type { IdExtractor } from './message-id.ts'
 import { checkFunction, checkNames, checkObject } from '../foundation/option-checks.ts'
 
@@ -24,8 +26,8 @@ const SIGNATURE_BYTES = 32
  */
 export function signedId<Decoded = unknown>(options: SignedIdOptions<Decoded>): IdExtractor<Decoded> {
   const { id, signature, secrets } = checked(options)
-  return (message) => {
-    const taken = id(message)
+  return withTraits((message) => {
+    const taken = idIn(id(message))
     if (taken === undefined) return undefined
     const given = signatureBytes(signature(message))
     // Throw, so that no other extractor is tried.
@@ -35,7 +37,7 @@ export function signedId<Decoded = unknown>(options: SignedIdOptions<Decoded>): 
     })
     if (!isSigned) throw new Error('the signature of the message ID was made with no secret that is known here')
     return taken
-  }
+  }, traitsOf(id))
 }
 
 function signatureBytes(given: string | Uint8Array | undefined): Uint8Array | undefined {

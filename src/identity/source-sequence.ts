@@ -2,7 +2,10 @@ import { whyUnusable } from '../core/message-id.ts'
 import { HIGHEST_NUMBER } from '../core/sequence.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { checkFunction, checkNames, givenOf } from '../foundation/option-checks.ts'
+import type { IdExtractor } from '../ports/id-extractor.ts'
 import type { Message } from '../ports/message.ts'
+import { traitsOf, withTraits } from './id-traits.ts'
+import { foundInsteadOfId, idIn } from './id-value.ts'
 import { numberedId } from './sequence-key.ts'
 
 /** As `IncomingMessage`. */
@@ -37,10 +40,22 @@ export function sourceSequence<Decoded = unknown>(
   options: SourceSequenceOptions<Decoded>,
 ): (message: Incoming<Decoded>) => string | undefined {
   const { source, sequence } = checked(options)
-  return (message) => {
-    const [name, number] = [textOf(source(message)), numberOf(sequence(message))]
+  const extract = (message: Incoming<Decoded>): string | undefined => {
+    const [name, number] = [textOf(idIn(source(message))), numberOf(sequence(message))]
     return name === undefined || number === undefined ? undefined : numberedId({ source: name, number })
   }
+  return withTraits(extract, {
+    explain: (explained) => {
+      const message = explained as Incoming<Decoded>
+      if (textOf(idIn(source(message))) === undefined) return `no usable source: ${whyNot(source, message)}`
+      return `no usable sequence, a whole number from 0 to 2^64 - 1: ${whyNot(sequence, message)}`
+    },
+  })
+}
+
+function whyNot<Decoded>(extract: (message: Incoming<Decoded>) => unknown, message: Incoming<Decoded>): string {
+  const { explain } = traitsOf(extract as IdExtractor<never>)
+  return explain?.(message) ?? `its function returned ${foundInsteadOfId(extract(message))}`
 }
 
 function checked<Decoded>(options: SourceSequenceOptions<Decoded>): SourceSequenceOptions<Decoded> {

@@ -125,10 +125,6 @@ export interface Republished {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Headers that a replayed or redriven message carries. No `x-` prefix: RabbitMQ 4 regards those as its own. */
-export const REPLAY_ID_HEADER = 'consume-once-replay-id'
-export const REPLAY_COUNT_HEADER = 'consume-once-replay-count'
-
 /**
  * Where replays keep their state, so that one killed on one machine is resumed on another, and nobody runs a plan twice. Part of
  * `StoreAdmin`. Each method is atomic.

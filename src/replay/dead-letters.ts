@@ -1,7 +1,8 @@
+import { COPY_HEADER } from '../copies/vocabulary.ts'
 import type { Key } from '../core/record.ts'
 import type { Bucket } from '../core/replay.ts'
 import type { Clock } from '../ports/clock.ts'
-import { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER, type ReplayItem, type ReplayPublisher } from '../ports/replay.ts'
+import type { ReplayItem, ReplayPublisher } from '../ports/replay.ts'
 import type { Hold } from './hold.ts'
 import { Lookup, type Looked } from './look.ts'
 import { Pace } from './pace.ts'
@@ -147,7 +148,7 @@ export class DeadLetters {
       sent.map(({ item, destination, replays }) => ({
         item,
         destination,
-        headers: { [REPLAY_ID_HEADER]: id, [REPLAY_COUNT_HEADER]: String(replays + 1) },
+        headers: { [COPY_HEADER.replayId]: id, [COPY_HEADER.replayCount]: String(replays + 1) },
       })),
     )
     await Promise.all(sent.map(async ({ item }) => item.settle?.('done')))

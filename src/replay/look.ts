@@ -1,8 +1,10 @@
+import { copyNumber } from '../copies/values.ts'
+import { COPY_HEADER } from '../copies/vocabulary.ts'
 import type { Key, RecordView } from '../core/record.ts'
 import { bucketOf, type Bucket, type ReplayRules } from '../core/replay.ts'
 import { createIdReader } from '../pipeline/intake/identify.ts'
 import type { Message } from '../ports/message.ts'
-import { REPLAY_COUNT_HEADER, type ReplayItem } from '../ports/replay.ts'
+import type { ReplayItem } from '../ports/replay.ts'
 import { parseCondition, type Condition } from './expression.ts'
 import type { ReplayedConsumer } from './place.ts'
 import type { Selection } from './plan.ts'
@@ -91,9 +93,7 @@ function detailOf(view: Looked['view']): string | undefined {
 
 /** How often the message was replayed before, by its header. */
 function replaysOf({ message: { headers } }: ReplayItem): number {
-  const value = Object.hasOwn(headers, REPLAY_COUNT_HEADER) ? headers[REPLAY_COUNT_HEADER] : undefined
-  const text = value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : String(value)
-  return /^\d{1,9}$/.test(text) ? Number(text) : 0
+  return copyNumber(headers, COPY_HEADER.replayCount) ?? 0
 }
 
 /** `undefined` if it cannot be decoded: then no condition on a field of it holds, except one that it differs. */

@@ -1,10 +1,11 @@
+import { COPY_HEADER } from '../copies/vocabulary.ts'
 import type { Message } from '../ports/message.ts'
-import { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER } from '../ports/replay.ts'
 
 /** Not a spread: the message of an adapter may be an object with getters. */
 export function withReplayHeaders(message: Message, id: string, replays: number): Message {
-  const { system, destination, origin, position, key, value, headers, messageId, timestamp, redelivered } = message
-  const added = { [REPLAY_ID_HEADER]: id, [REPLAY_COUNT_HEADER]: String(replays + 1) }
+  const { system, destination, origin, position, key, value, headers, messageId, timestamp } = message
+  const { firstTimestamp, redelivered } = message
+  const added = { [COPY_HEADER.replayId]: id, [COPY_HEADER.replayCount]: String(replays + 1) }
   return {
     system,
     destination,
@@ -14,6 +15,7 @@ export function withReplayHeaders(message: Message, id: string, replays: number)
     value,
     messageId,
     timestamp,
+    firstTimestamp,
     redelivered,
     headers: { ...headers, ...added },
   }

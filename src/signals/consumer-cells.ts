@@ -4,7 +4,7 @@ import { ERROR_CODES, isConsumeOnceError } from '../foundation/errors.ts'
 import type { Message } from '../ports/message.ts'
 import type { Counts, StepDurations, StoreOperation } from '../ports/observer.ts'
 import type { Outcome } from '../ports/outcome.ts'
-import { REPLAY_ID_HEADER } from '../ports/replay.ts'
+import { COPY_HEADER } from '../copies/vocabulary.ts'
 import type { Cells } from './cells.ts'
 import { closed, type LabelValues } from './label-values.ts'
 import { GIVEN_UP_BECAUSE, PARKED_BECAUSE } from './reasons.ts'
@@ -124,7 +124,7 @@ export class ConsumerCells implements Counts {
 }
 
 function isReplayed({ headers }: Message): boolean {
-  return Object.hasOwn(headers, REPLAY_ID_HEADER)
+  return Object.hasOwn(headers, COPY_HEADER.replayId)
 }
 
 function errorLabel(error: unknown): string {

@@ -49,7 +49,7 @@ describeSourceContract(
         const deadLetters = await cluster.read(name, 1)
         return deadLetters.map(({ value, headers }) => ({
           text: String(value),
-          reason: String(headers['x-dead-letter-reason']),
+          reason: String(headers['consume-once-reason']),
         }))
       },
       [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),

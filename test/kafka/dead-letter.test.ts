@@ -38,22 +38,22 @@ describe('a dead letter', () => {
       'message-id': 'm-1',
       traceparent: '00-ab',
       twice: ['a', 'b'],
-      'x-original-topic': topic,
-      'x-original-partition': '0',
-      'x-original-offset': '0',
-      'x-original-timestamp': SENT_AT,
-      'x-original-key-present': 'true',
-      'x-record-key': DEAD_LETTER_KEY,
-      'x-dead-letter-reason': 'fatal',
-      'x-parked': 'true',
-      'x-attempts': '3',
-      'x-error-class': 'TerminalError',
-      'x-error-message': 'card declined',
-      'x-consumer': 'sms-sender',
-      'x-consumer-group': 'sms',
+      'consume-once-origin-topic': topic,
+      'consume-once-origin-partition': '0',
+      'consume-once-origin-offset': '0',
+      'consume-once-origin-timestamp': SENT_AT,
+      'consume-once-origin-key-present': 'true',
+      'consume-once-key': DEAD_LETTER_KEY,
+      'consume-once-reason': 'fatal',
+      'consume-once-parked': 'true',
+      'consume-once-attempts': '3',
+      'consume-once-error-class': 'TerminalError',
+      'consume-once-detail': 'card declined',
+      'consume-once-consumer': 'sms-sender',
+      'consume-once-group': 'sms',
     })
-    expect(String(copy?.headers['x-dead-lettered-at'])).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
-    expect(copy?.headers['x-first-failure-at']).toBe('2024-01-01T00:00:00.000Z')
+    expect(String(copy?.headers['consume-once-dead-lettered-at'])).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    expect(copy?.headers['consume-once-first-failure-at']).toBe('2024-01-01T00:00:00.000Z')
     expect(Object.keys(copy?.headers ?? {})).toEqual(expect.arrayContaining(['toString', '__proto__']))
   })
 
@@ -64,28 +64,29 @@ describe('a dead letter', () => {
     await publisher.deadLetter(deadLetterOf(message, { detail: 'x'.repeat(5_000), errorClass: undefined }))
     const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
     expect([copy?.key, copy?.value]).toEqual([null, null])
-    expect(copy?.headers).toMatchObject({ 'x-original-key-present': 'false', empty: '' })
-    expect(copy?.headers).not.toHaveProperty('x-error-class')
-    expect(copy?.headers['x-error-message']).toHaveLength(1_024)
+    expect(copy?.headers).toMatchObject({ 'consume-once-origin-key-present': 'false', empty: '' })
+    expect(copy?.headers).not.toHaveProperty('consume-once-error-class')
+    expect(copy?.headers['consume-once-detail']).toHaveLength(1_024)
   })
 
   it('of a copy keeps the coordinates of the first, and goes where those of the first go', async () => {
     const [orders, retries, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
     const original = {
-      'x-original-topic': orders,
-      'x-original-partition': '7',
-      'x-original-offset': '99',
-      'x-attempts': '1',
+      'consume-once-origin-topic': orders,
+      'consume-once-origin-partition': '7',
+      'consume-once-origin-offset': '99',
+      'consume-once-attempts': '1',
     }
     await cluster.send(retries, [{ value: 'v', headers: original }])
-    const { publisher, intake } = await cluster.open({ topics: [orders, retries], group: groupId })
+    const retry = { topics: [{ delayMs: 1, topic: retries }] }
+    const { publisher, intake } = await cluster.open({ topics: [orders], group: groupId, retry })
     await intake.untilDelivered(1)
     const { message } = intake.at('0@0')
     expect(message).toMatchObject({ destination: retries, origin: orders })
     await publisher.deadLetter(deadLetterOf(message))
     const [copy] = await cluster.read(`${orders}.dead-letter`, 1)
-    expect(copy?.headers).toMatchObject({ ...original, 'x-attempts': '3' })
-    expect(copy?.headers).not.toHaveProperty('x-original-timestamp')
+    expect(copy?.headers).toMatchObject({ ...original, 'consume-once-attempts': '3' })
+    expect(copy?.headers).not.toHaveProperty('consume-once-origin-timestamp')
   })
 
   it('never comes back to the group it comes from, and no header names its topic', async () => {
@@ -95,7 +96,7 @@ describe('a dead letter', () => {
     const { publisher } = await cluster.open({ topics: [dead], group: uniqueName('repair') })
     await publisher.deadLetter(deadLetterOf(messageOn(dead, { origin: orders })))
     const [copy] = await cluster.read(`${dead}.dead-letter`, 1)
-    expect(copy?.headers).toMatchObject({ 'x-original-topic': orders })
+    expect(copy?.headers).toMatchObject({ 'consume-once-origin-topic': orders })
   })
 
   it('that is too large goes without what is not necessary', async () => {
@@ -107,18 +108,18 @@ describe('a dead letter', () => {
     const [copy] = await cluster.read(dead, 1)
     expect(copy?.value).toHaveLength(10_000)
     expect(Object.keys(copy?.headers ?? {}).toSorted()).toEqual([
+      'consume-once-attempts',
+      'consume-once-dead-lettered-at',
+      'consume-once-first-failure-at',
+      'consume-once-group',
+      'consume-once-key',
+      'consume-once-origin-key-present',
+      'consume-once-origin-offset',
+      'consume-once-origin-partition',
+      'consume-once-origin-timestamp',
+      'consume-once-origin-topic',
+      'consume-once-reason',
       'traceparent',
-      'x-attempts',
-      'x-consumer-group',
-      'x-dead-letter-reason',
-      'x-dead-lettered-at',
-      'x-first-failure-at',
-      'x-original-key-present',
-      'x-original-offset',
-      'x-original-partition',
-      'x-original-timestamp',
-      'x-original-topic',
-      'x-record-key',
     ])
     const tooLarge = publisher.deadLetter(deadLetterOf(messageOn(topic, { value: Buffer.alloc(21_000) })))
     await expect(tooLarge).rejects.toMatchObject({ code: 'BROKER_PUBLISH_REFUSED' })
@@ -133,7 +134,7 @@ describe('a dead-letter topic', () => {
     const { publisher } = await cluster.open({ topics: [topic], group: groupId })
     await publisher.deadLetter(deadLetterOf(messageOn(topic, { value: Buffer.alloc(29_900) })))
     const [copy] = await cluster.read(`${topic}.dead-letter`, 1)
-    expect(copy?.headers).toHaveProperty('x-error-message')
+    expect(copy?.headers).toHaveProperty('consume-once-detail')
   })
 
   it('that vanishes is made again, or refuses: a letter is never believed to be sent', async () => {

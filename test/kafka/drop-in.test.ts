@@ -188,13 +188,15 @@ describe('a message that must be dead-lettered, in eachMessage', () => {
     const { own, watching } = await start(topic, groupId, failsWhenBad, { maxAttempts: 2, kafka: cluster.client() })
     await cluster.untilCommitted(groupId, topic, [4])
     const deadLetters = await cluster.read(`${topic}.dead-letter`, 3)
-    const told = deadLetters.map(({ value, headers }) => `${String(value)} ${String(headers['x-original-offset'])}`)
+    const told = deadLetters.map(
+      ({ value, headers }) => `${String(value)} ${String(headers['consume-once-origin-offset'])}`,
+    )
     expect(told.toSorted()).toEqual([`${body('bad')} 1`, 'no json 3', '{} 0'].toSorted())
     const bad = deadLetters.find(({ value }) => String(value) === body('bad'))
     expect(bad?.headers).toMatchObject({
-      'x-attempts': '2',
-      'x-error-message': 'card declined',
-      'x-consumer-group': groupId,
+      'consume-once-attempts': '2',
+      'consume-once-detail': 'card declined',
+      'consume-once-group': groupId,
     })
     expect([watching.ended('dead-lettered'), own.crashes, own.joins]).toEqual([3, [], 1])
   })

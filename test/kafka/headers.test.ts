@@ -48,30 +48,30 @@ const SPRING = [
 
 /** What Spring has no name for, and the origin topic, which is part of a message's scope. */
 const KEPT = [
-  'x-attempts',
-  'x-consumer',
-  'x-dead-letter-reason',
-  'x-dead-lettered-at',
-  'x-first-failure-at',
-  'x-original-key-present',
-  'x-original-topic',
-  'x-record-key',
+  'consume-once-attempts',
+  'consume-once-consumer',
+  'consume-once-reason',
+  'consume-once-dead-lettered-at',
+  'consume-once-first-failure-at',
+  'consume-once-origin-key-present',
+  'consume-once-origin-topic',
+  'consume-once-key',
 ]
 
 const REPLACED = [
-  'x-consumer-group',
-  'x-error-class',
-  'x-error-message',
-  'x-original-offset',
-  'x-original-partition',
-  'x-original-timestamp',
+  'consume-once-group',
+  'consume-once-error-class',
+  'consume-once-detail',
+  'consume-once-origin-offset',
+  'consume-once-origin-partition',
+  'consume-once-origin-timestamp',
 ]
 
 describe('the headers of a dead letter', () => {
   it.each([
     ['own', [...KEPT, ...REPLACED]],
-    ['spring', [...SPRING, ...KEPT]],
-    ['both', [...SPRING, ...KEPT, ...REPLACED]],
+    ['spring', [...SPRING, 'consume-once-spring-headers', ...KEPT]],
+    ['both', [...SPRING, 'consume-once-spring-headers', ...KEPT, ...REPLACED]],
   ] as const)('named %s are these and no others', async (style, names) => {
     const topic = await cluster.topic()
     const { publisher } = await openWith(topic, style)
@@ -112,10 +112,10 @@ describe('the headers of a dead letter', () => {
     for (const name of SPRING.filter((one) => one.startsWith('kafka_dlt-original'))) {
       expect(again[name]).toEqual(deadLetter[name])
     }
-    expect(String(again['x-first-failure-at'])).toBe('2024-01-01T00:00:00.000Z')
-    expect(String(again['x-attempts'])).toBe('1')
-    expect(deadLetter).toHaveProperty('x-parked')
-    expect(again).not.toHaveProperty('x-parked')
+    expect(String(again['consume-once-first-failure-at'])).toBe('2024-01-01T00:00:00.000Z')
+    expect(String(again['consume-once-attempts'])).toBe('1')
+    expect(deadLetter).toHaveProperty('consume-once-parked')
+    expect(again).not.toHaveProperty('consume-once-parked')
     expect(again).not.toHaveProperty('kafka_dlt-exception-fqcn')
   })
 
@@ -123,18 +123,18 @@ describe('the headers of a dead letter', () => {
     const topic = await cluster.topic()
     const { publisher } = await openWith(topic, 'both')
     const headers = {
-      'x-original-topic': topic,
-      'x-original-partition': '4294967296',
-      'x-original-offset': 'next',
-      'x-original-timestamp': '-1',
-      'x-first-failure-at': 'long ago',
+      'consume-once-origin-topic': topic,
+      'consume-once-origin-partition': '4294967296',
+      'consume-once-origin-offset': 'next',
+      'consume-once-origin-timestamp': '-1',
+      'consume-once-first-failure-at': 'long ago',
     }
     await publisher.deadLetter(deadLetterOf(messageOn(topic, { headers }), { firstFailureAt: 0 }))
     const [deadLetter = {}] = await deadLettersOn(`${topic}.dead-letter`, 1)
     for (const what of ['partition', 'offset', 'timestamp']) {
       expect(deadLetter).not.toHaveProperty(`kafka_dlt-original-${what}`)
     }
-    expect(String(deadLetter['x-original-offset'])).toBe('next')
-    expect(String(deadLetter['x-first-failure-at'])).toBe('1970-01-01T00:00:00.000Z')
+    expect(deadLetter).not.toHaveProperty('consume-once-origin-offset')
+    expect(String(deadLetter['consume-once-first-failure-at'])).toBe('1970-01-01T00:00:00.000Z')
   })
 })

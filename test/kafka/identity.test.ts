@@ -11,7 +11,7 @@ let cluster: Cluster
 openedOnce(Cluster, (made) => (cluster = made))
 
 describe('one ID', () => {
-  it('on two topics is two messages; a copy on the second that names the first as its origin is none', async () => {
+  it('on two topics is two messages; what names the first as its origin on the second is one of the second', async () => {
     const [orders, refunds, groupId] = [await cluster.topic(), await cluster.topic(), uniqueName('group')]
     const watching = new Watching()
     const handled: string[] = []
@@ -24,7 +24,7 @@ describe('one ID', () => {
     })
     const headers = { 'message-id': '1' }
     const sent = { key: '1', value: '{}', headers }
-    const copy = { ...sent, headers: { ...headers, 'x-original-topic': orders } }
+    const copy = { ...sent, headers: { ...headers, 'consume-once-origin-topic': orders } }
     await cluster.send(orders, [sent, sent])
     await cluster.send(refunds, [sent, copy, sent])
     const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [orders, refunds], group: groupId })

@@ -47,20 +47,20 @@ describe('a retry copy', () => {
       traceparent: '00-ab',
       twice: ['a', 'b'],
       empty: '',
-      'x-original-topic': topic,
-      'x-original-partition': '0',
-      'x-original-offset': '0',
-      'x-original-key-present': 'true',
-      'x-record-key': DEAD_LETTER_KEY,
-      'x-attempts': '1',
-      'x-first-failure-at': '2024-01-01T00:00:00.000Z',
-      'x-error-class': 'TerminalError',
-      'x-error-message': 'card declined',
-      'x-consumer': 'sms-sender',
-      'x-consumer-group': 'sms',
+      'consume-once-origin-topic': topic,
+      'consume-once-origin-partition': '0',
+      'consume-once-origin-offset': '0',
+      'consume-once-origin-key-present': 'true',
+      'consume-once-key': DEAD_LETTER_KEY,
+      'consume-once-attempts': '1',
+      'consume-once-first-failure-at': '2024-01-01T00:00:00.000Z',
+      'consume-once-error-class': 'TerminalError',
+      'consume-once-detail': 'card declined',
+      'consume-once-consumer': 'sms-sender',
+      'consume-once-group': 'sms',
     })
     expect(Object.keys(copy?.headers ?? {})).toContain('__proto__')
-    const notBefore = Number(copy?.headers['x-not-before'])
+    const notBefore = Number(copy?.headers['consume-once-not-before'])
     expect(notBefore).toBeGreaterThanOrEqual(sentAt + MINUTE_MS)
     expect(notBefore).toBeLessThanOrEqual(Date.now() + MINUTE_MS)
   })
@@ -79,9 +79,9 @@ describe('a retry copy', () => {
     ])
     for (const attempts of [1, 2, 3]) await publisher.retryLater?.(retryCopyOf(messageOn(topic), { attempts }))
     const [first] = await cluster.read(`${topic}.${groupId}.retry-1`, 1)
-    expect(first?.headers['x-attempts']).toBe('1')
+    expect(first?.headers['consume-once-attempts']).toBe('1')
     const later = await cluster.read(own, 2)
-    expect(later.map(({ headers }) => headers['x-attempts'])).toEqual(['2', '3'])
+    expect(later.map(({ headers }) => headers['consume-once-attempts'])).toEqual(['2', '3'])
   })
 
   it('of a copy keeps the coordinates and the first failure of the first', async () => {
@@ -101,14 +101,14 @@ describe('a retry copy', () => {
     const [, again] = await cluster.read(`${topic}.${groupId}.retry-1`, 2)
     expect(again?.headers).toMatchObject({
       'message-id': 'm-1',
-      'x-original-topic': topic,
-      'x-original-partition': '7',
-      'x-original-offset': '99',
-      'x-original-timestamp': '1700000000000',
-      'x-attempts': '2',
-      'x-first-failure-at': '2024-01-01T00:00:00.000Z',
+      'consume-once-origin-topic': topic,
+      'consume-once-origin-partition': '7',
+      'consume-once-origin-offset': '99',
+      'consume-once-origin-timestamp': '1700000000000',
+      'consume-once-attempts': '2',
+      'consume-once-first-failure-at': '2024-01-01T00:00:00.000Z',
     })
-    expect(again?.headers).not.toHaveProperty('x-error-class')
+    expect(again?.headers).not.toHaveProperty('consume-once-error-class')
   })
 
   it('that fails for good is a dead letter of its origin, with the coordinates of the first', async () => {
@@ -123,11 +123,11 @@ describe('a retry copy', () => {
     await publisher.deadLetter(deadLetterOf(intake.at('0@0').message))
     const [deadLetter] = await cluster.read(`${topic}.dead-letter`, 1)
     expect(deadLetter?.headers).toMatchObject({
-      'x-original-topic': topic,
-      'x-original-partition': '7',
-      'x-original-offset': '99',
+      'consume-once-origin-topic': topic,
+      'consume-once-origin-partition': '7',
+      'consume-once-origin-offset': '99',
     })
-    expect(deadLetter?.headers).not.toHaveProperty('x-not-before')
+    expect(deadLetter?.headers).not.toHaveProperty('consume-once-not-before')
   })
 
   it('of several topics finds its way by its origin, also through a topic that all share', async () => {
@@ -178,7 +178,7 @@ describe('a retry copy', () => {
     expect(message.origin).toBe(shared)
     await publisher.deadLetter(deadLetterOf(message))
     const [deadLetter] = await cluster.read(`${one}.dead-letter`, 1)
-    expect(deadLetter?.headers['x-original-topic']).toBe(shared)
+    expect(deadLetter?.headers['consume-once-origin-topic']).toBe(shared)
   })
 
   it('that is too large goes without its explanation, and never without a header of the user', async () => {
@@ -190,9 +190,9 @@ describe('a retry copy', () => {
     const message = messageOn(topic, { headers: { 'message-id': 'm-1', large: Buffer.alloc(800) } })
     await publisher.retryLater?.(retryCopyOf(message, { detail: 'x'.repeat(1_000) }))
     const [copy] = await cluster.read(own, 1)
-    expect(copy?.headers).toMatchObject({ 'message-id': 'm-1', 'x-original-topic': topic })
+    expect(copy?.headers).toMatchObject({ 'message-id': 'm-1', 'consume-once-origin-topic': topic })
     expect(copy?.headers['large']).toHaveLength(800)
-    expect(copy?.headers).not.toHaveProperty('x-error-message')
+    expect(copy?.headers).not.toHaveProperty('consume-once-detail')
     const tooLarge = publisher.retryLater?.(retryCopyOf(messageOn(topic, { value: Buffer.alloc(3_000) })))
     await expect(tooLarge).rejects.toMatchObject({
       code: 'BROKER_PUBLISH_REFUSED',

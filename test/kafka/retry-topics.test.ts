@@ -34,7 +34,7 @@ function copy(
   dueInMs: number,
   timestamp = Date.now(),
 ): { value: string; headers: object; timestamp: string } {
-  return { value, headers: { 'x-not-before': String(Date.now() + dueInMs) }, timestamp: String(timestamp) }
+  return { value, headers: { 'consume-once-not-before': String(Date.now() + dueInMs) }, timestamp: String(timestamp) }
 }
 
 async function openHeld(
@@ -69,7 +69,7 @@ describe('a message on a retry topic', () => {
     expect(intake.deliveries[2]?.message.destination).toBe(topic)
 
     await intake.untilDelivered(5)
-    const notBefore = Number(String(intake.deliveries[3]?.message.headers['x-not-before']))
+    const notBefore = Number(String(intake.deliveries[3]?.message.headers['consume-once-not-before']))
     expect(Date.now()).toBeGreaterThanOrEqual(notBefore)
     expect(intake.deliveries.slice(3).map(({ message }) => String(message.value))).toEqual(['later', 'behind'])
     await cluster.untilCommitted(groupId, retry, [4])
@@ -93,7 +93,7 @@ describe('a message on a retry topic', () => {
     ['there', undefined],
   ])('whose time is not %s is due at once', async (_what, time) => {
     const { options } = await openHeld(
-      [{ value: 'v', headers: time === undefined ? {} : { 'x-not-before': time } }],
+      [{ value: 'v', headers: time === undefined ? {} : { 'consume-once-not-before': time } }],
       HOUR_MS,
     )
     const { intake } = await cluster.open(options, RecordingIntake.settling())
@@ -114,7 +114,9 @@ describe('a message on a retry topic', () => {
     await intake.untilTold('partition-paused', 3)
     expect(intake.positions).toEqual([])
     await intake.untilDelivered(1)
-    expect(Date.now()).toBeGreaterThanOrEqual(Number(String(intake.at('0@0').message.headers['x-not-before'])))
+    expect(Date.now()).toBeGreaterThanOrEqual(
+      Number(String(intake.at('0@0').message.headers['consume-once-not-before'])),
+    )
     await cluster.untilCommitted(groupId, retry, [1])
     expect(intake.positions).toEqual(['0@0'])
   })
@@ -127,7 +129,9 @@ describe('a message on a retry topic', () => {
     await first.source.close()
     await second.intake.untilDelivered(1)
     expect(first.intake.positions).toEqual([])
-    expect(Date.now()).toBeGreaterThanOrEqual(Number(String(second.intake.at('0@0').message.headers['x-not-before'])))
+    expect(Date.now()).toBeGreaterThanOrEqual(
+      Number(String(second.intake.at('0@0').message.headers['consume-once-not-before'])),
+    )
     await cluster.untilCommitted(groupId, retry, [1])
   })
 
@@ -142,7 +146,7 @@ describe('a message on a retry topic', () => {
     const intake = new RecordingIntake()
     await source.open(intake)
     const consumer = kafka.newest
-    const later = { 'x-not-before': String(Date.now() + HOUR_MS) }
+    const later = { 'consume-once-not-before': String(Date.now() + HOUR_MS) }
     await consumer.fetch('r/0', 0, [0, 1, 2, 3], undefined, { 2: later })
     expect(intake.positions).toEqual(['0@0', '0@1'])
     expect(consumer.resolved).toEqual(['r/0@1'])
@@ -167,7 +171,7 @@ describe('a message on a retry topic', () => {
       return long.filter(({ value }) => !cleared.has(value as NodeJS.Timeout)).length
     }
     await source.open(new RecordingIntake())
-    const later = { 'x-not-before': String(Date.now() + HOUR_MS) }
+    const later = { 'consume-once-not-before': String(Date.now() + HOUR_MS) }
     await kafka.newest.fetch('r/0', 0, [0], undefined, { 0: later })
     expect(left()).toBe(1)
     kafka.newest.join({ r: [0] })
@@ -275,13 +279,13 @@ describe('a consumer with retry topics', () => {
     const [deadLetter] = await cluster.read(`${topic}.dead-letter`, 1)
     expect(String(deadLetter?.value)).toBe(body('bad'))
     expect(deadLetter?.headers).toMatchObject({
-      'x-original-topic': topic,
-      'x-original-offset': '1',
-      'x-attempts': '3',
-      'x-dead-letter-reason': 'attempts-spent',
+      'consume-once-origin-topic': topic,
+      'consume-once-origin-offset': '1',
+      'consume-once-attempts': '3',
+      'consume-once-reason': 'attempts-spent',
     })
-    const [firstFailure, deadLettered] = ['x-first-failure-at', 'x-dead-lettered-at'].map((name) =>
-      Date.parse(String(deadLetter?.headers[name])),
+    const [firstFailure, deadLettered] = ['consume-once-first-failure-at', 'consume-once-dead-lettered-at'].map(
+      (name) => Date.parse(String(deadLetter?.headers[name])),
     )
     expect(Number(deadLettered) - Number(firstFailure)).toBeGreaterThanOrEqual(100)
     await watching.until(() => watching.ended('dead-lettered') === 1)
@@ -385,8 +389,8 @@ describe('a message that another process is busy with', () => {
     await job.watching.until(() => ended() === 3)
     expect(job.attempts.map(({ id }) => id)).not.toContain('a')
     const [busy] = await cluster.read(`${topic}.${groupId}.retry-2`, 2)
-    expect(busy?.headers).toMatchObject({ 'x-attempts': '0', 'x-original-topic': topic })
-    expect(busy?.headers).not.toHaveProperty('x-first-failure-at')
+    expect(busy?.headers).toMatchObject({ 'consume-once-attempts': '0', 'consume-once-origin-topic': topic })
+    expect(busy?.headers).not.toHaveProperty('consume-once-first-failure-at')
     expect((await cluster.highs(`${topic}.${groupId}.retry-1`)).map(({ high }) => high)).toEqual(['0'])
   })
 

@@ -14,8 +14,8 @@ describe('a Kafka source', () => {
     const sentAt = Date.now() - 60_000 // Not longer ago than the broker keeps messages: it counts from here.
     await cluster.send(topic, [
       { key: 'k', value: 'v', headers: { h: 'x', twice: ['a', 'b'], toString: 's', ['__proto__']: 'p' } },
-      { key: null, value: null, headers: { 'x-original-topic': 'elsewhere' }, timestamp: String(sentAt) },
-      { key: Buffer.from([0xff, 0x2f]), value: '', headers: { 'x-original-topic': 'no topic!' } },
+      { key: null, value: null, headers: { 'consume-once-origin-topic': 'elsewhere' }, timestamp: String(sentAt) },
+      { key: Buffer.from([0xff, 0x2f]), value: '', headers: { 'consume-once-origin-topic': 'no topic!' } },
     ])
     const { intake } = await cluster.open({ topics: [topic], group: groupId })
     await intake.untilDelivered(3)

@@ -140,7 +140,7 @@ export class Rabbit implements AsyncDisposable {
 interface SendOptions {
   /** Without a message ID. */
   readonly isNameless?: boolean
-  readonly headersOf?: (text: string) => Record<string, string | number>
+  readonly headersOf?: (text: string) => Record<string, unknown>
 }
 
 export interface Taken {

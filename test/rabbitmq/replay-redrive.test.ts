@@ -92,6 +92,28 @@ describe('dead letters of this library', () => {
     })
   })
 
+  it('keep what their producer sent: names of Spring, of Kafka copies of a former version, and each type of value', async () => {
+    const sent = {
+      'x-exception-message': 'theirs',
+      'x-original-exchange': 'theirs',
+      'x-original-routingKey': 'theirs',
+      'x-attempts': 7,
+      'x-parked': true,
+      list: ['a', 1, Buffer.from([0xff])],
+      table: { deep: { '!': 'timestamp', value: 1_793_527_200 } },
+      double: 1.5,
+      nothing: null,
+    }
+    const queue = await refusedDeadLetters(['a'], { headersOf: () => sent })
+    const places = placesAt(rabbit.url, queue)
+    await redriven(places, places.deadLetters[0] ?? '')
+    const [back] = await rabbit.takeLeft(queue)
+    const kept = Object.entries(back?.properties.headers ?? {}).filter(
+      ([name]) => !/^consume-once-|^x-delivery/.test(name),
+    )
+    expect(Object.fromEntries(kept)).toEqual(sent)
+  })
+
   it('keep the ID and the count of their replay when they are dead-lettered again', async () => {
     const queue = rabbit.name()
     const { watching } = await consumers.run(rabbit.url, { queue }, refuse)

@@ -28,7 +28,7 @@ export const SECURITY: readonly ListedItem[] = [
   },
   {
     item: 'Headers and payloads of strangers change no object but their own, and no option',
-    tests: ['T103', 'T104', 'T105', 'T106', 'T107', 'T108'],
+    tests: ['T103', 'T104', 'T105', 'T106', 'T107', 'T108', 'T292'],
   },
   {
     item: 'Payload and ID are never in logs, events, health, copies’ headers or records',

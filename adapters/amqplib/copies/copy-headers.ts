@@ -1,32 +1,21 @@
 import { hostname } from 'node:os'
-import type { DeadLetter, EpochMs, MessageCopy, RetryCopy } from '../../../src/spi.ts'
+import {
+  COPY_HEADER,
+  copyNumber,
+  copyText,
+  copyTime,
+  isoTime,
+  type CopyHeader,
+  type DeadLetter,
+  type EpochMs,
+  type MessageCopy,
+  type RetryCopy,
+} from '../../../src/spi.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { DelayQueue } from '../options/resolve-retry.ts'
-import {
-  DELAY_QUEUE,
-  FIRST_FAILURE_AT,
-  FIRST_SEEN_AT,
-  NOT_BEFORE,
-  ORIGIN_EXCHANGE,
-  ORIGIN_QUEUE,
-  ORIGIN_ROUTING_KEY,
-  TOMBSTONE,
-  carriedName,
-  cutBytes,
-  headerText,
-} from '../message/headers.ts'
+import { carriedName, cutBytes } from '../message/headers.ts'
 
 type Headers = Record<string, unknown>
-
-export const REASON = 'consume-once-reason'
-export const PARKED = 'consume-once-parked'
-export const DEAD_LETTERED_AT = 'consume-once-dead-lettered-at'
-export const SET_ASIDE_AT = 'consume-once-set-aside-at'
-const KEY = 'consume-once-key'
-export const CONSUMER = 'consume-once-consumer'
-const DETAIL = 'consume-once-detail'
-const ERROR_CLASS = 'consume-once-error-class'
-const ATTEMPTS = 'consume-once-attempts'
 
 const MOST_DETAIL_BYTES = 1024
 const MOST_NAME_BYTES = 255
@@ -34,10 +23,10 @@ const MOST_NAME_BYTES = 255
 /** The headers that explain a dead letter. */
 export function deadLetterHeaders(deadLetter: DeadLetter, at: EpochMs): Headers {
   return {
-    [REASON]: named(deadLetter.reason), // mutant: rabbit-dead-letter-without-a-reason
-    ...(deadLetter.parked ? { [PARKED]: true } : {}),
-    [DEAD_LETTERED_AT]: new Date(at).toISOString(),
-    ...(deadLetter.setAsideAt === undefined ? {} : { [SET_ASIDE_AT]: new Date(deadLetter.setAsideAt).toISOString() }),
+    [COPY_HEADER.reason]: named(deadLetter.reason), // mutant: rabbit-dead-letter-without-a-reason
+    ...(deadLetter.parked ? { [COPY_HEADER.parked]: true } : {}),
+    [COPY_HEADER.deadLetteredAt]: isoTime(at),
+    ...(deadLetter.setAsideAt === undefined ? {} : { [COPY_HEADER.setAsideAt]: isoTime(deadLetter.setAsideAt) }),
     ...commonHeaders(deadLetter, at),
     ...(deadLetter.attempts > 0 ? firstFailure(deadLetter, at) : {}),
     ...earlierDiagnosis(deadLetter),
@@ -52,23 +41,24 @@ export function deadLetterHeaders(deadLetter: DeadLetter, at: EpochMs): Headers 
 function earlierDiagnosis({ message, attempts, errorClass, reason, consumer, isRepeated }: DeadLetter): Headers {
   const { headers } = message
   const isTold = attempts > 0 || errorClass !== undefined
-  if ((isTold && isRepeated !== true) || headerText(headers, REASON) !== named(reason)) return {}
-  if (headerText(headers, CONSUMER) !== named(consumer)) return {}
-  const kept: Headers = { 'consume-once-repeated': true }
+  if ((isTold && isRepeated !== true) || copyText(headers, COPY_HEADER.reason) !== named(reason)) return {}
+  if (copyText(headers, COPY_HEADER.consumer) !== named(consumer)) return {}
+  const kept: Headers = { [COPY_HEADER.repeated]: true }
   if (isTold) return kept
-  for (const name of [DETAIL, ERROR_CLASS, FIRST_FAILURE_AT]) {
-    const text = headerText(headers, name)
+  for (const name of [COPY_HEADER.detail, COPY_HEADER.errorClass, COPY_HEADER.firstFailureAt]) {
+    const text = copyText(headers, name)
     if (text !== undefined) kept[name] = cutBytes(text, MOST_DETAIL_BYTES)
   }
-  if (typeof headers[ATTEMPTS] === 'number') kept[ATTEMPTS] = headers[ATTEMPTS]
+  const told = copyNumber(headers, COPY_HEADER.attempts)
+  if (told !== undefined) kept[COPY_HEADER.attempts] = told
   return kept
 }
 
 /** The headers of a delayed copy: its queue, its due time, and its number of attempts. */
 export function retryHeaders(copy: RetryCopy, { queue, delayMs }: DelayQueue, at: EpochMs): Headers {
   return {
-    [DELAY_QUEUE]: queue,
-    [NOT_BEFORE]: at + delayMs,
+    [COPY_HEADER.delayQueue]: queue,
+    [COPY_HEADER.notBefore]: at + delayMs,
     ...commonHeaders(copy, at),
     ...(copy.why === 'failed' ? firstFailure(copy, at) : {}),
   }
@@ -76,26 +66,28 @@ export function retryHeaders(copy: RetryCopy, { queue, delayMs }: DelayQueue, at
 
 /** The routing key with which a message was first published. A copy's own routing key is the name of a queue. */
 export function originRoutingKey({ message }: MessageCopy): string {
-  return carriedName(message.headers, ORIGIN_ROUTING_KEY) ?? RabbitMessage.rawOf(message)?.fields.routingKey ?? ''
+  return (
+    carriedName(message.headers, COPY_HEADER.originRoutingKey) ?? RabbitMessage.rawOf(message)?.fields.routingKey ?? ''
+  )
 }
 
 function commonHeaders(copy: MessageCopy, at: EpochMs): Headers {
   const { message, errorClass } = copy
   const { headers, origin } = message
-  const firstExchange = carriedName(headers, ORIGIN_EXCHANGE)
+  const firstExchange = carriedName(headers, COPY_HEADER.originExchange)
   return {
-    ...(copy.key === undefined ? {} : { [KEY]: copy.key }),
-    [DETAIL]: cutBytes(copy.detail, MOST_DETAIL_BYTES),
-    ...(errorClass === undefined ? {} : { [ERROR_CLASS]: named(errorClass) }),
-    [ATTEMPTS]: copy.attempts,
-    [CONSUMER]: named(copy.consumer),
-    'consume-once-host': named(hostname()),
-    [FIRST_SEEN_AT]: timeIn(headers, FIRST_SEEN_AT) ?? new Date(firstSeenAt(copy, at)).toISOString(),
-    [ORIGIN_QUEUE]: origin, // mutant: rabbit-origin-lost
+    ...(copy.key === undefined ? {} : { [COPY_HEADER.key]: copy.key }),
+    [COPY_HEADER.detail]: cutBytes(copy.detail, MOST_DETAIL_BYTES),
+    ...(errorClass === undefined ? {} : { [COPY_HEADER.errorClass]: named(errorClass) }),
+    [COPY_HEADER.attempts]: copy.attempts,
+    [COPY_HEADER.consumer]: named(copy.consumer),
+    [COPY_HEADER.host]: named(hostname()),
+    [COPY_HEADER.firstSeenAt]: timeIn(headers, COPY_HEADER.firstSeenAt) ?? isoTime(firstSeenAt(copy, at)),
+    [COPY_HEADER.originQueue]: origin, // mutant: rabbit-origin-lost
     // A copy of a copy keeps the first origin of the message.
-    [ORIGIN_EXCHANGE]: firstExchange ?? RabbitMessage.rawOf(message)?.fields.exchange ?? '',
-    [ORIGIN_ROUTING_KEY]: originRoutingKey(copy),
-    ...(message.value === null ? { [TOMBSTONE]: true } : {}),
+    [COPY_HEADER.originExchange]: firstExchange ?? RabbitMessage.rawOf(message)?.fields.exchange ?? '',
+    [COPY_HEADER.originRoutingKey]: originRoutingKey(copy),
+    ...(message.value === null ? { [COPY_HEADER.tombstone]: true } : {}),
   }
 }
 
@@ -107,13 +99,13 @@ function firstSeenAt({ message, firstFailureAt }: MessageCopy, at: EpochMs): Epo
 /** The time in an earlier copy, else now. */
 function firstFailure({ message, firstFailureAt }: MessageCopy, at: EpochMs): Headers {
   return {
-    [FIRST_FAILURE_AT]: timeIn(message.headers, FIRST_FAILURE_AT) ?? new Date(firstFailureAt ?? at).toISOString(),
+    [COPY_HEADER.firstFailureAt]: timeIn(message.headers, COPY_HEADER.firstFailureAt) ?? isoTime(firstFailureAt ?? at),
   }
 }
 
-function timeIn(headers: MessageCopy['message']['headers'], name: string): string | undefined {
-  const at = Date.parse(headerText(headers, name) ?? '')
-  return Number.isNaN(at) ? undefined : new Date(at).toISOString()
+function timeIn(headers: MessageCopy['message']['headers'], name: CopyHeader): string | undefined {
+  const at = copyTime(headers, name)
+  return at === undefined ? undefined : isoTime(at)
 }
 
 function named(text: string): string {

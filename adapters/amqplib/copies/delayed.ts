@@ -1,5 +1,4 @@
-import type { DurationMs, EpochMs, Message } from '../../../src/spi.ts'
-import { DELAY_QUEUE, NOT_BEFORE, headerText } from '../message/headers.ts'
+import { COPY_HEADER, copyText, type DurationMs, type EpochMs, type Message } from '../../../src/spi.ts'
 
 /** Copies that are due within this part of the delay count as one. */
 const SPAN_OF_DELAY = 1 / 1000
@@ -28,8 +27,8 @@ export class DelayedCopies {
   }
 
   arrived({ headers }: Message): void {
-    const dueAt = headers[NOT_BEFORE]
-    if (typeof dueAt === 'number') this.#queues.get(headerText(headers, DELAY_QUEUE) ?? '')?.passed(dueAt)
+    const dueAt = headers[COPY_HEADER.notBefore]
+    if (typeof dueAt === 'number') this.#queues.get(copyText(headers, COPY_HEADER.delayQueue) ?? '')?.passed(dueAt)
   }
 
   /** The queue has other consumers: copies due by now may be theirs. */

@@ -1,36 +1,22 @@
-import { REPLAY_COUNT_HEADER, REPLAY_ID_HEADER } from '../../../src/spi.ts'
+import { COPY_HEADER, describesCopy, isBrokerHeader, type CopyHeader } from '../../../src/spi.ts'
 import { shortText } from './properties.ts'
 
-/** The queue of the original: the message's origin, and so part of its scope. */
-export const ORIGIN_QUEUE = 'consume-once-origin-queue'
-export const ORIGIN_EXCHANGE = 'consume-once-origin-exchange'
-export const ORIGIN_ROUTING_KEY = 'consume-once-origin-routing-key'
-export const FIRST_SEEN_AT = 'consume-once-first-seen-at'
-export const FIRST_FAILURE_AT = 'consume-once-first-failure-at'
-/** The queue in which a copy waited, and until when, in milliseconds since 1970. */
-export const DELAY_QUEUE = 'consume-once-delay-queue'
-export const NOT_BEFORE = 'consume-once-not-before'
-/** `true`: the message has no value, which AMQP cannot express. */
-export const TOMBSTONE = 'consume-once-tombstone'
-/** Identifies a returned message: a return has no sequence number. */
-export const PUBLISH_ID = 'consume-once-publish-id'
-
-const OWN = 'consume-once-'
-/** Headers with the prefix that are about the message, not about one copy of it. */
-const OF_MESSAGE: ReadonlySet<string> = new Set([TOMBSTONE, REPLAY_ID_HEADER, REPLAY_COUNT_HEADER])
-const ORIGIN = 'consume-once-origin-'
+/** A copy of a copy keeps the first origin of the message. */
+const OF_ORIGIN: ReadonlySet<string> = new Set<CopyHeader>([
+  COPY_HEADER.originQueue,
+  COPY_HEADER.originExchange,
+  COPY_HEADER.originRoutingKey,
+])
 const MOST_FOREIGN_BYTES = 32_768
 
-/**
- * Written by brokers about the delivery, not about the message. `CC` and `BCC` would route the copy to further queues.
- */
-const OF_BROKERS = /^(?:x-death|x-delivery-count|x-acquired-count|x-first-death-.*|x-last-death-.*|CC|BCC)$/
+/** Written by brokers, or read: these would route the copy to further queues. */
+const ROUTING: ReadonlySet<string> = new Set(['CC', 'BCC'])
 
 /** Headers that a copy keeps: the sender's headers, and the origin of the message from an earlier copy. */
 export function headersToKeep(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
   // Without a prototype, so that a header named `__proto__` is an ordinary property.
   const kept = Object.create(null) as Record<string, unknown>
-  const names = Object.keys(headers).filter((name) => !OF_BROKERS.test(name) && !isStale(name))
+  const names = Object.keys(headers).filter((name) => !isOfBrokers(name) && !isStale(name))
   const sized = names.map((name) => ({ name, bytes: Buffer.byteLength(name) + sizeOf(headers[name]) }))
   const dropped: string[] = []
   let total = 0
@@ -40,7 +26,7 @@ export function headersToKeep(headers: Readonly<Record<string, unknown>>): Recor
     if (total <= MOST_FOREIGN_BYTES) kept[name] = headers[name]
     else dropped.push(name)
   }
-  if (dropped.length > 0) kept['consume-once-headers-dropped'] = cutBytes(dropped.join(', '), 1024)
+  if (dropped.length > 0) kept[COPY_HEADER.headersDropped] = cutBytes(dropped.join(', '), 1024)
   return kept
 }
 
@@ -52,12 +38,18 @@ const OF_SPRING: ReadonlySet<string> = new Set([
   'x-original-routingKey',
 ])
 
-/** Headers of a dead letter that its message had before, of any size. */
-export function headersOfSender(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/**
+ * Headers of a dead letter that its message had before, of any size. `isSprings`: Spring made the dead letter; on one
+ * of the library or the broker, headers of Spring's names are the sender's.
+ */
+export function headersOfSender(
+  headers: Readonly<Record<string, unknown>>,
+  isSprings: boolean,
+): Record<string, unknown> {
   const kept = Object.create(null) as Record<string, unknown>
   for (const name of Object.keys(headers)) {
-    const isOfDeadLetter = OF_BROKERS.test(name) || name.startsWith(OWN) || OF_SPRING.has(name)
-    if (!isOfDeadLetter || OF_MESSAGE.has(name)) kept[name] = headers[name]
+    const isOfDeadLetter = isOfBrokers(name) || describesCopy(name) || (isSprings && OF_SPRING.has(name))
+    if (!isOfDeadLetter) kept[name] = headers[name]
   }
   return kept
 }
@@ -85,9 +77,13 @@ export function cutBytes(text: string, most: number): string {
   return bytes.toString('utf8', 0, end)
 }
 
+function isOfBrokers(name: string): boolean {
+  return isBrokerHeader(name) || ROUTING.has(name)
+}
+
 /** Written by an earlier copy about an earlier delivery. */
 function isStale(name: string): boolean {
-  return name.startsWith(OWN) && !name.startsWith(ORIGIN) && !OF_MESSAGE.has(name)
+  return describesCopy(name) && !OF_ORIGIN.has(name)
 }
 
 /** Limit of nested tables: deeper ones would be measured and written by unbounded recursion. */

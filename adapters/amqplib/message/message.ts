@@ -1,5 +1,5 @@
-import { systemClock, type EpochMs, type Message } from '../../../src/spi.ts'
-import { ORIGIN_QUEUE, ORIGIN_ROUTING_KEY, TOMBSTONE, carriedName } from './headers.ts'
+import { COPY_HEADER, systemClock, type EpochMs, type Message } from '../../../src/spi.ts'
+import { carriedName } from './headers.ts'
 import type { OwnFrame } from '../settling/acks.ts'
 import type { AmqpMessage } from '../slice.ts'
 
@@ -51,14 +51,14 @@ export class RabbitMessage implements Message {
   }
 
   get origin(): string {
-    const origin = carriedName(this.headers, ORIGIN_QUEUE)
+    const origin = carriedName(this.headers, COPY_HEADER.originQueue)
     return origin === undefined || origin === '' ? (this.#first.queue ?? this.destination) : origin
   }
 
   /** The routing key with which it was first published. The routing key of a copy is the name of a queue. */
   get key(): Uint8Array {
     const { routingKey = this.#raw.fields.routingKey } = this.#first
-    return Buffer.from(carriedName(this.headers, ORIGIN_ROUTING_KEY) ?? routingKey)
+    return Buffer.from(carriedName(this.headers, COPY_HEADER.originRoutingKey) ?? routingKey)
   }
 
   /**
@@ -67,7 +67,7 @@ export class RabbitMessage implements Message {
    */
   get value(): Uint8Array | null {
     const { content } = this.#raw
-    return content.length === 0 && ownHeader(this.headers, TOMBSTONE) === true ? null : content
+    return content.length === 0 && ownHeader(this.headers, COPY_HEADER.tombstone) === true ? null : content
   }
 
   get headers(): Readonly<Record<string, unknown>> {

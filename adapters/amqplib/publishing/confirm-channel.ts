@@ -1,7 +1,6 @@
-import { BrokerError, isConsumeOnceError, systemEntropy, withoutUndefined } from '../../../src/spi.ts'
+import { BrokerError, COPY_HEADER, isConsumeOnceError, systemEntropy, withoutUndefined } from '../../../src/spi.ts'
 import { closeQuietly } from '../connection/close.ts'
 import type { Connector } from '../connection/connector.ts'
-import { PUBLISH_ID } from '../message/headers.ts'
 import { openChannel } from '../connection/open-channel.ts'
 import { Link, reasonOf } from '../connection/link.ts'
 import type { AmqpConfirmChannel, AmqpMessage, AmqpPublishOptions, AmqpPublishProperties } from '../slice.ts'
@@ -114,7 +113,7 @@ export class ConfirmChannel {
 
   #confirmed(message: OutgoingMessage, id: string): Promise<void> {
     const { exchange = '', routingKey, body, messageId, properties } = message
-    const headers = { ...message.headers, [PUBLISH_ID]: id }
+    const headers = { ...message.headers, [COPY_HEADER.publishId]: id }
     const options = withoutUndefined<AmqpPublishOptions>({
       ...properties,
       messageId,
@@ -132,7 +131,7 @@ export class ConfirmChannel {
   }
 
   #noteReturn({ properties, fields }: AmqpMessage): void {
-    const id = properties.headers?.[PUBLISH_ID]
+    const id = properties.headers?.[COPY_HEADER.publishId]
     if (typeof id !== 'string' || !id.startsWith(this.#prefix)) return
     const { replyText } = fields as { readonly replyText?: unknown }
     this.#returned.set(id, typeof replyText === 'string' ? replyText : 'returned')

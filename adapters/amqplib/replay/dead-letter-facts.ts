@@ -1,19 +1,18 @@
-import type { DeadLetterFacts, EpochMs } from '../../../src/spi.ts'
-import { CONSUMER, DEAD_LETTERED_AT, PARKED, REASON, SET_ASIDE_AT } from '../copies/copy-headers.ts'
 import {
-  DELAY_QUEUE,
-  ORIGIN_EXCHANGE,
-  ORIGIN_QUEUE,
-  ORIGIN_ROUTING_KEY,
-  carriedName,
-  headerText,
-} from '../message/headers.ts'
+  COPY_HEADER,
+  copyText,
+  deadLetterIn as ownFactsIn,
+  type DeadLetterFacts,
+  type EpochMs,
+} from '../../../src/spi.ts'
+import { carriedName, headerText } from '../message/headers.ts'
 import type { FirstPublication } from '../message/message.ts'
 import { textOfDestination } from './destination.ts'
 
 type Headers = Readonly<Record<string, unknown>>
 
 export interface DeadLetter {
+  readonly by: 'library' | 'broker' | 'spring'
   readonly facts: DeadLetterFacts
   readonly first: FirstPublication
 }
@@ -24,28 +23,16 @@ export interface DeadLetter {
  */
 export function deadLetterIn(headers: Headers): DeadLetter | undefined {
   const deaths = deathsIn(headers)
-  const own = headerText(headers, REASON)
-  if (own !== undefined) return ownDeadLetter(headers, own)
+  const own = ownFactsIn(headers)
+  if (own !== undefined) {
+    const first = originIn(headers)
+    return { by: 'library', facts: { ...own, destination: destinationOf(first) }, first }
+  }
   const [latest] = deaths
   // A copy whose delay is over: the broker moved it back to its queue.
-  const isDelayed = latest?.queue !== undefined && latest.queue === headerText(headers, DELAY_QUEUE)
+  const isDelayed = latest?.queue !== undefined && latest.queue === copyText(headers, COPY_HEADER.delayQueue)
   if (latest !== undefined && !isDelayed) return brokerDeadLetter(headers, deaths)
   return springDeadLetter(headers)
-}
-
-function ownDeadLetter(headers: Headers, reason: string): DeadLetter {
-  const first = originIn(headers)
-  const since = timeIn(headers, SET_ASIDE_AT) ?? timeIn(headers, DEAD_LETTERED_AT)
-  const facts = {
-    reason,
-    parked: Object.hasOwn(headers, PARKED) && headers[PARKED] === true,
-    since,
-    consumer: headerText(headers, CONSUMER),
-    // On RabbitMQ the group is the queue.
-    group: first.queue,
-    destination: destinationOf(first),
-  }
-  return { facts, first }
 }
 
 /** The broker puts the latest death first. `x-first-death-queue` stays that of the first one. */
@@ -67,7 +54,7 @@ function brokerDeadLetter(headers: Headers, deaths: readonly Death[]): DeadLette
     group: undefined,
     destination: destinationOf(first),
   }
-  return { facts, first }
+  return { by: 'broker', facts, first }
 }
 
 function springDeadLetter(headers: Headers): DeadLetter | undefined {
@@ -76,7 +63,7 @@ function springDeadLetter(headers: Headers): DeadLetter | undefined {
   if (exchange === undefined || routingKey === undefined) return undefined
   const first = { exchange, routingKey, queue: exchange === '' ? routingKey : undefined }
   const unknown = { reason: undefined, since: undefined, consumer: undefined, group: undefined }
-  return { facts: { ...unknown, parked: false, destination: destinationOf(first) }, first }
+  return { by: 'spring', facts: { ...unknown, parked: false, destination: destinationOf(first) }, first }
 }
 
 /** A queue if it is known: through the exchange other queues would get the message too. */
@@ -89,9 +76,9 @@ function destinationOf({ queue, exchange, routingKey }: FirstPublication): strin
 /** What an earlier copy of this library tells. */
 export function originIn(headers: Headers): FirstPublication {
   return {
-    queue: nonEmpty(carriedName(headers, ORIGIN_QUEUE)),
-    exchange: carriedName(headers, ORIGIN_EXCHANGE),
-    routingKey: carriedName(headers, ORIGIN_ROUTING_KEY),
+    queue: nonEmpty(carriedName(headers, COPY_HEADER.originQueue)),
+    exchange: carriedName(headers, COPY_HEADER.originExchange),
+    routingKey: carriedName(headers, COPY_HEADER.originRoutingKey),
   }
 }
 
@@ -124,11 +111,6 @@ function deathsIn(headers: Headers): readonly Death[] {
 function secondsIn(time: unknown): EpochMs | undefined {
   const value = isTable(time) ? time['value'] : time
   return typeof value === 'number' && Number.isSafeInteger(value * 1000) ? value * 1000 : undefined
-}
-
-function timeIn(headers: Headers, name: string): EpochMs | undefined {
-  const at = Date.parse(headerText(headers, name) ?? '')
-  return Number.isNaN(at) ? undefined : at
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -1,6 +1,12 @@
-import { withoutUndefined, type Message, type ReplayPublisher, type Republished } from '../../../src/spi.ts'
+import {
+  COPY_HEADER,
+  withoutUndefined,
+  type Message,
+  type ReplayPublisher,
+  type Republished,
+} from '../../../src/spi.ts'
 import type { Connector } from '../connection/connector.ts'
-import { ORIGIN_EXCHANGE, ORIGIN_QUEUE, ORIGIN_ROUTING_KEY, headersOfSender } from '../message/headers.ts'
+import { headersOfSender } from '../message/headers.ts'
 import { RabbitMessage } from '../message/message.ts'
 import { propertiesToKeep, shortText } from '../message/properties.ts'
 import { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
@@ -39,7 +45,11 @@ export class RabbitReplayPublisher implements ReplayPublisher {
       ...place,
       body: message.value ?? new Uint8Array(0),
       messageId: shortText(message.messageId),
-      headers: { ...headersOfSender(message.headers), ...originHeaders(message, place), ...headers },
+      headers: {
+        ...headersOfSender(message.headers, deadLetterIn(message.headers)?.by === 'spring'),
+        ...originHeaders(message, place),
+        ...headers,
+      },
       properties: propertiesToKeep(raw?.properties ?? { timestamp: secondsOf(message.timestamp) }),
     })
   }
@@ -53,9 +63,9 @@ function originHeaders({ headers }: Message, { exchange }: Destination): Record<
   if (exchange !== '') return {}
   const first = deadLetterIn(headers)?.first ?? originIn(headers)
   return withoutUndefined({
-    [ORIGIN_QUEUE]: first.queue,
-    [ORIGIN_EXCHANGE]: first.exchange,
-    [ORIGIN_ROUTING_KEY]: first.routingKey,
+    [COPY_HEADER.originQueue]: first.queue,
+    [COPY_HEADER.originExchange]: first.exchange,
+    [COPY_HEADER.originRoutingKey]: first.routingKey,
   })
 }
 

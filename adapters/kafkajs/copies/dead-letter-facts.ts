@@ -1,22 +1,26 @@
-import type { DeadLetterFacts, EpochMs, Message } from '../../../src/spi.ts'
-import { isTopicName } from '../options/topic-name.ts'
-import { bounded, OF_ONE_COPY } from './copy-headers.ts'
-import { headerText, ORIGIN_HEADER } from './headers.ts'
-import { isCopy } from './origin.ts'
-import { NOT_BEFORE_HEADER } from './retry-headers.ts'
+import {
+  COPY_HEADER,
+  deadLetterIn,
+  describesCopy,
+  headerText,
+  isTopicName,
+  originTopicIn,
+  type DeadLetterFacts,
+  type Message,
+} from '../../../src/spi.ts'
+import { bounded } from './copy-headers.ts'
+import { hasSpringHeaders, isSpringHeader } from './origin.ts'
 
-const REASON_HEADER = 'x-dead-letter-reason'
-
-/** Who names the topic of first publication, and how. The first that is there counts. */
-const DESTINATION_HEADERS = [
-  ORIGIN_HEADER, // this library, Spring Cloud Stream
+/** Who else names the topic of first publication, and how. The first that is there counts. */
+const FOREIGN_DESTINATIONS = [
+  'x-original-topic', // Spring Cloud Stream
   'kafka_dlt-original-topic', // Spring Kafka
   'kafka_original-topic', // Spring Kafka, its retry topics
   '__connect.errors.topic', // Kafka Connect
   'dead-letter-topic', // SmallRye, Quarkus
 ]
 
-/** Headers that others write to their copies begin with these. */
+/** Headers that others write to their dead letters begin with these. */
 const FOREIGN_PREFIXES = [
   'kafka_dlt-',
   'kafka_original-',
@@ -27,55 +31,42 @@ const FOREIGN_PREFIXES = [
   'dead-letter-',
 ]
 
-/** Headers that our copies keep from one to the next. */
-const OF_EVERY_COPY: ReadonlySet<string> = new Set([
-  ORIGIN_HEADER,
-  'x-original-partition',
-  'x-original-offset',
-  'x-original-timestamp',
-  'x-original-timestamp-type',
-  'x-original-key-present',
-  'x-first-failure-at',
-])
+/** Written by Spring Cloud Stream beside `x-exception-…`. A producer may use it without being a dead letter. */
+const SPRING_CLOUD_STREAM = 'x-original-'
 
 /** `undefined`: no header says that the message is a dead letter. A copy that waits for its next attempt is none. */
 export function deadLetterFacts({ headers }: Message): DeadLetterFacts | undefined {
-  const reason = headerText(headers, REASON_HEADER)
-  const destination = DESTINATION_HEADERS.map((name) => headerText(headers, name)).find(isTopicName)
-  if (reason === undefined && (destination === undefined || !isForeignDeadLetter(headers))) return undefined
-  return {
-    reason: optional(reason),
-    parked: headerText(headers, 'x-parked') === 'true',
-    since: timeIn(headers, 'x-set-aside-at') ?? timeIn(headers, 'x-dead-lettered-at'),
-    consumer: optional(headerText(headers, 'x-consumer')),
-    group: optional(
-      headerText(headers, 'x-consumer-group') ?? headerText(headers, 'kafka_dlt-original-consumer-group'),
-    ),
-    destination,
-  }
+  const own = deadLetterIn(headers)
+  if (own === undefined) return foreignFacts(headers)
+  const group = own.group ?? optional(headerText(headers, 'kafka_dlt-original-consumer-group'))
+  return { ...own, group, destination: originTopicIn(headers) }
 }
 
-/** A topic of first publication alone says nothing: what was redriven keeps that. */
-function isForeignDeadLetter(headers: Message['headers']): boolean {
-  return !Object.hasOwn(headers, NOT_BEFORE_HEADER) && Object.keys(headers).some(isForeign)
+/** A topic of first publication alone says nothing: what was redriven may keep that. */
+function foreignFacts(headers: Message['headers']): DeadLetterFacts | undefined {
+  if (Object.hasOwn(headers, COPY_HEADER.notBefore) || !Object.keys(headers).some(isForeign)) return undefined
+  const destination = FOREIGN_DESTINATIONS.map((name) => headerText(headers, name)).find(isTopicName)
+  if (destination === undefined) return undefined
+  const group = optional(headerText(headers, 'kafka_dlt-original-consumer-group'))
+  return { reason: undefined, parked: false, since: undefined, consumer: undefined, group, destination }
 }
 
 function isForeign(name: string): boolean {
   return FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix))
 }
 
-/** True for a header that describes the copy, and that the original message did not have. */
-export function describesCopy(message: Message): (name: string) => boolean {
-  const isOurs = isCopy(message)
-  const isDeadLetter = deadLetterFacts(message) !== undefined
-  return (name) => (isOurs && (OF_ONE_COPY.has(name) || OF_EVERY_COPY.has(name))) || (isDeadLetter && isForeign(name))
+/**
+ * True for a header that describes the dead letter, and that its message did not have. The headers of another program
+ * describe it only if that program made the dead letter; on a dead letter of the library its producer sent them.
+ */
+export function describesDeadLetter(message: Message): (name: string) => boolean {
+  if (deadLetterIn(message.headers) === undefined && foreignFacts(message.headers) !== undefined) {
+    return (name) => describesCopy(name) || isForeign(name) || name.startsWith(SPRING_CLOUD_STREAM)
+  }
+  const hasSpring = hasSpringHeaders(message)
+  return (name) => describesCopy(name) || (hasSpring && isSpringHeader(name))
 }
 
 function optional(text: string | undefined): string | undefined {
   return text === undefined ? undefined : bounded(text)
-}
-
-function timeIn(headers: Message['headers'], name: string): EpochMs | undefined {
-  const at = Date.parse(headerText(headers, name) ?? '')
-  return Number.isNaN(at) ? undefined : at
 }

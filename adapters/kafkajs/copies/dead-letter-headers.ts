@@ -1,6 +1,6 @@
-import type { DeadLetter } from '../../../src/spi.ts'
-import { bounded, KEY_HEADER, keptHeaders, toHeaders } from './copy-headers.ts'
-import { ORIGIN_HEADER, type HeaderEntry, type ProducedHeaders } from './headers.ts'
+import { COPY_HEADER, isoTime, type DeadLetter } from '../../../src/spi.ts'
+import { bounded, identification, keptHeaders, toHeaders } from './copy-headers.ts'
+import type { HeaderEntry, ProducedHeaders } from './headers.ts'
 import type { DeadLetterHeaders } from '../options/options.ts'
 import { firstFailureHeader, originHeaders, originOf, springOriginHeaders } from './origin.ts'
 
@@ -16,34 +16,39 @@ export function minimalHeaders(deadLetter: DeadLetter, style: DeadLetterHeaders,
 }
 
 function necessary(deadLetter: DeadLetter, style: DeadLetterHeaders, at: Date): readonly HeaderEntry[] {
-  const { message, key, reason, parked, attempts, group, setAsideAt } = deadLetter
+  const { message, reason, parked, group, setAsideAt } = deadLetter
   const origin = originOf(message)
   return [
-    ...(style === 'own' ? [] : springOriginHeaders(origin)),
-    ...(style === 'own' ? [] : [['kafka_dlt-original-consumer-group', bounded(group)] as const]),
+    ...(style === 'own' ? [] : springHeaders(deadLetter)),
     ...(style === 'spring' ? [] : originHeaders(origin)),
-    ...(style === 'spring' ? [] : [['x-consumer-group', bounded(group)] as const]),
+    ...(style === 'spring' ? [] : [[COPY_HEADER.group, bounded(group)] as const]),
     // Part of the scope of keys: without it, a dead letter that is sent back would count as another message.
-    [ORIGIN_HEADER, origin.topic],
-    ['x-original-key-present', String(message.key !== null)],
-    ...(key === undefined ? [] : [[KEY_HEADER, key] as const]),
-    ['x-dead-letter-reason', bounded(reason)],
-    ...(parked ? [['x-parked', 'true'] as const] : []),
-    ['x-dead-lettered-at', at.toISOString()],
-    ...(setAsideAt === undefined ? [] : [['x-set-aside-at', new Date(setAsideAt).toISOString()] as const]),
+    [COPY_HEADER.originTopic, origin.topic],
+    ...identification(deadLetter),
+    [COPY_HEADER.reason, bounded(reason)],
+    ...(parked ? [[COPY_HEADER.parked, 'true'] as const] : []),
+    [COPY_HEADER.deadLetteredAt, at.toISOString()],
+    ...(setAsideAt === undefined ? [] : [[COPY_HEADER.setAsideAt, isoTime(setAsideAt)] as const]),
     ...firstFailureHeader(message, deadLetter.firstFailureAt ?? at.getTime()),
-    ['x-attempts', String(attempts)],
+  ]
+}
+
+function springHeaders({ message, group }: DeadLetter): readonly HeaderEntry[] {
+  return [
+    ...springOriginHeaders(originOf(message)),
+    ['kafka_dlt-original-consumer-group', bounded(group)],
+    [COPY_HEADER.springHeaders, 'true'],
   ]
 }
 
 function explanation(deadLetter: DeadLetter, style: DeadLetterHeaders): readonly HeaderEntry[] {
   const { consumer, detail, errorClass } = deadLetter
   const names = [
-    ...(style === 'spring' ? [] : [{ text: 'x-error-message', name: 'x-error-class' }]),
+    ...(style === 'spring' ? [] : [{ text: COPY_HEADER.detail, name: COPY_HEADER.errorClass }]),
     ...(style === 'own' ? [] : [{ text: 'kafka_dlt-exception-message', name: 'kafka_dlt-exception-fqcn' }]),
   ]
   return [
-    ['x-consumer', bounded(consumer)],
+    [COPY_HEADER.consumer, bounded(consumer)],
     ...names.map(({ text }) => [text, bounded(detail)] as const),
     ...names.flatMap(({ name }) => (errorClass === undefined ? [] : [[name, bounded(errorClass)] as const])),
   ]

@@ -1,5 +1,5 @@
-import { headersOf, headerText } from './headers.ts'
-import { ORIGIN_HEADER } from './headers.ts'
+import { COPY_HEADER, copyText } from '../../../src/spi.ts'
+import { headersOf } from './headers.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { Report } from '../report.ts'
 import type { KafkaMessageLike } from '../slice.ts'
@@ -48,7 +48,7 @@ export class ForeignCopies {
   #otherOwner(topic: string, message: KafkaMessageLike): string | undefined {
     const { group: ours, topology } = this.#own
     const headers = headersOf(message.headers)
-    const [origin, group] = [headerText(headers, ORIGIN_HEADER), headerText(headers, 'x-consumer-group')]
+    const [origin, group] = [copyText(headers, COPY_HEADER.originTopic), copyText(headers, COPY_HEADER.group)]
     if (origin === undefined || group === undefined || group === ours || topology.sources.includes(origin))
       return undefined
     const prefix = `${origin}.${group}.retry-`

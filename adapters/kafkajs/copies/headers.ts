@@ -1,13 +1,10 @@
-import type { Message } from '../../../src/spi.ts'
+import { kafkaCopyHeaders, type Message } from '../../../src/spi.ts'
 
 export type HeaderValue = Buffer | string | null
 
 export type ProducedHeaders = Record<string, Buffer | string | (Buffer | string)[]>
 
 export type HeaderEntry = readonly [name: string, value: ProducedHeaders[string]]
-
-/** Names the topic to which a copy was first published. */
-export const ORIGIN_HEADER = 'x-original-topic'
 
 /** A field that the port does not have. */
 export interface KafkaMessage extends Message {
@@ -18,11 +15,16 @@ export function isAppendTimed(message: Message): boolean {
   return (message as Partial<KafkaMessage>).isAppendTimed === true
 }
 
+/** The headers of a message that kafkajs fetched, with the names of today. */
+export function headersOf(raw: { readonly [name: string]: unknown } | undefined): Message['headers'] {
+  return kafkaCopyHeaders(withoutInherited(raw))
+}
+
 /**
  * kafkajs collects headers in a plain object. A header named like an inherited property (`constructor`, `__proto__`)
  * becomes an array that starts with the inherited value. Such headers are corrected in a copy.
  */
-export function headersOf(raw: { readonly [name: string]: unknown } | undefined): Message['headers'] {
+function withoutInherited(raw: { readonly [name: string]: unknown } | undefined): Message['headers'] {
   if (raw === undefined) return NONE
   const names = Object.keys(raw)
   if (!names.some((name) => name in Object.prototype)) return raw
@@ -39,13 +41,6 @@ export function headerValues(headers: Message['headers'], name: string): readonl
   if (!Object.hasOwn(headers, name)) return []
   const value = headers[name]
   return (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isHeaderValue)
-}
-
-/** The first value of a header as text; `undefined` if there is none or it is empty. */
-export function headerText(headers: Message['headers'], name: string): string | undefined {
-  const [value] = headerValues(headers, name)
-  if (value === undefined || value === null || value.length === 0) return undefined
-  return typeof value === 'string' ? value : value.toString('utf8')
 }
 
 const NONE: Message['headers'] = Object.freeze({})

@@ -1,5 +1,16 @@
-import type { EpochMs, Message } from '../../../src/spi.ts'
-import { headerText, headerValues, isAppendTimed, ORIGIN_HEADER, type HeaderEntry } from './headers.ts'
+import {
+  COPY_HEADER,
+  copyFlag,
+  copyText,
+  copyTime,
+  headerText,
+  isoTime,
+  originTopicIn,
+  type CopyHeader,
+  type EpochMs,
+  type Message,
+} from '../../../src/spi.ts'
+import { headerValues, isAppendTimed, type HeaderEntry } from './headers.ts'
 
 /** Where a message was first published, as far as it is known. */
 export interface Origin {
@@ -10,18 +21,26 @@ export interface Origin {
   readonly timestampType: 'CreateTime' | 'LogAppendTime'
 }
 
-/** Left out if it is `CreateTime`, the usual type. */
-const TIMESTAMP_TYPE = 'x-original-timestamp-type'
+const SPRING_PREFIX = 'kafka_dlt-'
+const SPRING_TIMESTAMP_TYPE = `${SPRING_PREFIX}original-timestamp-type`
 
-const SPRING_TIMESTAMP_TYPE = 'kafka_dlt-original-timestamp-type'
-
+/** False also where the origin that a header names was not believed. */
 export function isCopy({ headers, origin }: Message): boolean {
-  return headerText(headers, ORIGIN_HEADER) === origin
+  return originTopicIn(headers) === origin
+}
+
+/** True if Spring's names on this copy are not those of its producer. */
+export function hasSpringHeaders(message: Message): boolean {
+  return isCopy(message) && copyFlag(message.headers, COPY_HEADER.springHeaders)
+}
+
+export function isSpringHeader(name: string): boolean {
+  return name.startsWith(SPRING_PREFIX)
 }
 
 /** When the original of a copy was published, if the headers of the copy say it. */
 export function firstTimestampIn(headers: Message['headers']): EpochMs | undefined {
-  const timestamp = coordinateIn(headers, 'timestamp', 64)
+  const timestamp = coordinateIn(headers, 'timestamp')
   return timestamp === undefined || timestamp < 0n ? undefined : Number(timestamp)
 }
 
@@ -29,12 +48,12 @@ export function firstTimestampIn(headers: Message['headers']): EpochMs | undefin
 export function originOf(message: Message): Origin {
   const { headers, origin: topic, position, timestamp } = message
   if (isCopy(message)) {
-    const type = headerText(headers, TIMESTAMP_TYPE) ?? headerText(headers, SPRING_TIMESTAMP_TYPE)
+    const type = copyText(headers, COPY_HEADER.originTimestampType) ?? headerText(headers, SPRING_TIMESTAMP_TYPE)
     return {
       topic,
-      partition: coordinateIn(headers, 'partition', 32),
-      offset: coordinateIn(headers, 'offset', 64),
-      timestamp: coordinateIn(headers, 'timestamp', 64),
+      partition: coordinateIn(headers, 'partition'),
+      offset: coordinateIn(headers, 'offset'),
+      timestamp: coordinateIn(headers, 'timestamp'),
       timestampType: type === 'LogAppendTime' ? type : 'CreateTime',
     }
   }
@@ -51,11 +70,12 @@ export function originOf(message: Message): Origin {
 export function originHeaders(origin: Origin): readonly HeaderEntry[] {
   const { topic, partition, offset, timestamp, timestampType } = origin
   return [
-    [ORIGIN_HEADER, topic], // mutant: kafka-origin-lost
-    ...(partition === undefined ? [] : [['x-original-partition', String(partition)] as const]),
-    ...(offset === undefined ? [] : [['x-original-offset', String(offset)] as const]),
-    ...(timestamp === undefined ? [] : [['x-original-timestamp', String(timestamp)] as const]),
-    ...(timestampType === 'CreateTime' ? [] : [[TIMESTAMP_TYPE, timestampType] as const]),
+    [COPY_HEADER.originTopic, topic], // mutant: kafka-origin-lost
+    ...(partition === undefined ? [] : [[COPY_HEADER.originPartition, String(partition)] as const]),
+    ...(offset === undefined ? [] : [[COPY_HEADER.originOffset, String(offset)] as const]),
+    ...(timestamp === undefined ? [] : [[COPY_HEADER.originTimestamp, String(timestamp)] as const]),
+    // The usual type is left out.
+    ...(timestampType === 'CreateTime' ? [] : [[COPY_HEADER.originTimestampType, timestampType] as const]),
   ]
 }
 
@@ -73,28 +93,27 @@ export function springOriginHeaders(origin: Origin): readonly HeaderEntry[] {
 
 /** When the first attempt failed: the time in an earlier copy, else `at`. `undefined`: no attempt is known to have failed. */
 export function firstFailureHeader(message: Message, at: EpochMs | undefined): readonly HeaderEntry[] {
-  const text = isCopy(message) ? headerText(message.headers, FIRST_FAILURE) : undefined
-  const told = text === undefined ? Number.NaN : Date.parse(text)
-  const failedAt = Number.isNaN(told) ? at : told
-  return failedAt === undefined ? [] : [[FIRST_FAILURE, new Date(failedAt).toISOString()]]
+  const told = isCopy(message) ? copyTime(message.headers, COPY_HEADER.firstFailureAt) : undefined
+  const failedAt = told ?? at
+  return failedAt === undefined ? [] : [[COPY_HEADER.firstFailureAt, isoTime(failedAt)]]
 }
 
-const FIRST_FAILURE = 'x-first-failure-at'
+const COORDINATES = {
+  partition: { header: COPY_HEADER.originPartition, bits: 32 },
+  offset: { header: COPY_HEADER.originOffset, bits: 64 },
+  timestamp: { header: COPY_HEADER.originTimestamp, bits: 64 },
+} as const satisfies Record<string, { header: CopyHeader; bits: 32 | 64 }>
 
-/**
- * `undefined` if the header is missing or has no number of this size: other programs use headers of these names too.
- */
-function coordinateIn(
-  headers: Message['headers'],
-  what: 'partition' | 'offset' | 'timestamp',
-  bits: 32 | 64,
-): bigint | undefined {
-  const text = headerText(headers, `x-original-${what}`)
+/** `undefined` if the header is missing or has no number of this size. */
+function coordinateIn(headers: Message['headers'], what: keyof typeof COORDINATES): bigint | undefined {
+  const { header, bits } = COORDINATES[what]
+  const text = copyText(headers, header)
   if (text !== undefined) {
     const value = /^\d{1,19}$/.test(text) ? BigInt(text) : undefined
     return value !== undefined && BigInt.asIntN(bits, value) === value ? value : undefined
   }
-  const [bytes] = headerValues(headers, `kafka_dlt-original-${what}`)
+  if (!copyFlag(headers, COPY_HEADER.springHeaders)) return undefined
+  const [bytes] = headerValues(headers, `${SPRING_PREFIX}original-${what}`)
   if (!Buffer.isBuffer(bytes) || bytes.length * 8 !== bits) return undefined
   return bits === 32 ? BigInt(bytes.readInt32BE()) : bytes.readBigInt64BE()
 }

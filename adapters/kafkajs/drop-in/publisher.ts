@@ -1,10 +1,9 @@
-import { ConfigError, type DeadLetter, type Publisher } from '../../../src/spi.ts'
+import { ConfigError, isTopicName, type DeadLetter, type Publisher } from '../../../src/spi.ts'
 import { AdminClient } from '../admin-client.ts'
 import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
 import type { ResolvedDropIn } from './options.ts'
 import { KafkaPublisher } from '../copies/publisher.ts'
 import type { KafkaLike } from '../slice.ts'
-import { isTopicName } from '../options/topic-name.ts'
 import { Topology } from '../options/topology.ts'
 
 /** Publishes the dead letters of a consumer whose topics are known only from its messages. */

@@ -4,7 +4,7 @@ import type { Assignment } from '../membership/assignment.ts'
 import type { BatchGate } from '../offsets/batch-gate.ts'
 import type { ForeignCopies } from '../copies/foreign-copies.ts'
 import type { Committer } from '../offsets/committer.ts'
-import { KafkaDelivery } from './delivery.ts'
+import { KafkaDelivery, type OriginOf } from './delivery.ts'
 import type { Order } from '../options/options.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { PartitionHolds } from '../membership/partition-holds.ts'
@@ -23,6 +23,7 @@ interface BatchIntakeParts {
   readonly limits: Omit<Load, 'inFlight'>
   /** @defaultValue `partition` with stored positions, else `key` */
   readonly order: Order | undefined
+  readonly originOf: OriginOf
   readonly heartbeatEveryMs: number
   readonly report: Report
   /** Reads a partition again from the lowest offset that is not known to be over. */
@@ -157,11 +158,12 @@ export class BatchIntake {
 
   #takeSlice(epoch: PartitionEpoch): void {
     const most = Math.min(SLICE, MOST_IN_A_TURN - this.#takenInTurn)
+    const reading = { order: this.#order, originOf: this.#parts.originOf }
     const deliveries: KafkaDelivery[] = []
     while (deliveries.length < most && !epoch.isFullBy(this.#limits)) {
       const raw = epoch.takeWaiting()
       if (raw === undefined) break
-      deliveries.push(new KafkaDelivery(this.#parts.assignment, epoch, raw, this.#order))
+      deliveries.push(new KafkaDelivery(this.#parts.assignment, epoch, raw, reading))
     }
     if (deliveries.length === 0) return
     this.#takenInTurn += deliveries.length

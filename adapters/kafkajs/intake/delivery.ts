@@ -1,14 +1,21 @@
-import type { Delivery, Message, Standing, StreamPosition } from '../../../src/spi.ts'
+import { originTopicIn, type Delivery, type Message, type Standing, type StreamPosition } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
-import { headersOf, headerText, ORIGIN_HEADER, type KafkaMessage } from '../copies/headers.ts'
+import { headersOf, type KafkaMessage } from '../copies/headers.ts'
 import { firstTimestampIn } from '../copies/origin.ts'
 import type { Order } from '../options/options.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { KafkaMessageLike } from '../slice.ts'
-import { isTopicName } from '../options/topic-name.ts'
 
 /** kafkajs's number for a timestamp that the broker set when it appended the message. */
 const LOG_APPEND_TIME = 1
+
+/** The topic that counts as the origin of a message on `destination` whose headers name another. */
+export type OriginOf = (destination: string, named: string) => string
+
+interface Reading {
+  readonly order: Order
+  readonly originOf: OriginOf
+}
 
 export class KafkaDelivery implements Delivery {
   readonly message: Message
@@ -21,13 +28,13 @@ export class KafkaDelivery implements Delivery {
   readonly #bytes: number
   #isFinished = false
 
-  constructor(assignment: Assignment, epoch: PartitionEpoch, raw: KafkaMessageLike, order: Order) {
+  constructor(assignment: Assignment, epoch: PartitionEpoch, raw: KafkaMessageLike, { order, originOf }: Reading) {
     this.#assignment = assignment
     this.#epoch = epoch
     this.#offset = BigInt(raw.offset)
     this.#bytes = (raw.value?.length ?? 0) + (raw.key?.length ?? 0)
     this.#follows = epoch.follows
-    this.message = toMessage(epoch, raw)
+    this.message = toMessage(epoch, raw, originOf)
     this.#ticket = epoch.receive(this.#offset, this.#bytes, this.message.timestamp)
     this.lane = laneOf(epoch.name, raw.key, order)
   }
@@ -52,28 +59,24 @@ export class KafkaDelivery implements Delivery {
 export function toMessage(
   { topic, partition }: Pick<PartitionEpoch, 'topic' | 'partition'>,
   raw: KafkaMessageLike,
+  originOf: OriginOf = (_destination, named) => named,
 ): KafkaMessage {
   const headers = headersOf(raw.headers)
   const timestamp = Number(raw.timestamp)
-  const origin = originOf(headers)
+  const named = originTopicIn(headers)
+  const origin = named === undefined ? topic : originOf(topic, named)
   return {
     system: 'kafka',
     destination: topic,
-    origin: origin ?? topic,
+    origin,
     position: `${partition}@${raw.offset}`,
     key: raw.key,
     value: raw.value,
     headers,
     timestamp: timestamp >= 0 ? timestamp : undefined,
-    firstTimestamp: origin === undefined ? undefined : firstTimestampIn(headers),
+    firstTimestamp: named === origin ? firstTimestampIn(headers) : undefined,
     isAppendTimed: raw.batchContext?.timestampType === LOG_APPEND_TIME,
   }
-}
-
-/** Other programs use a header of that name too: ignore values that are not topic names. */
-function originOf(headers: Message['headers']): string | undefined {
-  const named = headerText(headers, ORIGIN_HEADER)
-  return isTopicName(named) ? named : undefined
 }
 
 /** `name` is that of a partition. latin1 keeps different bytes different. */

@@ -1,8 +1,7 @@
-import type { DurationMs, MonotonicMs } from '../../../src/spi.ts'
-import { headerText } from '../copies/headers.ts'
+import { COPY_HEADER, copyNumber, type DurationMs, type MonotonicMs } from '../../../src/spi.ts'
+import { headersOf } from '../copies/headers.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { PartitionHolds } from '../membership/partition-holds.ts'
-import { NOT_BEFORE_HEADER } from '../copies/retry-headers.ts'
 import type { BatchLike, KafkaMessageLike } from '../slice.ts'
 import type { CopyPlace } from '../options/topology.ts'
 
@@ -61,9 +60,8 @@ export class RetryDelays {
 
   /** Never longer than the delay of the topic, whatever the header says: the clock that set it may be wrong. */
   #leftOf(message: KafkaMessageLike, epoch: PartitionEpoch, batch: BatchLike, delayMs: DurationMs): DurationMs {
-    const told = headerText(message.headers ?? {}, NOT_BEFORE_HEADER)
-    const notBefore = told === undefined ? Number.NaN : Number(told)
-    if (Number.isNaN(notBefore) || notBefore <= Date.now()) return 0
+    const notBefore = copyNumber(headersOf(message.headers), COPY_HEADER.notBefore)
+    if (notBefore === undefined || notBefore <= Date.now()) return 0
     const appendedAt = Number(message.timestamp)
     const sinceAppended = appendedAt >= 0 ? Date.now() - appendedAt : 0
     const sinceSeen = performance.now() - this.#seenAt(BigInt(message.offset), epoch, batch)

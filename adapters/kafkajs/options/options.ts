@@ -40,8 +40,8 @@ export interface KafkaDeadLetter {
   readonly topic?: string | ((origin: string) => string)
   /**
    * Names of the headers. `spring`: the header names of Spring Kafka (`kafka_dlt-original-topic` and so on, numbers in
-   * binary), plus `x-original-topic`, which is part of a message's scope, and own names for fields that Spring does not
-   * have: reason, attempts, parked, times, consumer.
+   * binary), plus the library's own for the origin topic, which is part of a message's scope, and for fields that Spring
+   * does not have: reason, attempts, parked, times, consumer.
    * @defaultValue `own`
    */
   readonly headers?: DeadLetterHeaders

@@ -1,6 +1,5 @@
-import { checkNames, checkObject, checkWhole, type DurationMs, type Message } from '../../../src/spi.ts'
+import { checkNames, checkObject, checkWhole, isTopicName, type DurationMs, type Message } from '../../../src/spi.ts'
 import type { KafkaDeadLetter, KafkaOptions, KafkaRetryTopic } from './options.ts'
-import { isTopicName } from './topic-name.ts'
 
 /** A topic for copies. */
 export interface CopyPlace {
@@ -50,6 +49,15 @@ export class Topology {
   busyPlace(message: Route, delayMs: DurationMs): CopyPlace {
     const byDelay = this.#retries.toSorted(([one], [other]) => (one?.delayMs ?? 0) - (other?.delayMs ?? 0))
     return this.#for(message, byDelay.find(([place]) => (place?.delayMs ?? 0) >= delayMs) ?? byDelay.at(-1) ?? [])
+  }
+
+  /**
+   * The origin of a message on a topic, of which its headers name another. On a topic of `topics` they may not name
+   * another of these: who may publish to the one could pass a message off as one of the other, whose ACL refuses them.
+   */
+  originOf(destination: string, named: string): string {
+    const { sources } = this
+    return sources.includes(destination) && sources.includes(named) ? destination : named // mutant: kafka-forged-origin-believed
   }
 
   /** `undefined`: there are no retry topics. */

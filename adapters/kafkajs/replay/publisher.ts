@@ -1,14 +1,16 @@
 import {
   BrokerError,
+  COPY_HEADER,
   describeError,
+  hasFormerOrigin,
   isConsumeOnceError,
   type ReplayPublisher,
   type Republished,
 } from '../../../src/spi.ts'
 import { isTooLarge, type ConfirmedProducer, type SentCopy } from '../copies/confirmed-producer.ts'
 import { keptHeaders, toHeaders } from '../copies/copy-headers.ts'
-import { ORIGIN_HEADER, type HeaderEntry } from '../copies/headers.ts'
-import { describesCopy } from '../copies/dead-letter-facts.ts'
+import type { HeaderEntry } from '../copies/headers.ts'
+import { describesDeadLetter } from '../copies/dead-letter-facts.ts'
 import { originOf } from '../copies/origin.ts'
 import { existingOf } from '../copies/topics.ts'
 import { defaultPartition } from './default-partition.ts'
@@ -89,10 +91,11 @@ export class LogPublisher implements ReplayPublisher {
 
 /** The headers of the original, and those that were given. */
 function copyOf({ item: { message }, destination, headers }: Republished): SentCopy {
-  const isOver = describesCopy(message)
+  const isOver = describesDeadLetter(message)
   const kept = keptHeaders(message).filter(([name]) => !isOver(name))
   // The origin is part of the scope of keys: in another topic the header keeps it.
-  const origin: readonly HeaderEntry[] = destination === message.origin ? [] : [[ORIGIN_HEADER, message.origin]]
+  const needsOrigin = destination !== message.origin || hasFormerOrigin(Object.fromEntries(kept))
+  const origin: readonly HeaderEntry[] = needsOrigin ? [[COPY_HEADER.originTopic, message.origin]] : []
   return { message, headers: toHeaders(kept, origin, Object.entries(headers)) }
 }
 

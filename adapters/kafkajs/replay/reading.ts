@@ -161,7 +161,7 @@ export class Reading {
   #put(part: Part, raw: KafkaMessageLike): void {
     const offset = BigInt(raw.offset)
     if (offset < part.next || offset >= part.to) return
-    this.#ahead.put(itemOf(part, raw), (raw.value?.length ?? 0) + (raw.key?.length ?? 0))
+    this.#ahead.put(itemOf(part, raw, this.#given.options.topology), (raw.value?.length ?? 0) + (raw.key?.length ?? 0))
     part.reach(offset + 1n)
   }
 

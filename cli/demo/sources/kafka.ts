@@ -1,5 +1,6 @@
 import type { Admin, Kafka, Producer } from 'kafkajs'
 import type { Consumer, Running } from '../../../src/index.ts'
+import { COPY_HEADER } from '../../../src/spi.ts'
 import { runKafka } from '../../../adapters/kafkajs/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
 import { installed } from '../installed.ts'
@@ -156,7 +157,7 @@ class KafkaDemoSource implements DemoSource {
         .run({
           autoCommit: false,
           eachMessage: async ({ partition, message }) => {
-            const reason = String(message.headers?.['x-dead-letter-reason'] ?? 'unknown')
+            const reason = String(message.headers?.[COPY_HEADER.reason] ?? 'unknown')
             const id = reason === 'no-id' ? null : textOf(message.headers?.[ID_HEADER])
             rows.push({ id, reason, payload_sha256: sha256(message.value ?? Buffer.alloc(0)) })
             if (BigInt(message.offset) + 1n >= (ends.get(partition) ?? 0n)) waitingFor.delete(partition)

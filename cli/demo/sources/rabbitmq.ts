@@ -1,5 +1,6 @@
 import type { ChannelModel, ConfirmChannel, GetMessage } from 'amqplib'
 import type { Consumer, Running } from '../../../src/index.ts'
+import { COPY_HEADER } from '../../../src/spi.ts'
 import { runRabbit } from '../../../adapters/amqplib/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
 import { installed } from '../installed.ts'
@@ -18,7 +19,7 @@ const MAX_HEADER_BYTES = 48_000
 const MAX_BODY_BYTES = 16 * 1024 * 1024
 
 /** AMQP has no null payload. The adapter recognises an empty one with this header as a tombstone. */
-const TOMBSTONE = ['consume-once-tombstone', 'true'] as const
+const TOMBSTONE = [COPY_HEADER.tombstone, 'true'] as const
 
 export async function rabbitDemoSource(state: DemoState): Promise<DemoSource> {
   const url = serverUrl('RABBITMQ_URL', 'amqp://guest:guest@127.0.0.1:5672')
@@ -133,7 +134,7 @@ class RabbitDemoSource implements DemoSource {
 
 function rowOf({ properties, content }: GetMessage): DeadLetterRow {
   const headers = properties.headers ?? {}
-  const reason = String(headers['consume-once-reason'] ?? 'unknown')
+  const reason = String(headers[COPY_HEADER.reason] ?? 'unknown')
   const id: unknown = headers[ID_HEADER]
   return {
     id: reason === 'no-id' ? null : textOf(Array.isArray(id) ? id[0] : id),

@@ -115,5 +115,9 @@ async function readAll(cluster: Cluster, topic: string): Promise<readonly ReadMe
 
 function deadLetterOf({ value, headers }: ReadMessage): DeadLetter {
   const { send } = JSON.parse(String(value)) as FaultMessage
-  return { send, isParked: headers['x-parked'] !== undefined, reason: String(headers['x-dead-letter-reason']) }
+  return {
+    send,
+    isParked: headers['consume-once-parked'] !== undefined,
+    reason: String(headers['consume-once-reason']),
+  }
 }

@@ -25,13 +25,14 @@ export const PROTOCOL: readonly HostileEntry[] = [
     })),
   },
   ...forged('kafka', {
-    'origin: this topic, so a copy': [{ 'x-original-topic': HERE }, { same: 0 }],
-    'origin: another topic, so another message': [{ 'x-original-topic': 'elsewhere' }, 'run'],
-    'origin: no name of a topic': [{ 'x-original-topic': 'a b/../c' }, { same: 0 }],
-    'origin: empty': [{ 'x-original-topic': '' }, { same: 0 }],
-    'origin: too long': [{ 'x-original-topic': 'o'.repeat(250) }, { same: 0 }],
-    'origin: broken bytes': [{ 'x-original-topic': bytes('ff') }, { same: 0 }],
-    'origin: a NUL': [{ 'x-original-topic': 'elsewhere\0' }, { same: 0 }],
+    'origin: this topic, so a copy': [{ 'consume-once-origin-topic': HERE }, { same: 0 }],
+    'origin: another topic, so another message': [{ 'consume-once-origin-topic': 'elsewhere' }, 'run'],
+    'origin: no name of a topic': [{ 'consume-once-origin-topic': 'a b/../c' }, { same: 0 }],
+    'origin: empty': [{ 'consume-once-origin-topic': '' }, { same: 0 }],
+    'origin: too long': [{ 'consume-once-origin-topic': 'o'.repeat(250) }, { same: 0 }],
+    'origin: broken bytes': [{ 'consume-once-origin-topic': bytes('ff') }, { same: 0 }],
+    'origin: a NUL': [{ 'consume-once-origin-topic': 'elsewhere\0' }, { same: 0 }],
+    'origin: a name that Spring Cloud Stream writes too': [{ 'x-original-topic': 'elsewhere' }, { same: 0 }],
     'position: negative': [copied({ partition: '-1', offset: '-5', timestamp: '-1' }), { same: 0 }],
     'position: no numbers': [copied({ partition: 'NaN', offset: '1e3', timestamp: '0x10' }), { same: 0 }],
     'position: too large': [
@@ -41,7 +42,8 @@ export const PROTOCOL: readonly HostileEntry[] = [
     'position: empty': [copied({ partition: '', offset: '', timestamp: '' }), { same: 0 }],
     'position: of Spring, cut short': [
       {
-        'x-original-topic': HERE,
+        'consume-once-origin-topic': HERE,
+        'consume-once-spring-headers': 'true',
         'kafka_dlt-original-partition': bytes('00'),
         'kafka_dlt-original-offset': bytes('ffffffff'),
       },
@@ -49,31 +51,41 @@ export const PROTOCOL: readonly HostileEntry[] = [
     ],
     'position: of Spring, negative': [
       {
-        'x-original-topic': HERE,
+        'consume-once-origin-topic': HERE,
+        'consume-once-spring-headers': 'true',
         'kafka_dlt-original-partition': bytes('ffffffff'),
         'kafka_dlt-original-offset': Buffer.alloc(8, 0xff),
       },
       { same: 0 },
     ],
-    'due in 200 years': [{ 'x-original-topic': HERE, 'x-not-before': '7983878400000' }, { same: 0 }],
-    'due never': [{ 'x-original-topic': HERE, 'x-not-before': 'Infinity' }, { same: 0 }],
-    'attempts: many': [{ 'x-original-topic': HERE, 'x-attempts': '999999' }, { same: 0 }],
-    'attempts: fewer than none': [{ 'x-original-topic': HERE, 'x-attempts': '-1' }, { same: 0 }],
-    'a dead letter that was moved back': [
-      { 'x-original-topic': HERE, 'x-dead-letter-reason': 'no-id', 'x-parked': 'true' },
+    'due in 200 years': [
+      { 'consume-once-origin-topic': HERE, 'consume-once-not-before': '7983878400000' },
       { same: 0 },
     ],
-    'first failure: no time': [{ 'x-original-topic': HERE, 'x-first-failure-at': 'long ago' }, { same: 0 }],
+    'due never': [{ 'consume-once-origin-topic': HERE, 'consume-once-not-before': 'Infinity' }, { same: 0 }],
+    'attempts: many': [{ 'consume-once-origin-topic': HERE, 'consume-once-attempts': '999999' }, { same: 0 }],
+    'attempts: fewer than none': [{ 'consume-once-origin-topic': HERE, 'consume-once-attempts': '-1' }, { same: 0 }],
+    'a dead letter that was moved back': [
+      { 'consume-once-origin-topic': HERE, 'consume-once-reason': 'no-id', 'consume-once-parked': 'true' },
+      { same: 0 },
+    ],
+    'first failure: no time': [
+      { 'consume-once-origin-topic': HERE, 'consume-once-first-failure-at': 'long ago' },
+      { same: 0 },
+    ],
     'first failure: beyond all times': [
-      { 'x-original-topic': HERE, 'x-first-failure-at': '+275761-01-01T00:00:00Z' },
+      { 'consume-once-origin-topic': HERE, 'consume-once-first-failure-at': '+275761-01-01T00:00:00Z' },
       { same: 0 },
     ],
     'every header of a copy, repeated': [
       Object.fromEntries(
-        ['x-attempts', 'x-not-before', 'x-consumer', 'x-error-message', 'x-dead-letter-reason'].map((name) => [
-          name,
-          ['1', '2'],
-        ]),
+        [
+          'consume-once-attempts',
+          'consume-once-not-before',
+          'consume-once-consumer',
+          'consume-once-detail',
+          'consume-once-reason',
+        ].map((name) => [name, ['1', '2']]),
       ),
       { same: 0 },
     ],
@@ -183,8 +195,8 @@ function copied(place: {
   readonly offset: string
   readonly timestamp: string
 }): Record<string, string> {
-  const named = Object.entries(place).map(([what, value]) => [`x-original-${what}`, value] as const)
-  return { 'x-original-topic': HERE, ...Object.fromEntries(named) }
+  const named = Object.entries(place).map(([what, value]) => [`consume-once-origin-${what}`, value] as const)
+  return { 'consume-once-origin-topic': HERE, ...Object.fromEntries(named) }
 }
 
 /** A message, the same one with such headers, and one without an ID that has them too: its dead letter must leave. */

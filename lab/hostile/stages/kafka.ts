@@ -40,7 +40,7 @@ export async function kafkaStage({ retryTopic = true }: { readonly retryTopic?: 
         const read = headersOf(headers)
         deadLetters.push({
           number: numbers.of(read, value),
-          reason: String(read['x-dead-letter-reason']),
+          reason: String(read['consume-once-reason']),
           value,
           moveBack: () => send([{ key, value, headers: read as NonNullable<Message['headers']> }]),
         })

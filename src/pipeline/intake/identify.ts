@@ -3,6 +3,7 @@ import type { DeadLetterReason } from '../../core/decision.ts'
 import { numberedKey, ScopeIdentity } from '../../identity/digest.ts'
 import { describeError } from '../../foundation/errors.ts'
 import { traitsOf } from '../../identity/id-traits.ts'
+import { foundInsteadOfId, idIn, USABLE_AS_ID } from '../../identity/id-value.ts'
 import type { Identity } from '../../identity/identities.ts'
 import type { IncomingMessage } from '../../identity/message-id.ts'
 import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
@@ -18,10 +19,9 @@ export function createIdReader(consumer: ResolvedConsumer): (message: Message) =
     try {
       const incoming = new Incoming(message, consumer)
       for (const { extract } of consumer.identities) {
-        const id: unknown = extract(incoming)
-        if (!isTextOrBytes(id)) return undefined
+        const id = idIn(extract(incoming))
         const unusable = whyUnusable(id)
-        if (unusable === undefined) return typeof id === 'string' ? id : Buffer.from(id as Uint8Array).toString('utf8')
+        if (unusable === undefined) return typeof id === 'string' ? id : Buffer.from(id ?? []).toString('utf8')
         if (unusable !== 'missing') return undefined
       }
       return undefined
@@ -64,8 +64,25 @@ export function createKeyReader(
     const incoming = new Incoming(message, consumer)
     let key = first?.(incoming) ?? NO_IDENTITY
     for (const keyOf of others) if (typeof key !== 'string' && key.isMissing) key = keyOf(incoming)
-    return key
+    return typeof key !== 'string' && key.isMissing ? missing(consumer, incoming) : key
   }
+}
+
+function placeOf(extract: Identity['extract'], incoming: Incoming): string {
+  const { explain } = traitsOf(extract)
+  return explain === undefined ? '' : `: ${explain(incoming)}`
+}
+
+/** Only for a message that has none of the IDs: a message may well lack some. */
+function missing({ identities }: ResolvedConsumer, incoming: Incoming): Unidentified {
+  const places = identities.map(({ extract }) => {
+    try {
+      return traitsOf(extract).explain?.(incoming) ?? `the ID extractor returned ${foundInsteadOfId(extract(incoming))}`
+    } catch (error) {
+      return `the ID extractor threw: ${describeError(error)}`
+    }
+  })
+  return { ...NO_IDENTITY, detail: `${NO_IDENTITY.detail}: ${places.join('; ')}; expected ${USABLE_AS_ID}` }
 }
 
 const NO_IDENTITY: Unidentified = { reason: 'no-id', detail: WHY_UNUSABLE.missing, isMissing: true }
@@ -80,18 +97,18 @@ function keyReaderOf(
   const own = at === 0 ? [] : [Buffer.from(`identity ${at + 1}`)]
   const scopeOf = scopesBy((origin) => [...keyScope(consumer, group, origin), ...own])
   const isNumbered = consumer.store.keys === 'sequences'
-  const missing: Unidentified = { ...NO_IDENTITY, detail: traitsOf(extract).missing ?? WHY_UNUSABLE.missing }
   return (incoming) => {
     try {
-      const id: unknown = extract(incoming)
-      if (!isTextOrBytes(id)) return notTextOrBytes(id)
+      const extracted: unknown = extract(incoming)
+      const id = idIn(extracted)
+      if (id === undefined && extracted !== undefined && extracted !== null) return notAnId(extracted)
       // An object that only looks like bytes may throw here.
       const unusable = whyUnusable(id)
-      if (unusable === 'missing') return missing
-      if (unusable !== undefined) return { reason: 'no-id', detail: WHY_UNUSABLE[unusable] }
+      if (id === undefined || unusable === 'missing') return NO_IDENTITY
+      if (unusable !== undefined)
+        return { reason: 'no-id', detail: `${WHY_UNUSABLE[unusable]}${placeOf(extract, incoming)}` }
       const scope = scopeOf(incoming.origin)
-      if (isNumbered) return numberedKey(scope, id as string | Uint8Array) ?? NOT_NUMBERED
-      return scope.of(id as string | Uint8Array)
+      return isNumbered ? (numberedKey(scope, id) ?? NOT_NUMBERED) : scope.of(id)
     } catch (error) {
       return incoming.problem ?? { reason: 'no-id', detail: `the ID extractor threw: ${describeError(error)}`, error }
     }
@@ -141,12 +158,10 @@ function identifyBySeveral(consumer: ResolvedConsumer, group: string): (delivery
     let first: OtherIdentity | undefined
     let others: OtherIdentity[] | undefined
     let hashed: { readonly by: Identity['hashOf']; readonly hash: string } | undefined
-    let missing = NO_IDENTITY
     for (const { identity, keyOf } of readers) {
       const idempotencyKey = keyOf(incoming)
       if (typeof idempotencyKey !== 'string') {
         if (!idempotencyKey.isMissing) return idempotencyKey
-        missing = idempotencyKey
         continue
       }
       if (hashed?.by !== identity.hashOf) {
@@ -158,7 +173,7 @@ function identifyBySeveral(consumer: ResolvedConsumer, group: string): (delivery
       if (first === undefined) first = found
       else (others ??= []).push(found)
     }
-    if (first === undefined) return missing
+    if (first === undefined) return missing(consumer, incoming)
     return new Task(delivery, first.idempotencyKey, first.payloadHash, others && { others })
   }
 }
@@ -190,15 +205,11 @@ function identifyByPosition(consumer: ResolvedConsumer, group: string): (deliver
   }
 }
 
-/** A number or a promise has no bytes, or the same text for every message. */
-function notTextOrBytes(id: unknown): Unidentified {
+/** An object or a promise has the same text for every message. */
+function notAnId(id: unknown): Unidentified {
   // Nobody else handles this promise: a rejection would end the process.
   Promise.resolve(id).catch(() => {})
-  return { reason: 'no-id', detail: `the ID extractor: expected text or bytes, got ${typeof id}` }
-}
-
-function isTextOrBytes(id: unknown): id is string | Uint8Array | null | undefined {
-  return typeof id === 'string' || id === undefined || id === null || id instanceof Uint8Array
+  return { reason: 'no-id', detail: `the ID extractor: expected ${USABLE_AS_ID}, got ${foundInsteadOfId(id)}` }
 }
 
 /** The argument of an ID extractor. Fields of the message are delegated; the payload is decoded on first use. */

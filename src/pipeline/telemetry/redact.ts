@@ -1,3 +1,4 @@
+import { isBrokerHeader, isReservedHeader } from '../../copies/vocabulary.ts'
 import { describeError, hasCode, isConsumeOnceError, type ErrorCode } from '../../foundation/errors.ts'
 import type { Message } from '../../ports/message.ts'
 
@@ -35,8 +36,11 @@ const MOST_WORDS = 64
  * Headers that this library or a broker writes on copies: places, times, counts and earlier errors. They contain
  * nothing of the producer's. A text that repeats one of them is a diagnosis.
  */
-const NOT_OF_PRODUCERS =
-  /^(?:consume-once-|kafka_dlt-|kafka_original-|x-(?:original-|dead-letter|set-aside-at$|error-|consumer|first-|last-death-|death$|delivery-count$|acquired-count$|attempts$|not-before$|parked$))/
+const OF_SPRING = /^kafka_(?:dlt|original)-/
+
+function isProducers(name: string): boolean {
+  return !isReservedHeader(name) && !isBrokerHeader(name) && !OF_SPRING.test(name)
+}
 
 /** Errors that only the library creates: their text contains nothing of a message. */
 const OWN_WORDS: readonly ErrorCode[] = [
@@ -193,7 +197,7 @@ function withoutRanges(text: string, ranges: readonly Range[]): string {
 }
 
 function saidIn({ value, key, messageId, headers }: Message): string {
-  const ofProducer = Object.entries(headers).flatMap(([name, header]) => (NOT_OF_PRODUCERS.test(name) ? [] : [header])) // mutant: own-headers-redacted
+  const ofProducer = Object.entries(headers).flatMap(([name, header]) => (isProducers(name) ? [header] : [])) // mutant: own-headers-redacted
   return textsIn([value, key, messageId, ofProducer], 0)
     .join('\n')
     .slice(0, 2 * SEARCHED)

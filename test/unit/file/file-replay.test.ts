@@ -105,7 +105,14 @@ describe('a line of kcat', () => {
   })
 
   it('of a dead letter has the origin and the reason', async () => {
-    const headers = ['x-original-topic', 'sms', 'x-dead-letter-reason', 'attempts-spent', 'x-parked', 'true']
+    const headers = [
+      'consume-once-origin-topic',
+      'sms',
+      'consume-once-reason',
+      'attempts-spent',
+      'consume-once-parked',
+      'true',
+    ]
     const item = await readOne({ ...KAFKA, topic: 'sms.dead-letter', headers })
     expect(item.message).toMatchObject({ destination: 'sms.dead-letter', origin: 'sms' })
     expect(item.deadLetter).toMatchObject({ reason: 'attempts-spent', parked: true, destination: 'sms' })

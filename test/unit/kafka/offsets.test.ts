@@ -219,7 +219,7 @@ describe('a later batch', () => {
 })
 
 function copyOf(origin: string, group: string): Record<string, string> {
-  return { 'x-original-topic': origin, 'x-consumer-group': group }
+  return { 'consume-once-origin-topic': origin, 'consume-once-group': group }
 }
 
 describe('a retry topic whose default name is that of another group too', () => {

@@ -47,7 +47,7 @@ class Bench implements Disposable {
 }
 
 function batchOf(offset: number, high: number): BatchLike {
-  const headers = { 'x-not-before': String(Date.now() + DELAY_MS) }
+  const headers = { 'consume-once-not-before': String(Date.now() + DELAY_MS) }
   const message = { key: null, value: null, timestamp: '-1', offset: String(offset), headers }
   return {
     topic: 'r',

@@ -71,7 +71,7 @@ describe('an event of Amazon MSK', () => {
         KAFKA,
       ),
     )
-    const headers = [{ id: signedBytes('1') }, { 'x-original-topic': signedBytes('sms') }]
+    const headers = [{ id: signedBytes('1') }, { 'consume-once-origin-topic': signedBytes('sms') }]
     await handler({ records: { 'retry-0': [{ ...record(0, 1), topic: 'retry', headers }] } }, CONTEXT)
     expect(origins).toEqual(['sms'])
   })

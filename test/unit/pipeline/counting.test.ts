@@ -5,7 +5,7 @@ import { messageId } from '../../../src/identity/message-id.ts'
 import { memoryStore } from '../../../src/memory/store.ts'
 import type { Logger } from '../../../src/ports/logger.ts'
 import type { CountingObserver, Counts, Observer, ObserverEvent } from '../../../src/ports/observer.ts'
-import { REPLAY_ID_HEADER } from '../../../src/ports/replay.ts'
+import { COPY_HEADER } from '../../../src/copies/vocabulary.ts'
 import { runConsumer } from '../../../src/run/run.ts'
 import { Meter } from '../../../src/signals/meter.ts'
 import { COUNTERS, HISTOGRAMS, idsOf } from '../../../src/signals/metrics.ts'
@@ -71,7 +71,7 @@ async function consume({ observe, log, isInbox = false }: Listening, clock: Manu
   const timestamp = clock.now() - 960
   source.deliver({ id: 'a', timestamp }, { id: 'b' }, { id: 'bad', timestamp }, { id: '' })
   await clock.advance(10_000)
-  source.deliver({ id: 'a' }, { id: 'c', headers: { [REPLAY_ID_HEADER]: 'r' } }, { id: 'd' })
+  source.deliver({ id: 'a' }, { id: 'c', headers: { [COPY_HEADER.replayId]: 'r' } }, { id: 'd' })
   await clock.advance(1_000)
   await running.stop()
   await turns()

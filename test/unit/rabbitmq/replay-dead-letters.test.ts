@@ -41,6 +41,7 @@ describe('what the headers of a dead letter tell', () => {
       'x-first-death-queue': 'emails',
     }
     expect(deadLetterIn(headers)).toEqual({
+      by: 'broker',
       facts: {
         reason: 'expired',
         parked: false,

@@ -78,18 +78,20 @@ describe('an ID from the payload', () => {
   it('says what is missing, and what cannot be an ID', async () => {
     const values = ['null', '""', '{"a":1}', '["a"]', '1.5', '9007199254740993', '"  "', '"\\ud800"']
     const texts = ['{}', '[]', 'null', ...values.map((value) => `{"order":{"id":${value}}}`)]
-    const missing = 'no message ID: the payload must have /order/id'
+    const missing = (found: string): string =>
+      `no message ID: /order/id of the payload holds ${found}; expected text, bytes or a whole number up to 2^53 - 1`
+    const expected = 'expected text, a whole number up to 2^53 - 1 or a boolean, got'
     const threw = 'the ID extractor threw: /order/id: '
     expect(await refusalsOf({ id }, ...texts)).toEqual([
-      missing,
-      missing,
-      missing,
-      missing,
-      missing,
-      `${threw}expected text, a whole number or a boolean, got an object`,
-      `${threw}expected text, a whole number or a boolean, got an array`,
-      `${threw}expected a whole number up to 2^53 - 1, got one that may have lost digits: send it as text`,
-      `${threw}expected a whole number up to 2^53 - 1, got one that may have lost digits: send it as text`,
+      missing('nothing'),
+      missing('nothing'),
+      missing('nothing'),
+      missing('null'),
+      missing('empty text'),
+      `${threw}${expected} an object`,
+      `${threw}${expected} an array`,
+      `${threw}${expected} a number with a fraction: send it as text`,
+      `${threw}${expected} a number that may have lost digits: send it as text`,
       `${threw}the message ID is blank`,
       `${threw}the message ID holds a lone surrogate`,
     ])

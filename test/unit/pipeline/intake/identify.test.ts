@@ -151,17 +151,27 @@ describe('identify', () => {
   })
 
   it.each([
-    ['a number', () => 42],
+    ['a number with a fraction', () => 4.2],
+    ['a number that may have lost digits', () => 2 ** 53],
+    ['a boolean', () => true],
     ['an object', () => ({ id: 'a' })],
     ['a promise', () => Promise.resolve('a')],
-  ])('dead-letters a message whose extractor returns %s, and goes on', async (_, extract) => {
+  ])('dead-letters a message whose extractor returns %s, and goes on', async (what, extract) => {
     const id: IdExtractor = (message) =>
       message.headers['id'] === 'odd' ? (extract() as unknown as string) : String(message.headers['id'])
     const rig = await start({ id })
     await rig.deliver('a', 'odd', 'b')
-    expect(rig.source.deadLetters).toMatchObject([{ reason: 'no-id' }])
+    const detail = `the ID extractor: expected text, bytes or a whole number up to 2^53 - 1, got ${what}`
+    expect(rig.source.deadLetters).toMatchObject([{ reason: 'no-id', detail }])
     expect(rig.world.effects).toEqual(['a', 'b'])
     expect(rig.running.health().checks['handlers']).toBe('0 in flight')
+  })
+
+  it('takes a whole number that the extractor returns for its text', async () => {
+    const ids: unknown[] = [42, '42', 42n]
+    const rig = await start({ id: () => ids.shift() as string })
+    await rig.deliver('a', 'b', 'c')
+    expect(rig.outcomes().toSorted()).toEqual(['handled', 'joined', 'joined'])
   })
 
   it('dead-letters a message whose extractor throws', async () => {

@@ -6,6 +6,7 @@ import {
   type IdExtractor,
   type IncomingMessage,
 } from '../../../../src/identity/message-id.ts'
+import { traitsOf } from '../../../../src/identity/id-traits.ts'
 
 function message(fields: Partial<IncomingMessage<unknown>>): IncomingMessage<unknown> {
   return {
@@ -46,10 +47,29 @@ describe('the ID from a header', () => {
     expect(idFrom(header, { headers: { 'x-id': ['a', 'b'] } })).toBeUndefined()
     expect(idFrom(header, { headers: { 'x-id': [] } })).toBeUndefined()
     expect(idFrom(header, { headers: { 'x-id': ['a', 7] } })).toBeUndefined()
+    expect(idFrom(header, { headers: { 'x-id': ['7', 7] } })).toBe('7')
   })
 
-  it('is no number, no object, and nothing inherited', () => {
-    for (const value of [7, { id: 'a' }, null, true]) {
+  it('is the text of a whole number, of any type of RabbitMQ, while no digit is lost', () => {
+    expect([42, -1, 0, 2 ** 53 - 1, 42n].map((value) => idFrom(header, { headers: { 'x-id': value } }))).toEqual([
+      '42',
+      '-1',
+      '0',
+      '9007199254740991',
+      '42',
+    ])
+  })
+
+  it('is refused at its definition if it is a header that the library writes into copies', () => {
+    expect(() => messageId.header('message-id', 'consume-once-key')).toThrow(
+      'messageId.header: expected a header of your producers, got "consume-once-key": the library writes it, and each copy of a message has another value',
+    )
+    expect(() => messageId.header('')).toThrow('messageId.header: expected the name of a header, got')
+    expect(messageId.header('x-attempts', 'consume-once')).toBeInstanceOf(Function)
+  })
+
+  it('is no other number, no object, and nothing inherited', () => {
+    for (const value of [7.5, 2 ** 53, Number.NaN, Infinity, { id: 'a' }, null, true, { '!': 'timestamp', value: 7 }]) {
       expect(idFrom(header, { headers: { 'x-id': value } })).toBeUndefined()
     }
     expect(idFrom(messageId.header('constructor', '__proto__', 'toString'), { headers: {} })).toBeUndefined()
@@ -59,6 +79,49 @@ describe('the ID from a header', () => {
   it('is not usable where broken bytes were decoded to the replacement character', () => {
     expect(idFrom(header, { headers: { 'x-id': 'a\uFFFD' } })).toBeUndefined()
     expect(idFrom(header, { headers: { 'x-id': Buffer.from([0x61, 0xff]) } })).toBe('a\u00ff')
+  })
+})
+
+function told(extract: IdExtractor, fields: Partial<IncomingMessage<unknown>>): string | undefined {
+  expect(idFrom(extract, fields)).toBeUndefined()
+  return traitsOf(extract).explain?.(message(fields))
+}
+
+describe('the reason of a message without an ID', () => {
+  it.each([
+    [true, 'a boolean'],
+    [null, 'null'],
+    ['', 'empty text'],
+    [bytes(''), 'no bytes'],
+    [4.2, 'a number with a fraction'],
+    [2 ** 53, 'a number that may have lost digits'],
+    [{ secret: 1 }, 'an object'],
+    [{ '!': 'timestamp', value: 1 }, 'a timestamp'],
+    [{ '!': 'decimal', value: {} }, 'a decimal'],
+    ['a\uFFFD', 'text that was not UTF-8'],
+    [[], 'nothing'],
+    [['a', null], 'null'],
+  ])('says which header it was looked for in and what that holds, never the value: %j', (value, found) => {
+    const headers = { 'x-id': value }
+    const extract = messageId.header('message-id', 'x-id')
+    const id = extract(message({ headers }))
+    expect(id === undefined || id.length === 0).toBe(true)
+    expect(traitsOf(extract).explain?.(message({ headers }))).toBe(`header x-id holds ${found}`)
+  })
+
+  it('says where nothing was found', () => {
+    const two = messageId.header('message-id', 'x-id')
+    expect(told(two, {})).toBe('none of the headers message-id, x-id')
+    expect(told(messageId.header('x-id'), {})).toBe('no header x-id')
+    expect(told(two, { headers: { 'x-id': ['a', 'b'] } })).toBe('header x-id is repeated with different values')
+    expect(told(messageId.property(), {})).toBe('the AMQP property messageId holds nothing')
+    expect(told(messageId.property(), { messageId: '\uFFFD' })).toContain('text that was not UTF-8')
+    expect(told(cloudEvent(), {})).toContain('no CloudEvent (ce_id and ce_source;')
+    expect(told(cloudEvent(), { headers: { ce_id: 'a' } })).toBe('a CloudEvent without the header ce_source')
+    expect(told(cloudEvent(), { headers: { ce_id: true, ce_source: 's' } })).toBe('header ce_id holds a boolean')
+    expect(told(standardId(), {})).toContain('none of the headers idempotency-key, message-id,')
+    expect(told(standardId(), { headers: { id: true } })).toBe('header id holds a boolean')
+    expect(told(standardId(), { messageId: '\uFFFD' })).toContain('the AMQP property messageId holds text that was not')
   })
 })
 

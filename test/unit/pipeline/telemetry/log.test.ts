@@ -145,7 +145,11 @@ describe.each(LOGGERS)('a message that will not be tried again, in the lines of 
       'it has no ID',
       {},
       { id: '' },
-      { msg: 'dead-lettered', reason: 'no-id', detail: 'no message ID, or one that is repeated with different values' },
+      {
+        msg: 'dead-lettered',
+        reason: 'no-id',
+        detail: 'no message ID: header id holds empty text; expected text, bytes or a whole number up to 2^53 - 1',
+      },
     ],
   ])('says why: %s', async (__, settings, sent, expected) => {
     const lines: Line[] = []

@@ -1,0 +1,70 @@
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { messageId } from '../../src/index.ts'
+import { openedOnce } from '../kit/opened.ts'
+import { Consumers } from './consumers.ts'
+import { Rabbit } from './rabbit.ts'
+
+let rabbit: Rabbit
+const consumers = new Consumers()
+
+openedOnce(Rabbit, (made) => (rabbit = made))
+afterEach(() => consumers.end())
+
+/** One message for each value of its header `id`. */
+async function sendEach(queue: string, values: readonly unknown[]): Promise<void> {
+  const headersOf = (text: string): Record<string, unknown> => ({ id: values[Number(text)] })
+  await rabbit.send(
+    queue,
+    values.map((_, at) => String(at)),
+    { headersOf },
+  )
+}
+
+describe('the ID from a header of RabbitMQ', () => {
+  it('42 is the ID "42", whatever type of number the producer took', async () => {
+    const queue = rabbit.name()
+    const handled: string[] = []
+    const settings = { id: messageId.header('id'), onConflict: 'duplicate' } as const
+    const { watching } = await consumers.run(rabbit.url, { queue }, ({ payload }) => handled.push(payload), settings)
+    const typed = ['int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32', 'int64', 'double', 'float'] as const
+    const values = ['42', ...typed.map((type) => ({ '!': type, value: 42 })), [42, '42']]
+    await sendEach(queue, values)
+    await watching.until(() => watching.ended('joined') + watching.ended('duplicate') === values.length - 1)
+    expect(handled).toHaveLength(1)
+    expect(watching.ended('dead-lettered')).toBe(0)
+  })
+
+  it('of any other type is none, and the dead letter says where it was looked for and what was there', async () => {
+    const queue = rabbit.name()
+    const { watching } = await consumers.run(rabbit.url, { queue }, () => {}, { id: messageId.header('id') })
+    const found: readonly (readonly [value: unknown, found: string])[] = [
+      [true, 'holds a boolean'],
+      [1.5, 'holds a number with a fraction'],
+      [{ '!': 'int64', value: '9007199254740993' }, 'holds a number that may have lost digits'],
+      [{ '!': 'timestamp', value: 42 }, 'holds a timestamp'],
+      [{ '!': 'decimal', value: { places: 0, digits: 42 } }, 'holds a decimal'],
+      [{ secret: 'table' }, 'holds an object'],
+      [null, 'holds null'],
+      ['', 'holds empty text'],
+      [['a', 'b'], 'is repeated with different values'],
+    ]
+    await sendEach(
+      queue,
+      found.map(([value]) => value),
+    )
+    await watching.untilOutcomes('dead-lettered', found.length)
+    const deadLetters = await rabbit.takeLeft(`${queue}.dead-letter`)
+    const told = deadLetters.map(({ body, properties: { headers = {} } }) => [
+      Number(body),
+      `${String(headers['consume-once-reason'])}: ${String(headers['consume-once-detail'])}`,
+    ])
+    expect(Object.fromEntries(told)).toEqual(
+      Object.fromEntries(
+        found.map(([, what], at) => [
+          at,
+          `no-id: no message ID: header id ${what}; expected text, bytes or a whole number up to 2^53 - 1`,
+        ]),
+      ),
+    )
+  })
+})

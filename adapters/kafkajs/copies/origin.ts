@@ -25,7 +25,7 @@ const SPRING_PREFIX = 'kafka_dlt-'
 const SPRING_TIMESTAMP_TYPE = `${SPRING_PREFIX}original-timestamp-type`
 
 /** False also where the origin that a header names was not believed. */
-export function isCopy({ headers, origin }: Message): boolean {
+function isCopy({ headers, origin }: Message): boolean {
   return originTopicIn(headers) === origin
 }
 

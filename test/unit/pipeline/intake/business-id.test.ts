@@ -40,6 +40,10 @@ function problemsOf(make: () => unknown): readonly string[] {
   return []
 }
 
+function missing(found: string): string {
+  return `no message ID: /order/id of the payload holds ${found}; expected text, bytes or a whole number up to 2^53 - 1`
+}
+
 describe('an ID from the payload', () => {
   const id = messageId.payload('/order/id')
 
@@ -78,8 +82,6 @@ describe('an ID from the payload', () => {
   it('says what is missing, and what cannot be an ID', async () => {
     const values = ['null', '""', '{"a":1}', '["a"]', '1.5', '9007199254740993', '"  "', '"\\ud800"']
     const texts = ['{}', '[]', 'null', ...values.map((value) => `{"order":{"id":${value}}}`)]
-    const missing = (found: string): string =>
-      `no message ID: /order/id of the payload holds ${found}; expected text, bytes or a whole number up to 2^53 - 1`
     const expected = 'expected text, a whole number up to 2^53 - 1 or a boolean, got'
     const threw = 'the ID extractor threw: /order/id: '
     expect(await refusalsOf({ id }, ...texts)).toEqual([

@@ -97,6 +97,7 @@ export { Losses } from './core/losses.ts'
 export { backoffMs, type Backoff } from './core/backoff.ts'
 export type { Work } from './core/progress.ts'
 export { Watermark } from './core/watermark.ts'
+export { compareLandmark, landmarkIn, landmarkText, type Landmark, type Likeness } from './core/landmark.ts'
 export { isFull, type Load } from './core/backpressure.ts'
 export {
   decideBatch,

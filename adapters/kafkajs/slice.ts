@@ -41,7 +41,7 @@ export interface ConsumerLike {
     eachBatch: (payload: EachBatchPayloadLike) => Promise<void>
   }): Promise<void>
   stop(): Promise<void>
-  commitOffsets(offsets: { topic: string; partition: number; offset: string }[]): Promise<void>
+  commitOffsets(offsets: ({ topic: string } & CommittedOffset)[]): Promise<void>
   seek(to: { topic: string; partition: number; offset: string }): void
   pause(topics: TopicPartitions[]): void
   paused(): TopicPartitions[]
@@ -97,7 +97,14 @@ export interface EachMessagePayloadLike {
 }
 
 export interface CommitRequest {
-  topics: { topic: string; partitions: { partition: number; offset: string }[] }[]
+  topics: { topic: string; partitions: CommittedOffset[] }[]
+}
+
+interface CommittedOffset {
+  partition: number
+  offset: string
+  /** What the next member knows of the log. kafkajs sends it with every commit, although it types it only for some. */
+  metadata: string | null
 }
 
 export interface BatchLike {
@@ -107,6 +114,11 @@ export interface BatchLike {
   /** The requested offset. Always present, although kafkajs does not type it. */
   readonly fetchedOffset?: string
   readonly messages: KafkaMessageLike[]
+  /**
+   * With markers and aborted messages, and from the beginning of the first record batch. Always present, although
+   * kafkajs does not type it.
+   */
+  readonly rawMessages?: readonly KafkaMessageLike[]
   lastOffset(): string
 }
 
@@ -117,7 +129,7 @@ export interface KafkaMessageLike {
   readonly offset: string
   readonly headers?: { readonly [name: string]: unknown }
   /** Always present, although kafkajs does not type it. */
-  readonly batchContext?: { readonly timestampType?: number }
+  readonly batchContext?: { readonly timestampType?: number; readonly partitionLeaderEpoch?: number }
 }
 
 export interface AdminLike {
@@ -140,7 +152,7 @@ export interface AdminLike {
   fetchOffsets(options: {
     groupId: string
     topics: string[]
-  }): Promise<{ topic: string; partitions: { partition: number; offset: string }[] }[]>
+  }): Promise<{ topic: string; partitions: CommittedOffset[] }[]>
   fetchTopicMetadata(options: { topics: string[] }): Promise<{ topics: { partitions: unknown[] }[] }>
   fetchTopicOffsets(topic: string): Promise<{ partition: number; low: string; high: string }[]>
 }

@@ -20,7 +20,7 @@ import { Companions } from './membership/companions.ts'
 import { Committer } from './offsets/committer.ts'
 import { ForeignCopies } from './copies/foreign-copies.ts'
 import { FirstStart } from './offsets/first-start.ts'
-import { GroupOffsets } from './offsets/group-offsets.ts'
+import { GroupOffsets, type Committed } from './offsets/group-offsets.ts'
 import { Membership } from './membership/membership.ts'
 import { PartitionHolds } from './membership/partition-holds.ts'
 import { partitionHealth, unfetchedOf } from './intake/partition-health.ts'
@@ -29,7 +29,7 @@ import type { PartitionEpoch } from './membership/partition-epoch.ts'
 import { isAnswer } from './protocol-error.ts'
 import { sourceEvent, type Report } from './report.ts'
 import { RetryDelays } from './intake/retry-delays.ts'
-import type { CommitRequest, GroupJoin, KafkaLike } from './slice.ts'
+import type { CommitRequest, ConsumerLike, GroupJoin, KafkaLike } from './slice.ts'
 import { redeliveryWindow } from './offsets/redelivery-window.ts'
 import { after, healthOf, type SourceState } from './membership/source-state.ts'
 import { Subscription } from './membership/subscription.ts'
@@ -193,7 +193,7 @@ export class KafkaSource implements Source {
     const { adminClient, options } = this.#parts
     await prepareTopics(adminClient, options, this.#report)
     await this.#subscription.topics() // Offsets of a missing topic cannot be requested.
-    const committed = await this.#offsets.allCommitted().catch(() => new Map<string, bigint>())
+    const committed = await this.#offsets.allCommitted().catch(() => new Map<string, Committed>())
     this.#committer.startFrom(committed)
     this.#storedStarts?.startFrom(committed)
     await this.#firstStart?.look()
@@ -274,6 +274,7 @@ export class KafkaSource implements Source {
     this.#become({ phase: 'consuming', partitions: this.#assignment.epochs.length })
     this.#intake?.standingChanged()
     this.#report('group-joined', this.#assignment.epochs.map(({ name }) => name).join(' '))
+    this.#gate.joined()
     this.#storedStarts?.joined()
   }
 
@@ -408,6 +409,6 @@ export class KafkaSource implements Source {
   }
 }
 
-function flatten({ topics }: CommitRequest): { topic: string; partition: number; offset: string }[] {
+function flatten({ topics }: CommitRequest): Parameters<ConsumerLike['commitOffsets']>[0] {
   return topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, ...partition })))
 }

@@ -6,6 +6,7 @@ const QUICK = new Set([
   'channel-generations',
   'channel-old-tag',
   'offsets-position-first',
+  'log-unnamed',
   'suspects-last-beside',
   'flush-ticker',
   'liveness-drained',
@@ -55,6 +56,20 @@ export const STREAMS: readonly Cell[] = [
   }),
   cell('partition', 'reach-refused', 'a commit is refused by the broker', REACHED, { REACH: 'REFUSED', N: 2 }),
   cell('partition', 'reach-out-of-order', 'the second ends first', REACHED, { REACH: 'OUT_OF_ORDER', N: 2 }),
+
+  cell('log', 'named', 'the log is cut off and grows again: no new message below the offset is passed over', HOLDS, {}),
+  cell('log', 'unnamed', 'a commit names no message', violates('A1'), {
+    UNNAMED: 1,
+    CUTS: 1,
+    CRASHES: 0,
+  }),
+  cell('log', 'lazy', 'a join compares only when there is something new', violates('A1'), { LAZY: 1 }),
+  cell('log', 'blind', 'a running member does not look back', violates('A1'), { BLIND: 1 }),
+  cell('log', 'reach-found', 'another log is found', REACHED, { REACH: 'FOUND' }),
+  cell('log', 'reach-quiet', 'it is found where nothing new follows', REACHED, { REACH: 'FOUND_QUIET' }),
+  cell('log', 'reach-meanwhile', 'it is cut off while a message of it is handled', REACHED, {
+    REACH: 'CUT_WHILE_HANDLED',
+  }),
 
   cell('channel', 'generations', 'channels close, tags begin anew: no ack without its mark, none refused', HOLDS, {}),
   cell('channel', 'generations-three', 'the same with three closes', HOLDS, { CLOSES: 3, RETURNS: 2 }),

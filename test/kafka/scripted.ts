@@ -6,6 +6,7 @@ import type {
   ConsumerLike,
   EachBatchPayloadLike,
   KafkaLike,
+  KafkaMessageLike,
   ProducerLike,
 } from '../../adapters/kafkajs/slice.ts'
 
@@ -16,6 +17,8 @@ export class ScriptedKafka implements KafkaLike {
   readonly consumers: ScriptedConsumer[] = []
   /** The group's offsets, as the broker tells them; by `topic/partition`. */
   readonly committed: Map<string, bigint> = new Map()
+  /** What was committed with them. */
+  readonly metadata: Map<string, string> = new Map()
   readonly bounds: Map<string, { low: bigint; high: bigint }> = new Map()
   readonly topics: string[] = []
   /** How often the broker was asked: fetchOffsets, fetchTopicOffsets. */
@@ -26,6 +29,8 @@ export class ScriptedKafka implements KafkaLike {
   /** What `send` was asked for, with whether its producer is idempotent. */
   readonly sent: { readonly acks: number; readonly messages: number; readonly idempotent: boolean }[] = []
   adminFails = false
+  /** A partition of each topic has no leader, so the ends of none are told. */
+  boundsFail = false
   /** Plays what happens when a consumer runs: by default it joins with partition 0 of the first topic. */
   onRun: (consumer: ScriptedConsumer) => void | Promise<void> = (consumer) =>
     consumer.join({ [this.topics[0] ?? '']: [0] })
@@ -79,6 +84,7 @@ export class ScriptedKafka implements KafkaLike {
       fetchTopicOffsets: async (topic) => {
         this.asked.bounds++
         await orFail()
+        if (this.boundsFail) throw new Error('there is no leader')
         return [...this.bounds].flatMap(([name, { low, high }]) =>
           name.startsWith(`${topic}/`) ? [{ partition: partitionOf(name), low: `${low}`, high: `${high}` }] : [],
         )
@@ -86,10 +92,14 @@ export class ScriptedKafka implements KafkaLike {
     }
   }
 
-  #of(offsets: ReadonlyMap<string, bigint>, topic: string): { partition: number; offset: string }[] {
-    return [...offsets].flatMap(([name, offset]) =>
-      name.startsWith(`${topic}/`) ? [{ partition: partitionOf(name), offset: `${offset}` }] : [],
-    )
+  #of(
+    offsets: ReadonlyMap<string, bigint>,
+    topic: string,
+  ): { partition: number; offset: string; metadata: string | null }[] {
+    return [...offsets].flatMap(([name, offset]) => {
+      const metadata = this.metadata.get(name) ?? null
+      return name.startsWith(`${topic}/`) ? [{ partition: partitionOf(name), offset: `${offset}`, metadata }] : []
+    })
   }
 }
 
@@ -100,6 +110,8 @@ export class ScriptedConsumer implements ConsumerLike {
   readonly resolved: string[] = []
   /** Commits sent through a payload, as `topic/partition@offset`. */
   readonly commits: string[] = []
+  /** The metadata of the newest commit of each partition. */
+  readonly metadata: Map<string, string | null> = new Map()
   readonly commitsWithoutPayload: string[] = []
   readonly pausedNow: Set<string> = new Set()
   assignment: Readonly<Record<string, readonly number[]>> = {}
@@ -170,8 +182,13 @@ export class ScriptedConsumer implements ConsumerLike {
     queueMicrotask(() => queueMicrotask(() => (this.#isStartingFetch = false)))
   }
 
-  async commitOffsets(offsets: { topic: string; partition: number; offset: string }[]): Promise<void> {
-    this.commitsWithoutPayload.push(...offsets.map((one) => `${one.topic}/${one.partition}@${one.offset}`))
+  async commitOffsets(
+    offsets: { topic: string; partition: number; offset: string; metadata: string | null }[],
+  ): Promise<void> {
+    for (const { topic, partition, offset, metadata } of offsets) {
+      this.commitsWithoutPayload.push(`${topic}/${partition}@${offset}`)
+      this.metadata.set(`${topic}/${partition}`, metadata)
+    }
   }
 
   seek({ topic, partition, offset }: { topic: string; partition: number; offset: string }): void {
@@ -198,25 +215,28 @@ export class ScriptedConsumer implements ConsumerLike {
     name: string,
     fetchedOffset: number,
     offsets: readonly number[],
-    ends?: number | { readonly timestamps: Readonly<Record<number, number>> },
+    ends?: number | FetchedAs,
     headers: Readonly<Record<number, Readonly<Record<string, string>>>> = {},
   ): Promise<void> {
     const lastOffset = typeof ends === 'number' ? ends : undefined
-    const timestamps = typeof ends === 'object' ? ends.timestamps : {}
+    const { timestamps = {}, epochs = {}, markers = [] } = typeof ends === 'object' ? ends : {}
     const [topic = ''] = name.split('/')
+    const recordAt = (offset: number): KafkaMessageLike => ({
+      key: null,
+      value: null,
+      timestamp: String(timestamps[offset] ?? -1),
+      offset: String(offset),
+      headers: headers[offset] ?? {},
+      batchContext: { partitionLeaderEpoch: epochs[offset] ?? -1 },
+    })
     await this.#eachBatch({
       batch: {
         topic,
         partition: partitionOf(name),
         highWatermark: '-1',
         fetchedOffset: String(fetchedOffset),
-        messages: offsets.map((offset) => ({
-          key: null,
-          value: null,
-          timestamp: String(timestamps[offset] ?? -1),
-          offset: String(offset),
-          headers: headers[offset] ?? {},
-        })),
+        messages: offsets.map(recordAt),
+        rawMessages: [...offsets, ...markers].toSorted((a, b) => a - b).map(recordAt),
         lastOffset: () => String(lastOffset ?? offsets.at(-1)),
       },
       resolveOffset: (offset) => {
@@ -229,7 +249,10 @@ export class ScriptedConsumer implements ConsumerLike {
       commitOffsetsIfNecessary: async (request?: CommitRequest) => {
         await this.onCommit()
         for (const one of request?.topics ?? []) {
-          for (const { partition, offset } of one.partitions) this.commits.push(`${one.topic}/${partition}@${offset}`)
+          for (const { partition, offset, metadata } of one.partitions) {
+            this.commits.push(`${one.topic}/${partition}@${offset}`)
+            this.metadata.set(`${one.topic}/${partition}`, metadata)
+          }
         }
       },
     })
@@ -245,6 +268,15 @@ export class ScriptedConsumer implements ConsumerLike {
       lastOffset: String(lastOffset),
     })
   }
+}
+
+interface FetchedAs {
+  /** By offset; -1 is none. */
+  readonly timestamps?: Readonly<Record<number, number>>
+  /** Of the leader that wrote it, by offset; -1 is none. */
+  readonly epochs?: Readonly<Record<number, number>>
+  /** Offsets of records that kafkajs does not hand over. */
+  readonly markers?: readonly number[]
 }
 
 function partitionOf(name: string): number {

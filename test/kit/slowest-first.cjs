@@ -39,6 +39,7 @@ const SLOWEST = [
   'lab/hostile/on-rabbitmq.test.ts',
   'lab/pg/pooler.test.ts',
   'lab/cli/postgres.test.ts',
+  'lab/kafka/unclean-election.test.ts',
   'lab/kafka/three-brokers.test.ts',
   'lab/rabbitmq/broker-restart.test.ts',
   'lab/kafka/leaderless.test.ts',

@@ -94,10 +94,11 @@ export class BatchIntake {
     const last = messages.length === batch.messages.length ? batch.lastOffset() : messages.at(-1)?.offset
     if (last === undefined) return
     const own = foreign.leaveOut(batch.topic, admitted.withoutKnown(messages))
-    admitted.fetched(own, BigInt(last) + 1n)
+    const next = admitted.behind(last)
+    admitted.fetched(own, next)
     try {
       // Before the first await: resolved after a join, it would move the position of the next epoch.
-      payload.resolveOffset(last)
+      payload.resolveOffset((next - 1n).toString())
     } catch {
       // The partition was just lost; the next join will say so.
     }

@@ -3,7 +3,7 @@ import type { Assignment } from '../membership/assignment.ts'
 import { headersOf, type KafkaMessage } from '../copies/headers.ts'
 import { firstTimestampIn } from '../copies/origin.ts'
 import type { Order } from '../options/options.ts'
-import type { PartitionEpoch } from '../membership/partition-epoch.ts'
+import { landmarkOf, type PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { KafkaMessageLike } from '../slice.ts'
 
 /** kafkajs's number for a timestamp that the broker set when it appended the message. */
@@ -35,7 +35,7 @@ export class KafkaDelivery implements Delivery {
     this.#bytes = (raw.value?.length ?? 0) + (raw.key?.length ?? 0)
     this.#follows = epoch.follows
     this.message = toMessage(epoch, raw, originOf)
-    this.#ticket = epoch.receive(this.#offset, this.#bytes, this.message.timestamp)
+    this.#ticket = epoch.receive(this.#offset, this.#bytes, landmarkOf(raw, this.#offset))
     this.lane = laneOf(epoch.name, raw.key, order)
   }
 

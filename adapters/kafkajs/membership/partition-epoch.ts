@@ -1,4 +1,13 @@
-import { isFull, Watermark, type EpochMs, type Expected, type Load, type StoredPosition } from '../../../src/spi.ts'
+import {
+  compareLandmark,
+  isFull,
+  Watermark,
+  type Expected,
+  type Landmark,
+  type Likeness,
+  type Load,
+  type StoredPosition,
+} from '../../../src/spi.ts'
 import type { KafkaMessageLike } from '../slice.ts'
 
 /** Why a partition is not fetched for now. */
@@ -9,12 +18,6 @@ export type Hold =
   | 'not-due'
   /** Strategy `offsets`: its log may not be the one for which its position was stored. A person must decide. */
   | 'held'
-
-/** A message that distinguishes its log from another one of the same name. */
-export interface Landmark {
-  readonly offset: bigint
-  readonly timestamp: EpochMs
-}
 
 /**
  * One partition during one assignment. Every join of the group ends all epochs: deliveries of an earlier epoch cannot
@@ -46,20 +49,19 @@ export class PartitionEpoch {
    * check is needed.
    */
   proof: Landmark | undefined
-  /**
-   * Where it goes on after `proof`, if that is a message of an earlier epoch: some before it may be delivered again.
-   * `undefined`: behind the message.
-   */
+  /** Where it goes on after `proof`, if that is a message from before this epoch. `undefined`: behind the message. */
   resumes: bigint | undefined
   /** Strategy `offsets`: why none of its messages may be handled. It is stored, so it outlasts this epoch. */
   heldBecause: string | undefined
   /**
-   * The last message received, if the broker set its time. Before the first message it is the one right before the
-   * stored position.
+   * The last message received, if something of it can be compared. Before the first message it is the one right before
+   * the stored position.
    */
   last: Landmark | undefined
   /** The offset to which kafkajs was sent, or from which it was sent back. A late batch from there is not a finding. */
   sought: bigint | undefined
+  /** kafkajs had not found its position before the join, and had committed -2: it has begun the partition anew. */
+  isReset = false
   /** First offset of a control batch after a gap, until it is seen again. */
   suspect: bigint | undefined
   /** Number of consecutive batches that did not fit. */
@@ -85,7 +87,9 @@ export class PartitionEpoch {
   #bytes = 0
   /** When the watermark last moved. */
   #watermarkSince = performance.now()
-  readonly #watermark = new Watermark<bigint>()
+  /** The landmark that it began with. */
+  #before: Landmark | undefined
+  readonly #watermark = new Watermark<bigint, Landmark>()
 
   constructor(topic: string, partition: number, join: number) {
     this.topic = topic
@@ -131,11 +135,13 @@ export class PartitionEpoch {
     this.heldBecause = held
     this.proof = timestamp === undefined ? undefined : { offset: next - 1n, timestamp }
     this.last = this.proof
+    this.#before = this.proof
     this.expected = { kind: 'offset', offset: this.proof?.offset ?? next }
   }
 
-  /** Nothing is taken before this message of an earlier epoch was compared. Then it goes on where it was about to. */
+  /** Nothing is taken before this message from before the epoch was compared. Then it goes on where it was about to. */
   proveBy(landmark: Landmark): void {
+    this.#before = landmark
     this.resumes = this.expected?.kind === 'offset' ? this.expected.offset : undefined
     this.follows = landmark.offset + 1n
     this.proof = landmark
@@ -153,26 +159,31 @@ export class PartitionEpoch {
   }
 
   /** Compares the first message of a batch with `proof`, to find out whether the log is the same. */
-  compare(first: { readonly offset: string; readonly timestamp: string } | undefined): 'same' | 'another' | 'unknown' {
-    const { proof } = this
-    if (proof === undefined || first === undefined || first.offset !== proof.offset.toString()) return 'unknown'
-    return Number(first.timestamp) === proof.timestamp ? 'same' : 'another'
+  compare(first: KafkaMessageLike | undefined): Likeness {
+    if (this.proof === undefined || first === undefined) return 'unknown'
+    return compareLandmark(this.proof, landmarkOf(first, BigInt(first.offset)))
   }
 
   /** Removes messages that were fetched again only for `proof`: they are over or in flight. */
   withoutKnown(messages: readonly KafkaMessageLike[]): readonly KafkaMessageLike[] {
-    const { follows } = this
+    const from = this.resumes ?? this.follows
     const [first] = messages
-    if (first === undefined || follows === undefined || BigInt(first.offset) >= follows) return messages
-    return messages.filter(({ offset }) => BigInt(offset) >= follows)
+    if (first === undefined || from === undefined || BigInt(first.offset) >= from) return messages
+    return messages.filter(({ offset }) => BigInt(offset) >= from)
+  }
+
+  /** Where it goes on behind a batch that ends with `last`: not before what was known to be over. */
+  behind(last: string): bigint {
+    const next = BigInt(last) + 1n
+    return this.resumes !== undefined && this.resumes > next ? this.resumes : next
   }
 
   /** Registers a message that arrived. Returns the ticket that finishes it. */
-  receive(offset: bigint, bytes: number, timestamp?: EpochMs): number {
+  receive(offset: bigint, bytes: number, landmark?: Landmark): number {
     if (this.#watermark.open === 0) this.#watermarkSince = performance.now()
-    const ticket = this.#watermark.receive(offset)
+    const ticket = this.#watermark.receive(offset, landmark)
     this.follows = offset + 1n
-    this.last = timestamp === undefined ? undefined : { offset, timestamp }
+    this.last = landmark
     this.#received++
     this.#inFlight++
     this.#bytes += bytes
@@ -219,6 +230,7 @@ export class PartitionEpoch {
   /** Everything below `next` was received, or is a gap, a marker or an aborted record. */
   advanceTo(next: bigint): void {
     this.expected = { kind: 'offset', offset: next }
+    if (this.resumes !== undefined) this.follows = undefined
     this.proof = undefined
     this.resumes = undefined
     this.suspect = undefined
@@ -230,6 +242,11 @@ export class PartitionEpoch {
   get watermark(): bigint | undefined {
     if (this.isUnchecked || this.heldBecause !== undefined) return undefined
     return this.#watermark.lowestUnfinished ?? this.#taken // mutant: commit-of-the-highest-offset
+  }
+
+  /** The last message below `watermark`, if known. */
+  get landmark(): Landmark | undefined {
+    return this.#watermark.noteOfFinished ?? this.#before
   }
 
   /** Everything below it was taken, or is a gap, a marker or an aborted record. */
@@ -259,6 +276,17 @@ export class PartitionEpoch {
   #dropWaiting(): void {
     this.#raw = NONE
     this.#rawFrom = 0
+  }
+}
+
+/** `undefined`: nothing of the message distinguishes it from another one at its offset. */
+export function landmarkOf({ timestamp, batchContext }: KafkaMessageLike, offset: bigint): Landmark | undefined {
+  const [time, epoch] = [Number(timestamp), batchContext?.partitionLeaderEpoch ?? -1]
+  if (!(time >= 0) && !(epoch >= 0)) return undefined
+  return {
+    offset,
+    timestamp: time >= 0 ? time : undefined,
+    leaderEpoch: epoch >= 0 ? epoch : undefined,
   }
 }
 

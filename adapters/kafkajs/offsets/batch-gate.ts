@@ -2,17 +2,17 @@ import {
   decideBatch,
   decideControlBatch,
   describeError,
-  expectedAtJoin,
   type Expected,
   type Finding,
+  type Landmark,
 } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { Committer } from './committer.ts'
-import { NEVER_COMMITTED } from './first-start.ts'
 import type { GroupOffsets } from './group-offsets.ts'
-import type { Landmark, PartitionEpoch } from '../membership/partition-epoch.ts'
+import { GroupStarts } from './group-starts.ts'
+import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { KafkaEvent, Report } from '../report.ts'
-import type { BatchLike, EndBatchProcess } from '../slice.ts'
+import type { BatchLike, EndBatchProcess, KafkaMessageLike } from '../slice.ts'
 import type { StoredStarts } from './stored-starts.ts'
 
 interface GateParts {
@@ -32,9 +32,24 @@ interface GateParts {
 /** Admits only batches that continue where the last one ended, and makes kafkajs seek back if they do not. */
 export class BatchGate {
   readonly #parts: GateParts
+  readonly #groupStarts: GroupStarts
+  #beginning: NodeJS.Timeout | undefined
 
   constructor(parts: GateParts) {
     this.#parts = parts
+    this.#groupStarts = new GroupStarts({ ...parts, hasStore: () => parts.stored() !== undefined })
+  }
+
+  /**
+   * Call it after every join. A partition without new messages brings no batch that shows that its log is another one.
+   * There may be many joins in a row: only the last one asks the broker.
+   */
+  joined(): void {
+    clearTimeout(this.#beginning)
+    this.#beginning = setTimeout(() => {
+      if (this.#parts.stored() !== undefined) return // They begin by themselves.
+      for (const epoch of this.#parts.assignment.epochs) void this.begin(epoch)
+    }, BEGIN_AFTER_MS).unref()
   }
 
   /**
@@ -50,12 +65,12 @@ export class BatchGate {
   }
 
   /**
-   * Decides where an epoch begins before its first batch arrives, if that may differ from kafkajs's position. Never
-   * rejects.
+   * Decides where an epoch begins before its first batch arrives, if none has arrived yet: it may differ from kafkajs's
+   * position. Never rejects.
    */
   async begin(epoch: PartitionEpoch): Promise<void> {
-    const { assignment, startOf, stored } = this.#parts
-    if (epoch.expected !== undefined || (startOf(epoch) === undefined && stored() === undefined)) return
+    const { assignment } = this.#parts
+    if (epoch.expected !== undefined) return
     await this.#inTurn(epoch, async () => {
       if (epoch.expected !== undefined) return undefined
       const begin = await this.#expectedOf(epoch)
@@ -110,10 +125,10 @@ export class BatchGate {
     this.#askIfNoneComes(epoch, landmark, 1)
   }
 
-  /** A message that was received before this epoch began. With stored positions, these have one of their own. */
+  /** A message from before this epoch. With stored positions, these have one of their own. */
   #landmarkBefore(epoch: PartitionEpoch): Landmark | undefined {
     const { committer, stored } = this.#parts
-    return stored() === undefined ? committer.floorOf(epoch)?.landmark : undefined // mutant: kafka-log-not-compared
+    return stored() === undefined ? (epoch.landmark ?? committer.floorOf(epoch)?.landmark) : undefined // mutant: kafka-log-not-compared 2
   }
 
   /**
@@ -154,6 +169,11 @@ export class BatchGate {
       const begin = await this.#expectedOf(epoch)
       const expected = begin.kind === 'offset' ? begin.offset : (await this.#boundsOf(epoch)).low
       if (!this.#parts.assignment.isLive(epoch) || epoch.heldBecause !== undefined) return undefined
+      // A message that was handled lay there, not a marker and nothing that was aborted.
+      if (first !== undefined && first === epoch.proof?.offset && this.#parts.stored() === undefined) {
+        await this.#readWhole(epoch)
+        return undefined
+      }
       const seenAgain = first !== undefined && first === epoch.suspect
       if (decideControlBatch({ first, last, expected, seenAgain }) === 'enter') {
         if (!this.#hasResumed(epoch)) epoch.advanceTo(last + 1n)
@@ -169,6 +189,10 @@ export class BatchGate {
     const fetched = BigInt(batch.fetchedOffset ?? '')
     const expected = await this.#expectedOf(epoch)
     if (!this.#parts.assignment.isLive(epoch) || this.#isBeforeStart(epoch, fetched)) return undefined
+    if (fetched === epoch.resumes && epoch.proof !== undefined) {
+      this.#goTo(epoch, epoch.proof.offset) // Where the group is. First comes the message to compare.
+      return undefined
+    }
     let decision = decideBatch({ fetched, expected, bounds: undefined })
     let low: bigint | undefined
     if (decision.act === 'ask') {
@@ -184,7 +208,6 @@ export class BatchGate {
     if (decision.finding?.what === 'lost-by-retention' && this.#hasLostLandmark(epoch, decision.finding))
       return undefined
     if (decision.act === 'take' && !(await this.#isOfSameLog(epoch, batch))) return undefined
-    if (decision.act === 'take' && decision.finding === undefined && this.#hasResumed(epoch)) return undefined
     const inEpoch = decision.finding === undefined ? epoch : this.#acknowledge(epoch, decision.finding, fetched)
     // mutant: kafka-jump-taken
     if (decision.act === 'take') {
@@ -208,7 +231,8 @@ export class BatchGate {
    * and filled meanwhile may have that offset too. So the last message received is fetched once more and compared.
    */
   #landmarkOf(epoch: PartitionEpoch, low: bigint | undefined): bigint | undefined {
-    const { last } = epoch
+    const { last, proof } = epoch
+    if (proof !== undefined) return proof.offset
     const landmark = last ?? this.#landmarkBefore(epoch)
     if (landmark === undefined || low === undefined || landmark.offset < low) return undefined
     if (last === undefined) epoch.proveBy(landmark)
@@ -222,7 +246,7 @@ export class BatchGate {
    */
   async #isOfSameLog(epoch: PartitionEpoch, batch: BatchLike): Promise<boolean> {
     const stored = this.#parts.stored()
-    const found = epoch.compare(batch.messages[0])
+    const found = epoch.compare(messageAt(batch, epoch.proof?.offset))
     if (found === 'another') {
       if (stored === undefined) await this.#readWhole(epoch)
       else stored.anotherLog(epoch)
@@ -317,8 +341,9 @@ export class BatchGate {
 
   /** On the way to or from a stored position or a message to compare. */
   #isOwnSeek(epoch: PartitionEpoch, { what }: Finding, fetched: bigint): boolean {
-    if (what !== 'skipped' && what !== 'reset') return false
-    return epoch.follows !== undefined && (epoch.isFresh || fetched === epoch.sought)
+    if ((what !== 'skipped' && what !== 'reset') || epoch.follows === undefined) return false
+    if (fetched === epoch.sought) return true
+    return epoch.isFresh && (epoch.resumes === undefined || epoch.isReset)
   }
 
   #goTo(epoch: PartitionEpoch, offset: bigint): void {
@@ -329,47 +354,10 @@ export class BatchGate {
 
   async #expectedOf(epoch: PartitionEpoch): Promise<Expected> {
     if (epoch.expected !== undefined) return epoch.expected
-    const { assignment, committer, offsets, report, startOf } = this.#parts
     await this.#parts.stored()?.start(epoch)
     if (epoch.expected !== undefined) return epoch.expected
-    const committed = await offsets.committed(assignment.joins, epoch.topic, epoch.partition)
-    if (epoch.expected !== undefined) return epoch.expected
-    // What was committed since the join says nothing about a database that has no position: it may have lost it.
-    const floor = this.#parts.stored() === undefined ? committer.floorOf(epoch) : committer.floorAtJoin(epoch)
-    const start = committed === NEVER_COMMITTED && floor === undefined ? startOf(epoch) : undefined
-    if (start !== undefined) return this.#startAt(epoch, start)
-    const expected = expectedAtJoin(committed, floor?.offset) // mutant: kafka-floor-forgotten
-    if (expected.kind === 'beginning' && floor !== undefined) {
-      committer.dropFloor(epoch)
-      report('truncated', `${epoch.name}: expected ${floor.offset}, the group has nothing committed any more`)
-    }
-    if (expected.kind === 'offset' && expected.offset === committed) epoch.committed = committed
-    epoch.expected = expected
-    if (committed === RESET_BY_KAFKAJS) this.#afterReset(epoch)
-    return epoch.expected
-  }
-
-  /**
-   * kafkajs did not find its position in the log before this join: the answer came from a replica whose log was still
-   * short, or the log is another one, which may have that offset too by now.
-   */
-  #afterReset(epoch: PartitionEpoch): void {
-    this.#parts.report('offset-reset', `${epoch.name}: the group had committed ${RESET_BY_KAFKAJS}`)
-    const landmark = this.#landmarkBefore(epoch)
-    if (landmark === undefined || epoch.expected?.kind !== 'offset') return
-    epoch.proveBy(landmark)
-    this.#askIfNoneComes(epoch, landmark, 1)
-  }
-
-  /** The next tick commits it like any watermark. */
-  #startAt(epoch: PartitionEpoch, start: bigint): Expected {
-    const expected = { kind: 'offset', offset: start } as const
-    epoch.start = start
-    epoch.expected = expected
-    const { assignment, report, seek } = this.#parts
-    if (!assignment.isLive(epoch)) return expected
-    seek(epoch, start)
-    report('started-at-end', `${epoch.name}: ${start}`)
+    const expected = await this.#groupStarts.start(epoch)
+    if (epoch.isReset && epoch.proof !== undefined) this.#askIfNoneComes(epoch, epoch.proof, 1)
     return expected
   }
 
@@ -399,11 +387,21 @@ export class BatchGate {
   }
 }
 
+/** What a batch has at an offset, also if kafkajs does not hand it over: a marker, or an aborted message. */
+function messageAt(
+  { messages, rawMessages = messages }: BatchLike,
+  at: bigint | undefined,
+): KafkaMessageLike | undefined {
+  const text = at?.toString()
+  return text === undefined ? undefined : rawMessages.find(({ offset }) => offset === text)
+}
+
 function laterOf(from: bigint, follows: bigint | undefined): bigint {
   return follows !== undefined && follows > from ? follows : from
 }
 
-const RESET_BY_KAFKAJS = -2n
+/** A move of partitions can cause a hundred joins, a few milliseconds apart. */
+const BEGIN_AFTER_MS = 250
 /** The message to compare arrives at once if it exists. */
 const LOOK_AFTER_MS = 2_000
 const MOST_LOOKS = 5

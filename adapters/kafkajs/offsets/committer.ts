@@ -1,6 +1,7 @@
-import { describeError, InvariantError } from '../../../src/spi.ts'
+import { describeError, InvariantError, landmarkText, type Landmark } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
-import type { Landmark, PartitionEpoch } from '../membership/partition-epoch.ts'
+import type { PartitionEpoch } from '../membership/partition-epoch.ts'
+import type { Committed } from './group-offsets.ts'
 import { endsGeneration, errorType } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
 import type { CommitRequest, EachBatchPayloadLike } from '../slice.ts'
@@ -19,13 +20,12 @@ interface CommitterHooks {
 /** The last offset of a partition known to be committed. */
 export interface Floor {
   readonly offset: bigint
-  /** A message of the log for which it was committed, if this process received one. */
+  /** The last message below it, if known. */
   readonly landmark: Landmark | undefined
 }
 
-interface Due {
+interface Due extends Floor {
   readonly epoch: PartitionEpoch
-  readonly offset: bigint
   /** Deliveries below the offset since the epoch began. */
   readonly finished: number
 }
@@ -77,8 +77,8 @@ export class Committer {
   }
 
   /** The group's offsets before the join: kafkajs may overwrite them before anybody else can read them. */
-  startFrom(committed: ReadonlyMap<string, bigint>): void {
-    for (const [name, offset] of committed) if (offset >= 0n) this.#floors.set(name, { offset, landmark: undefined })
+  startFrom(committed: ReadonlyMap<string, Committed>): void {
+    for (const [name, floor] of committed) if (floor.offset >= 0n) this.#floors.set(name, floor)
   }
 
   /** The partition's log is another one. */
@@ -134,7 +134,8 @@ export class Committer {
       const offset = epoch.watermark
       if (offset === undefined || offset === epoch.committed || this.#isBroken(epoch, offset)) return [] // mutant: commit-of-the-highest-offset 2, commit-over-what-waits 2
       const floor = this.#floors.get(epoch.name)
-      return floor !== undefined && offset < floor.offset ? [] : [{ epoch, offset, finished: epoch.finished }] // mutant: kafka-commit-back
+      const { landmark, finished } = epoch
+      return floor !== undefined && offset < floor.offset ? [] : [{ epoch, offset, landmark, finished }] // mutant: kafka-commit-back
     })
   }
 
@@ -148,13 +149,13 @@ export class Committer {
 
   #accepted(due: readonly Due[], sentAt: number): void {
     let settled = 0
-    for (const { epoch, offset, finished } of due) {
+    for (const { epoch, offset, landmark, finished } of due) {
       settled += Math.max(0, finished - epoch.settled)
       epoch.settled = Math.max(finished, epoch.settled)
       epoch.committed = offset
       const floor = this.#floors.get(epoch.name)
       if (!epoch.isVoid && (floor === undefined || floor.offset < offset)) {
-        this.#floors.set(epoch.name, { offset, landmark: epoch.last ?? floor?.landmark })
+        this.#floors.set(epoch.name, { offset, landmark: landmark ?? floor?.landmark })
       }
     }
     if (settled > 0) this.#hooks.onSettled(settled, performance.now() - sentAt)
@@ -169,10 +170,11 @@ export class Committer {
 }
 
 function requestOf(due: readonly Due[]): CommitRequest {
-  const topics = new Map<string, { partition: number; offset: string }[]>()
-  for (const { epoch, offset } of due) {
+  const topics = new Map<string, CommitRequest['topics'][number]['partitions']>()
+  for (const { epoch, offset, landmark } of due) {
     const partitions = topics.get(epoch.topic) ?? []
-    partitions.push({ partition: epoch.partition, offset: offset.toString() })
+    const metadata = landmark === undefined ? null : landmarkText(landmark, offset) // mutant: kafka-landmark-not-committed
+    partitions.push({ partition: epoch.partition, offset: offset.toString(), metadata })
     topics.set(epoch.topic, partitions)
   }
   return { topics: [...topics].map(([topic, partitions]) => ({ topic, partitions })) }

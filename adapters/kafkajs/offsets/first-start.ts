@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AdminClient } from '../admin-client.ts'
-import type { GroupOffsets } from './group-offsets.ts'
+import type { Committed, GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 
 const LOOK_AGAIN_MS = 100
@@ -42,7 +42,7 @@ export class FirstStart {
     const committed = await this.#offsets.allCommitted(topics)
     for (const topic of topics) {
       const own = [...committed].filter(([name]) => name.startsWith(`${topic}/`))
-      if (own.some(([, offset]) => offset !== NEVER_COMMITTED)) continue
+      if (own.some(([, { offset }]) => offset !== NEVER_COMMITTED)) continue
       for (const [partition, { high }] of await this.#offsets.boundsOf(topic))
         this.#ends.set(`${topic}/${partition}`, high)
     }
@@ -60,7 +60,7 @@ export class FirstStart {
       await commit()
       const committed = await this.#offsets.allCommitted(this.#topics).catch(() => NOTHING)
       for (const name of this.#ends.keys()) {
-        if ((committed.get(name) ?? NEVER_COMMITTED) !== NEVER_COMMITTED) this.#ends.delete(name)
+        if ((committed.get(name)?.offset ?? NEVER_COMMITTED) !== NEVER_COMMITTED) this.#ends.delete(name)
       }
       if (this.#ends.size > 0) await sleep(LOOK_AGAIN_MS)
     }
@@ -69,4 +69,4 @@ export class FirstStart {
 
 export const NEVER_COMMITTED = -1n
 
-const NOTHING: ReadonlyMap<string, bigint> = new Map()
+const NOTHING: ReadonlyMap<string, Committed> = new Map()

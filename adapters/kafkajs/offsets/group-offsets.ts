@@ -1,5 +1,12 @@
-import type { LogBounds } from '../../../src/spi.ts'
+import { landmarkIn, type Landmark, type LogBounds } from '../../../src/spi.ts'
 import type { AdminClient } from '../admin-client.ts'
+
+/** An offset of the group; negative for none (-1) or after a reset by kafkajs (-2). */
+export interface Committed {
+  readonly offset: bigint
+  /** The last message below it, as the member that committed it knew it. */
+  readonly landmark: Landmark | undefined
+}
 
 /** Reads the group's offsets and the bounds of its partitions from the broker. */
 export class GroupOffsets {
@@ -7,7 +14,7 @@ export class GroupOffsets {
   readonly #groupId: string
   /** kafkajs cannot ask for the offsets of a topic that does not exist. */
   readonly #topics: () => readonly string[]
-  #read: { readonly join: number; readonly offsets: Promise<ReadonlyMap<string, bigint>> } | undefined
+  #read: { readonly join: number; readonly offsets: Promise<ReadonlyMap<string, Committed>> } | undefined
   readonly #asking = new Map<string, Promise<ReadonlyMap<number, LogBounds>>>()
 
   constructor(adminClient: AdminClient, groupId: string, topics: () => readonly string[]) {
@@ -17,7 +24,7 @@ export class GroupOffsets {
   }
 
   /** Keys are `topic/partition`. */
-  async allCommitted(of: readonly string[] = this.#topics()): Promise<ReadonlyMap<string, bigint>> {
+  async allCommitted(of: readonly string[] = this.#topics()): Promise<ReadonlyMap<string, Committed>> {
     const request = { groupId: this.#groupId, topics: [...of] }
     // The first request may fail because the client does not know the brokers yet. kafkajs repeats it only as often as
     // the user's client may retry, which can be never. The second request finds the brokers known.
@@ -25,16 +32,19 @@ export class GroupOffsets {
       admin.fetchOffsets(request).catch(() => admin.fetchOffsets(request)),
     )
     const entries = topics.flatMap(({ topic, partitions }) =>
-      partitions.map(({ partition, offset }) => [`${topic}/${partition}`, BigInt(offset)] as const),
+      partitions.map(({ partition, offset, metadata }) => {
+        const next = BigInt(offset)
+        return [`${topic}/${partition}`, { offset: next, landmark: landmarkIn(metadata, next) }] as const
+      }),
     )
     return new Map(entries)
   }
 
   /**
-   * The committed offset at a join; negative for none (-1) or after a reset by kafkajs (-2). Read once for all
-   * partitions of a join, and only when a batch asks: a move of partitions can cause a hundred joins in a second.
+   * The committed offset at a join. Read once for all partitions of a join, and only when a batch asks or no further
+   * join has followed for a moment: a move of partitions can cause a hundred joins in a second.
    */
-  async committed(join: number, topic: string, partition: number): Promise<bigint | undefined> {
+  async committed(join: number, topic: string, partition: number): Promise<Committed | undefined> {
     if (this.#read?.join !== join) {
       const read = { join, offsets: this.allCommitted() }
       this.#read = read

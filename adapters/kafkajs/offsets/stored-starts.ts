@@ -9,7 +9,7 @@ import {
   type StoredPositions,
 } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
-import type { GroupOffsets } from './group-offsets.ts'
+import type { Committed, GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { PartitionHolds } from '../membership/partition-holds.ts'
 import type { KafkaEvent, Report } from '../report.ts'
@@ -67,7 +67,7 @@ export class StoredStarts {
   #asked: { readonly join: number; readonly starts: Promise<Starts> } | undefined
   #queue: Promise<void> = Promise.resolve()
   /** The group's committed offsets before the join, so before this process committed anything. */
-  #before: ReadonlyMap<string, bigint> = new Map()
+  #before: ReadonlyMap<string, Committed> = new Map()
   /** The store has not answered yet, so the positions are unknown. */
   #isWaiting = false
 
@@ -84,7 +84,7 @@ export class StoredStarts {
       : held.map(({ name, heldBecause }) => `${name} is held: ${heldBecause}`).join('; ')
   }
 
-  startFrom(committed: ReadonlyMap<string, bigint>): void {
+  startFrom(committed: ReadonlyMap<string, Committed>): void {
     this.#before = committed
   }
 
@@ -271,7 +271,8 @@ export class StoredStarts {
         const position = positions.get(name)?.next
         if (position === undefined) continue
         const before = join === FIRST_JOIN ? this.#before.get(name) : undefined
-        const committed = before ?? (await offsets.committed(join, topic, partition)) ?? NONE_COMMITTED
+        const read = before ?? (await offsets.committed(join, topic, partition))
+        const committed = read?.offset ?? NONE_COMMITTED
         if (!this.#isCurrent(join)) return
         const high = bounds.get(name)?.high
         if (high !== undefined && position <= high) epoch.isUnchecked = false

@@ -30,7 +30,7 @@ export function withPlantedCommits(kafka: KafkaLike, planted: string | undefined
                   return payload.commitOffsetsIfNecessary(request)
                 const topics = request.topics.map(({ topic, partitions }) => ({
                   topic,
-                  partitions: partitions.map(({ partition, offset }) => ({ partition, offset: moved(offset) })),
+                  partitions: partitions.map((one) => ({ ...one, offset: moved(one.offset) })),
                 }))
                 return payload.commitOffsetsIfNecessary({ topics })
               },

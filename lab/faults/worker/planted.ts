@@ -53,7 +53,7 @@ export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefine
               )
             highest.set(partition, BigInt(messages.at(-1)?.offset ?? -1) + 1n)
             await options.eachBatch({ ...payload, commitOffsetsIfNecessary: commit })
-            await commit({ topics: [{ topic, partitions: [{ partition, offset: '0' }] }] })
+            await commit({ topics: [{ topic, partitions: [{ partition, offset: '0', metadata: null }] }] })
           },
         })
       const commitOffsets = consumer.commitOffsets.bind(consumer)

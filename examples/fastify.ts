@@ -28,7 +28,9 @@ const sms = defineConsumer({
 // #region readme
 const app = fastify()
 await app.register(consumeOncePlugin, { start: () => ({ sms: runRabbit(url, sms, { queue }) }) })
-await app.listen({ port }) // the consumer starts, and GET /healthz and /readyz answer
+const stopping = new AbortController()
+process.on('SIGTERM', () => stopping.abort())
+await app.listen({ port, signal: stopping.signal }) // the consumer starts, and GET /healthz and /readyz answer
 // #endregion
 
 await app.consumers['sms']?.ready()

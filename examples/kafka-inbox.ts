@@ -33,8 +33,9 @@ const payments = defineConsumer({
   },
 })
 
-const running = await runKafka(kafka, payments, { topics: [topic], group: 'payments' })
-process.once('SIGTERM', () => void running.stop({ deadlineMs: 10_000 }))
+const running = runKafka(kafka, payments, { topics: [topic], group: 'payments' })
+process.on('SIGTERM', () => void running.stop({ deadlineMs: 10_000 })) // works from here on, also while it joins
+await running.ready()
 // #endregion
 
 const account = `acc-${topic}`

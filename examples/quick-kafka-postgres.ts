@@ -54,13 +54,14 @@ const sent = [
 await producer.send({ topic, messages: sent.map((payment) => ({ key: 'ada', value: JSON.stringify(payment) })) })
 await producer.disconnect()
 
-const running = await runKafka(kafka, payments, { topics: [topic], group: 'payments' })
+const running = runKafka(kafka, payments, { topics: [topic], group: 'payments' })
 const shutDown = async () => {
   await running.stop({ deadlineMs: 10_000 })
   console.log((await pool.query('select payment, cents from charges order by payment')).rows)
   await pool.end()
 }
 process.once('SIGINT', () => void shutDown()) // Ctrl+C
+await running.ready()
 // #endregion
 
 // It ends by itself here: each of the three messages has been told.

@@ -36,12 +36,13 @@ const sms = defineConsumer({
   },
 })
 
-const running = await runRabbit(rabbitUrl, sms, { queue })
+const running = runRabbit(rabbitUrl, sms, { queue })
 const shutDown = async () => {
   await running.stop({ deadlineMs: 10_000 })
   redis.disconnect()
 }
 process.once('SIGINT', () => void shutDown()) // Ctrl+C
+await running.ready()
 
 // A producer that sends the SMS s-1 twice, and s-2 once.
 const publisher = confirmedPublisher(rabbitUrl)

@@ -36,9 +36,10 @@ const emails = defineConsumer({
 })
 
 // Declares `queue` and its dead-letter queue as quorum queues where they are missing (to change that, set `queueType` or `setup`).
-const running = await runRabbit(process.env['RABBITMQ_URL'] ?? 'amqp://localhost', emails, { queue })
+const running = runRabbit(process.env['RABBITMQ_URL'] ?? 'amqp://localhost', emails, { queue })
+process.on('SIGTERM', () => void running.stop({ deadlineMs: 10_000 }))
+await running.ready()
 // #endregion
-process.once('SIGTERM', () => void running.stop({ deadlineMs: 10_000 }))
 
 const publisher = confirmedPublisher(rabbitUrl())
 const email = { routingKey: queue, body: Buffer.from('{"to":"ada@example.org"}'), messageId: 'mail-1' }

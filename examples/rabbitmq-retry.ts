@@ -29,7 +29,7 @@ const sms = defineConsumer({
 
 // #region start
 const running = runRabbit(url, sms, { queue, retry: { delayQueues: [1_000, 60_000] } })
-process.once('SIGTERM', () => void running.stop({ deadlineMs: 20_000 }))
+process.on('SIGTERM', () => void running.stop({ deadlineMs: 20_000 }))
 await running.ready()
 // #endregion
 

@@ -48,7 +48,7 @@ export type {
   Reconciled,
   SealResult,
 } from './consumer/options.ts'
-export type { Pausable, PauseOptions, Running, Starting, StopOptions } from './ports/lifecycle.ts'
+export type { Pausable, PauseOptions, Running, Starting, StartResult, StopOptions } from './ports/lifecycle.ts'
 export type { Health, LifecycleState } from './ports/health.ts'
 export {
   ERROR_CODES,

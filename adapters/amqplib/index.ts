@@ -8,14 +8,13 @@ import type { RabbitOptions } from './options/options.ts'
  * first success does it give up. From the start it waits for a queue that another connection consumes exclusively.
  *
  * Returns a handle at once, whose `health()` and `stop()` work while it connects. Await it, or its `ready()`, to wait
- * until it consumes.
+ * until it consumes. A `stop()` before that is no failure: `ready()` resolves with `stopped`.
  *
  * @throws (rejects) ConfigError `CONFIG_INVALID`: options, a queue that is missing or of another kind, amqplib not
  * installed
  * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer with another name runs on this queue, in this process
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE`: no connection at the start
  * @throws (rejects) StoreError if the store cannot be opened
- * @throws (rejects) StoppedError `STOPPED` if it was stopped before it consumed
  */
 export function runRabbit(connect: RabbitConnect, consumer: Consumer, options: RabbitOptions): Starting {
   return runConsumer(consumer, () => rabbitSource(connect, options, consumer.name))

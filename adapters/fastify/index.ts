@@ -45,12 +45,16 @@ const ROUTES = { live: '/healthz', ready: '/readyz' } as const
 export async function consumeOncePlugin(app: FastifyInstance, options: ConsumeOnceFastifyOptions): Promise<void> {
   const { start, routes = ROUTES, waitForReady = false, deadlineMs } = checked(options)
   const consumers: Record<string, Running> = {}
+  let isClosed = false
   const stop = async (): Promise<void> => {
+    isClosed = true
     const how = deadlineMs === undefined ? {} : { deadlineMs }
     await Promise.all(Object.values(consumers).map((running) => running.stop(how)))
   }
   app.decorate('consumers', consumers)
   app.addHook('onReady', async () => {
+    // `close()` before the application has loaded calls `onClose` first. A consumer that starts after that would never stop.
+    if (isClosed) return
     Object.assign(consumers, start())
     if (!waitForReady) return
     try {

@@ -23,13 +23,12 @@ export type { KafkaLike, SubscriptionAdminLike, SubscriptionKafkaLike } from './
  * from `kafka`, and `stop()` closes them.
  *
  * Returns a handle at once, whose `health()` and `stop()` work while it connects and joins. Await it, or its `ready()`,
- * to wait for the join.
+ * to wait for the join. A `stop()` before that is no failure: `ready()` resolves with `stopped`.
  *
  * @throws (rejects) ConfigError `CONFIG_INVALID`: all problems of the options at once; a topic that does not exist
  * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer with another name runs in this group, in this process
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE` if the group cannot be joined at the start
  * @throws (rejects) StoreError if the store cannot be opened
- * @throws (rejects) StoppedError `STOPPED` if it was stopped before it had joined
  */
 export function runKafka(kafka: KafkaLike, consumer: Consumer, options: KafkaOptions): Starting {
   return runConsumer(consumer, () => kafkaSource(kafka, options, consumer.name))

@@ -36,6 +36,8 @@ export class ConsumeOnceConsumers {
   readonly #options: ConsumeOnceModuleOptions
   readonly #discovery: DiscoveryService
   readonly #running = new Map<string, Running>()
+  /** Set by the first `onModuleDestroy`. */
+  #stopped: Promise<void> | undefined
 
   constructor(options: ConsumeOnceModuleOptions, discovery: DiscoveryService) {
     this.#options = options
@@ -47,8 +49,14 @@ export class ConsumeOnceConsumers {
     return this.#running
   }
 
-  /** Called by Nest. @throws ConfigError if a decorator cannot be meant, with nothing left running */
+  /**
+   * Called by Nest. A stop during the start is no failure, so `waitForReady` resolves then.
+   *
+   * @throws ConfigError if a decorator cannot be meant, with nothing left running
+   */
   async onApplicationBootstrap(): Promise<void> {
+    // A signal before `init()` makes Nest destroy the modules first. A consumer that starts after that would never stop.
+    if (this.#stopped !== undefined) return
     try {
       for (const { instance } of this.#discovery.getProviders()) this.#startOf(instance)
       if (this.#options.waitForReady === true) {
@@ -60,8 +68,13 @@ export class ConsumeOnceConsumers {
     }
   }
 
-  /** Called by Nest. */
-  async onModuleDestroy(): Promise<void> {
+  /** Called by Nest. Idempotent. */
+  onModuleDestroy(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
     const { deadlineMs } = this.#options
     const how = deadlineMs === undefined ? {} : { deadlineMs }
     await Promise.all([...this.#running.values()].map((running) => running.stop(how)))

@@ -213,7 +213,10 @@ export class InvariantError extends ConsumeOnceError {
   }
 }
 
-/** Work was offered after `stop()`, or aborted by its deadline. */
+/**
+ * Work was offered after `stop()`, or aborted by its deadline. It is no answer to a start: a stop that somebody asked for
+ * rejects no promise of one (`run/start.ts`).
+ */
 export class StoppedError extends ConsumeOnceError {
   override readonly name = 'StoppedError'
   readonly code = 'STOPPED'

@@ -37,24 +37,32 @@ export interface Pausable {
   resume(why?: PauseOptions): void
 }
 
+/**
+ * How a start ended that did not fail. `ready`: the consumer consumes. `stopped`: `stop()` was called before it
+ * consumed, and nothing is consumed. A stop that somebody asked for is no failure, so it rejects no promise of a start.
+ */
+export type StartResult = 'ready' | 'stopped'
+
 /** A consumer that was started. */
 export interface Running extends Pausable, AsyncDisposable {
   readonly state: LifecycleState
   /**
-   * Resolves when the consumer consumes: the store is open and the group or queue is joined. Every call gets the same
-   * promise.
+   * Resolves with `ready` when the consumer consumes: the store is open and the group or queue is joined. Resolves with
+   * `stopped` as soon as `stop()` is called before that. It tells how the start ended, so a later `stop()` does not
+   * change it; `state` and `health()` tell what the consumer does now. Every call gets the same result.
    *
-   * @throws StoreError, BrokerError or ConfigError if the start failed; nothing is left running
-   * @throws StoppedError `STOPPED` if `stop()` came first
+   * @throws StoreError, BrokerError or ConfigError if the start failed before `stop()` was called; nothing is left
+   * running
    */
-  ready(): Promise<void>
+  ready(): Promise<StartResult>
   /**
    * Refuses new work, waits for running handlers, aborts those that still run at the deadline, writes the last marks,
    * flushes the last settles and leaves. Idempotent: every call gets the promise of the first. Connections that the
    * user opened stay open.
    *
-   * During the start it cancels the start: `ready()` rejects with `STOPPED` and nothing is consumed. It waits up to 5 s
-   * for a dial or a join that the client has begun; one that takes longer ends in the background and is closed there.
+   * During the start it cancels the start: `ready()` resolves with `stopped` and nothing is consumed. It waits up to 5 s
+   * for a dial or a join that the client has begun; one that takes longer ends in the background and is closed there. If
+   * the start then fails, the event `start-cancelled` has the cause, and no promise rejects.
    *
    * It takes up to `deadlineMs` plus the consumer's `graceMs`, plus the last marks and settles. Set the grace period of
    * your orchestrator above that sum. The default of Kubernetes (`terminationGracePeriodSeconds`, 30 s) is shorter than
@@ -65,8 +73,9 @@ export interface Running extends Pausable, AsyncDisposable {
 }
 
 /**
- * The result of a start: a handle whose `health()` and `stop()` work at once, and a promise of the same consumer;
- * `await` does the same as `ready()`. If the start fails and nobody awaits it, there is no unhandled rejection:
- * `health()` and the event `start-failed` report it. Refused options do cause an unhandled rejection.
+ * What a start returns: a handle whose `health()` and `stop()` work at once, and a promise of the same consumer. To
+ * `await` it waits as `ready()` does, and gives the consumer: after a stop during the start its `state` is `draining` or
+ * `stopped`. If the start fails and nobody awaits it, there is no unhandled rejection: `health()` and the event
+ * `start-failed` report it. Refused options do cause an unhandled rejection.
  */
 export interface Starting extends Running, Promise<Running> {}

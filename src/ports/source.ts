@@ -146,7 +146,8 @@ export interface Source {
   readonly seeksPositions?: true
   /**
    * Resolves when the source consumes. Rejects if it cannot begin; after that it reconnects on its own, for ever.
-   * `close()` may be called before it has resolved: then it rejects, delivers nothing and leaves nothing behind.
+   * `close()` may be called before it has resolved: then it rejects, delivers nothing and leaves nothing behind. The
+   * user's `ready()` resolves with `stopped` then. Reject with StoppedError, because any other error becomes an event.
    */
   open(intake: Intake): Promise<void>
   /**

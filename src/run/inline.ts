@@ -8,8 +8,9 @@ import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
 import { ConfigError, describeError } from '../foundation/errors.ts'
 import { DEFAULTS } from '../consumer/defaults.ts'
-import type { Running, StopOptions, Pausable } from '../ports/lifecycle.ts'
+import type { Pausable, Running, StartResult, StopOptions } from '../ports/lifecycle.ts'
 import { openStore } from './open-store.ts'
+import { Start } from './start.ts'
 import { checkText, givenOf } from '../foundation/option-checks.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
@@ -74,12 +75,12 @@ export interface InlineOptions {
 export interface InlineRunning extends Omit<Running, keyof Pausable> {
   readonly capacity: Capacity
   /**
-   * Opens the store. All calls share one promise. After a failure the next call tries again; after `stop()` it does
-   * nothing.
+   * Opens the store. All calls share one promise. After a failure the next call tries again. Resolves with `stopped` as
+   * soon as `stop()` is called before the store is open, and after that.
    *
    * @throws any error of the store's `open()`
    */
-  open(): Promise<void>
+  open(): Promise<StartResult>
   /**
    * Handles one message and resolves with its settlement. Calls may overlap; messages of one lane run one after the
    * other. While the store is down, or another owner is busy with the message, the call waits. It never rejects for an
@@ -159,7 +160,7 @@ class RunningInline implements InlineRunning {
   readonly #retryWaits: 'here' | 'caller'
   #state: LifecycleState = 'idle'
   #isStoreOpen = false
-  #opening: Promise<void> | undefined
+  #opening: Start | undefined
   #stopped: Promise<void> | undefined
 
   constructor(definition: ResolvedConsumer, options: InlineOptions) {
@@ -192,19 +193,18 @@ class RunningInline implements InlineRunning {
     return this.#pipeline.capacity
   }
 
-  ready(): Promise<void> {
+  ready(): Promise<StartResult> {
     return this.open()
   }
 
-  open(): Promise<void> {
-    if (this.#stopped !== undefined) return Promise.resolve()
-    if (this.#opening !== undefined) return this.#opening
-    const opening = this.#open()
-    this.#opening = opening
-    opening.catch(() => {
-      this.#opening = undefined
+  open(): Promise<StartResult> {
+    if (this.#stopped !== undefined) return Promise.resolve('stopped')
+    this.#opening ??= new Start({
+      work: () => this.#open(),
+      failed: async () => this.#failed(),
+      failedLate: () => {}, // A store that is not open has nothing to write after a stop.
     })
-    return opening
+    return this.#opening.result
   }
 
   async handle(message: Message, { lane }: { readonly lane?: string | undefined } = {}): Promise<Settlement> {
@@ -260,21 +260,22 @@ class RunningInline implements InlineRunning {
 
   async #open(): Promise<void> {
     this.#state = 'starting'
-    try {
-      await openStore(this.#definition, this.#pipeline.line, () => {
-        this.#isStoreOpen = true
-      })
-      if (this.#stopped !== undefined) return
-      this.#state = 'running'
-      this.#pipeline.purger.start()
-    } catch (error) {
-      if (this.#stopped === undefined) this.#state = 'idle'
-      throw error
-    }
+    await openStore(this.#definition, this.#pipeline.line, () => {
+      this.#isStoreOpen = true
+    })
+    if (this.#stopped !== undefined) return
+    this.#state = 'running'
+    this.#pipeline.purger.start()
+  }
+
+  #failed(): void {
+    this.#opening = undefined
+    this.#state = 'idle'
   }
 
   async #drain(deadlineMs: DurationMs): Promise<void> {
     this.#state = 'draining'
+    this.#opening?.stop()
     try {
       await this.#pipeline.drain(deadlineMs)
     } finally {

@@ -1,11 +1,12 @@
 import { systemClock } from '../foundation/clock.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { tooShort } from '../core/retention.ts'
-import { ConfigError, describeError, StoppedError } from '../foundation/errors.ts'
+import { ConfigError, describeError, hasCode } from '../foundation/errors.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
 import { DEFAULTS } from '../consumer/defaults.ts'
-import type { PauseOptions, Running, Starting, StopOptions } from '../ports/lifecycle.ts'
+import type { PauseOptions, Running, Starting, StartResult, StopOptions } from '../ports/lifecycle.ts'
 import { openStore } from './open-store.ts'
+import { Start } from './start.ts'
 import { checkText } from '../foundation/option-checks.ts'
 import type { Member } from '../pipeline/store/absence.ts'
 import { NO_LOAD } from '../pipeline/load.ts'
@@ -57,7 +58,7 @@ function handleOf(running: Running): Starting {
   const started = running.ready().then(() => running)
   return Object.defineProperties(started, {
     state: { get: () => running.state },
-    ready: { value: async () => void (await started) },
+    ready: { value: () => started.then(() => running.ready()) },
     pause: { value: (why?: PauseOptions) => running.pause(why) },
     resume: { value: (why?: PauseOptions) => running.resume(why) },
     stop: { value: (options?: StopOptions) => running.stop(options) },
@@ -75,10 +76,7 @@ class RunningConsumer implements Running {
   readonly #publisher: Publisher
   readonly #definition: ResolvedConsumer
   readonly #clock: Clock
-  /** Settles as soon as the start is cancelled, even if parts of the start are still under way. */
-  readonly #ready: Promise<void>
-  /** Resolves when no part of the start is under way any more. */
-  readonly #startEnded: Promise<void>
+  readonly #start: Start
   #state: LifecycleState = 'starting'
   #isStoreOpen = false
   /** Why the start failed. */
@@ -86,7 +84,6 @@ class RunningConsumer implements Running {
   #isPaused = false
   /** Who has paused it and why, for people. */
   #paused = 'paused'
-  #cancelStart: () => void = () => {}
   #stopped: Promise<void> | undefined
 
   constructor(
@@ -112,13 +109,12 @@ class RunningConsumer implements Running {
       unfetched: () => source.unfetched?.() ?? [],
       member: memberOf(source),
     })
-    const cancelled = new Promise<never>((_, reject) => {
-      this.#cancelStart = () => reject(new StoppedError(`consumer ${definition.name} was stopped while it started`))
-    })
     this.#pipeline.started(() => this.health(), this)
-    const starting = this.#start()
-    this.#startEnded = starting.catch(() => {})
-    this.#ready = Promise.race([starting, cancelled])
+    this.#start = new Start({
+      work: () => this.#open(),
+      failed: (error) => this.#failed(error),
+      failedLate: (error) => this.#failedLate(error),
+    })
   }
 
   get state(): LifecycleState {
@@ -127,8 +123,8 @@ class RunningConsumer implements Running {
     return this.#pipeline.stalls.length > 0 ? 'stalled' : 'running'
   }
 
-  ready(): Promise<void> {
-    return this.#ready
+  ready(): Promise<StartResult> {
+    return this.#start.result
   }
 
   pause(why: PauseOptions = {}): void {
@@ -189,18 +185,13 @@ class RunningConsumer implements Running {
     if (problems.length > 0) throw new ConfigError(problems.map((one) => `consumer ${JSON.stringify(name)}: ${one}`))
   }
 
-  async #start(): Promise<void> {
-    try {
-      this.#checkPublisher()
-      await openStore(this.#definition, this.#pipeline.line, () => {
-        this.#isStoreOpen = true
-      })
-      if (this.#stopped !== undefined) return
-      await this.#openSource()
-    } catch (error) {
-      if (this.#stopped === undefined) await this.#failed(error)
-      throw error
-    }
+  async #open(): Promise<void> {
+    this.#checkPublisher()
+    await openStore(this.#definition, this.#pipeline.line, () => {
+      this.#isStoreOpen = true
+    })
+    if (this.#stopped !== undefined) return
+    await this.#openSource()
     if (this.#stopped !== undefined) return
     this.#state = 'running'
     this.#pipeline.purger.start()
@@ -220,6 +211,13 @@ class RunningConsumer implements Running {
     this.#pipeline.report({ type: 'source', event: 'start-failed', detail: this.#failure, isWarning: true })
     // Deliveries that arrived before the failure are already running.
     await Promise.allSettled([this.#pipeline.drain(0), this.#source.close()])
+  }
+
+  /** A source that was closed while it opened says so by STOPPED; any other cause is for people. */
+  #failedLate(reason: unknown): void {
+    if (this.#state === 'stopped' || hasCode(reason, 'STOPPED')) return
+    const detail = `stop() was called during the start, which then failed: ${describeError(reason)}`
+    this.#pipeline.report({ type: 'source', event: 'start-cancelled', detail })
   }
 
   /**
@@ -247,7 +245,7 @@ class RunningConsumer implements Running {
 
   async #drainAndLeave(deadlineMs: number): Promise<void> {
     this.#state = 'draining'
-    this.#cancelStart()
+    this.#start.stop()
     try {
       // Both at once: the deadline counts from now, however long the source takes to stop its intake.
       const ended = await Promise.allSettled([this.#source.stopIntake(), this.#pipeline.drain(deadlineMs)])
@@ -264,9 +262,9 @@ class RunningConsumer implements Running {
   async #startIsOver(): Promise<void> {
     const late = new Promise<void>((resolve) => {
       const cancel = this.#clock.after(START_ENDS_WITHIN_MS, resolve)
-      void this.#startEnded.then(cancel)
+      void this.#start.ended.then(cancel)
     })
-    await Promise.race([this.#startEnded, late])
+    await Promise.race([this.#start.ended, late])
   }
 
   #setPaused(paused: boolean): void {

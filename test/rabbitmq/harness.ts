@@ -19,8 +19,8 @@ export async function rabbitHarness(connectTo: (url: string) => RabbitConnect): 
       await rabbit.send(queue, texts, { headersOf: (text) => ({ 'message-id': text }) })
       published += texts.length
     },
-    run: async (consumer) => {
-      const running = await runRabbit(connectTo(url), consumer, { queue, lane: orderingKeyOf })
+    run: (consumer) => {
+      const running = runRabbit(connectTo(url), consumer, { queue, lane: orderingKeyOf })
       started.push(running)
       return running
     },

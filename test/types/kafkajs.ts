@@ -8,7 +8,7 @@ import {
   type KafkaLike,
   type SubscriptionKafkaLike,
 } from '../../adapters/kafkajs/index.ts'
-import { defineConsumer, memoryStore } from '../../src/index.ts'
+import { defineConsumer, memoryStore, type StartResult } from '../../src/index.ts'
 
 const kafka = new Kafka({ brokers: ['127.0.0.1:9092'] })
 const consumer = defineConsumer({ name: 'types', store: memoryStore(), handle: () => {} })
@@ -34,6 +34,15 @@ export async function legal(): Promise<void> {
       retry: { retries: 20 },
     },
   })
+}
+
+/** A stop during the start is a value, and no other outcome can be meant. */
+export async function started(): Promise<boolean> {
+  const running = runKafka(kafka, consumer, { topics: ['t'], group: 'g' })
+  const result: StartResult = await running.ready()
+  // @ts-expect-error a failure rejects
+  if (result === 'failed') return false
+  return result === 'ready'
 }
 
 /** A consumer that stays the user's own. */

@@ -139,7 +139,7 @@ class DropInHandler {
     const { signal } = this.#stopping
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
-        return await this.#inline.open()
+        return void (await this.#inline.open())
       } catch (error) {
         if (signal.aborted) return
         const detail = `attempt ${attempt}: ${describeError(error)}`

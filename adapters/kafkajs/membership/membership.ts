@@ -167,6 +167,8 @@ export class Membership {
   async #pause(attempt: number, error: unknown): Promise<void> {
     this.#listener.waiting(`reconnecting, attempt ${attempt}: ${describeError(error)}`)
     const { signal } = this.#leaving
-    await sleep(backoffMs(attempt, BACKOFF, systemEntropy.fraction()), undefined, { signal })
+    await sleep(backoffMs(attempt, BACKOFF, systemEntropy.fraction()), undefined, { signal }).catch(() => {
+      throw new StoppedError('stopped while it waited to join again')
+    })
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError } from '../../../src/spi.ts'
+import { describeError, StoppedError } from '../../../src/spi.ts'
 import { connectAny } from '../connect-any.ts'
 import { errorType } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
@@ -120,7 +120,7 @@ export class Session {
     try {
       await connectAny(this.consumer)
       await this.#subscribe()
-      if (this.#isStopping) throw new Error('stopped while it started')
+      if (this.#isStopping) throw new StoppedError('stopped while it started')
       await this.consumer.run({
         autoCommit: false,
         eachBatchAutoResolve: false,

@@ -68,7 +68,10 @@ type Stop = Started['stop']
 /** A start that cannot be cancelled. */
 function started(starting: Promise<Stop>): Started {
   return {
-    ready: async () => void (await starting),
+    ready: async () => {
+      await starting
+      return 'ready'
+    },
     stop: async (options) => (await starting)(options),
   }
 }

@@ -46,6 +46,14 @@ describe('the plugin for Fastify', () => {
     expect([app.consumers['sms']?.state, sent]).toEqual(['stopped', ['sms-1', 'sms-2']])
   })
 
+  it('starts no consumer after the application was closed, as by a signal before its start', async () => {
+    const { app } = newApp({ waitForReady: true })
+    const ready = app.ready()
+    await app.close()
+    await ready
+    expect(Object.keys(app.consumers)).toEqual([])
+  })
+
   it('answers no probes if it is told so', async () => {
     const { app } = newApp({ routes: false })
     await app.listen({ host: '127.0.0.1', port: 0 })

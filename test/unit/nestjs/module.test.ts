@@ -1,9 +1,19 @@
 import { describe, expect, it } from '@jest/globals'
 import { Inject, Injectable, Module, type DynamicModule } from '@nestjs/common'
-import { NestFactory } from '@nestjs/core'
-import { memoryStore, MemoryBroker, messageId, runMemory, type Consumer, type RunMemoryOptions } from 'consume-once'
+import { NestFactory, type DiscoveryService } from '@nestjs/core'
+import {
+  memoryStore,
+  MemoryBroker,
+  messageId,
+  runMemory,
+  type Consumer,
+  type RunMemoryOptions,
+  type Running,
+} from 'consume-once'
 import { ConsumeOnceConsumers, ConsumeOnceModule, HandleOnce, type HandleOnceOptions } from 'consume-once/nestjs'
 import { eventually } from '../../kit/eventually.ts'
+import { gate } from '../../kit/rig.ts'
+import { storeWith } from '../../kit/store-with.ts'
 
 const BROKER = Symbol('broker')
 
@@ -64,6 +74,22 @@ async function newApp(options: Partial<HandleOnceOptions> = {}, times = 1): Prom
   }
 }
 
+function startOwn(consumer: Consumer, from: RunMemoryOptions): Running {
+  return runMemory(new MemoryBroker(), consumer, from)
+}
+
+/** The provider of an application with one consumer, whose store opens by `open`. */
+function consumersOn(open: () => Promise<void>): ConsumeOnceConsumers {
+  class Sms {
+    send(): void {}
+  }
+  const descriptor = Object.getOwnPropertyDescriptor(Sms.prototype, 'send') as PropertyDescriptor
+  const store = storeWith(() => ({ open }))
+  HandleOnce({ name: 'sms', store, from: { topic: 'sms', group: 'g' } })(Sms.prototype, 'send', descriptor)
+  const discovery = { getProviders: () => [{ instance: new Sms() }] } as unknown as DiscoveryService
+  return new ConsumeOnceConsumers({ start: startOwn, waitForReady: true }, discovery)
+}
+
 const SMS = { headers: { id: 'sms-1' }, value: Buffer.from('{"to":"+49151"}') }
 
 describe('the module for NestJS', () => {
@@ -86,6 +112,24 @@ describe('the module for NestJS', () => {
     expect(consumers.isLive('consumers')).toMatchObject({ consumers: { status: 'up' } })
     await close()
     expect(consumers.isReady('consumers')).toMatchObject({ consumers: { status: 'down' } })
+    expect(consumers.running.get('sms')?.state).toBe('stopped')
+  })
+
+  it('starts no consumer after the application was destroyed, as by a signal before its start', async () => {
+    const consumers = consumersOn(async () => {})
+    await consumers.onModuleDestroy()
+    await consumers.onApplicationBootstrap()
+    expect(consumers.running.size).toBe(0)
+  })
+
+  it('takes a stop while it waits for its consumers as no failure of the start', async () => {
+    const opening = gate()
+    const consumers = consumersOn(() => opening.opened)
+    const starting = consumers.onApplicationBootstrap()
+    const stopping = consumers.onModuleDestroy()
+    await starting
+    opening.open()
+    await stopping
     expect(consumers.running.get('sms')?.state).toBe('stopped')
   })
 

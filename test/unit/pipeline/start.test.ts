@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { defineConsumer, type Consumer } from '../../../src/consumer/define-consumer.ts'
-import { BrokerError, ConfigError, StoppedError } from '../../../src/foundation/errors.ts'
+import { BrokerError, ConfigError } from '../../../src/foundation/errors.ts'
 import { messageId } from '../../../src/identity/message-id.ts'
 import { MemoryBroker } from '../../../src/memory/broker.ts'
 import { runMemory } from '../../../src/memory/run.ts'
@@ -69,7 +69,7 @@ describe('a start', () => {
     await turns()
     expect(running.health()).toMatchObject({ live: true, ready: false, checks: { source: 'joining', store: 'ok' } })
     source.joining.open()
-    await running.ready()
+    expect(await running.ready()).toBe('ready')
     expect(running.state).toBe('running')
     await running.stop()
   })
@@ -86,26 +86,62 @@ describe('a start', () => {
     await turns()
     expect(isReady).toBe(true)
     expect(awaited.state).toBe('running')
-    await awaited.ready()
     await awaited.stop()
+    expect(await awaited.ready()).toBe('ready')
     expect(running.state).toBe('stopped')
   })
 
-  it('is cancelled by a stop: it rejects with STOPPED at once, and the source is closed', async () => {
+  it('that a stop cancels resolves with `stopped` at once, and the source is closed', async () => {
     const source = new SlowSource()
     const clock = new ManualClock()
     const events: ObserverEvent[] = []
     const running = runConsumer(consumerOf(events), { source, publisher: source, clock })
     await turns()
     const stopping = running.stop()
-    await expect(running.ready()).rejects.toThrow(StoppedError)
-    await expect(running).rejects.toMatchObject({ code: 'STOPPED' })
+    expect(await running.ready()).toBe('stopped')
+    expect((await running).state).toBe('draining')
     expect(source.calls).toEqual(['stopIntake', 'close'])
     source.joining.open()
     await stopping
     expect(running.state).toBe('stopped')
     expect(events.map(({ type }) => type)).toEqual(['started', 'stopped'])
     expect(clock.pending).toBe(0)
+  })
+
+  it('that fails after a stop was asked for rejects nothing, and an event has the cause', async () => {
+    const source = new SlowSource()
+    source.openFails = new BrokerError('BROKER_UNREACHABLE', 'wrong password')
+    const events: ObserverEvent[] = []
+    const running = runConsumer(consumerOf(events), { source, publisher: source })
+    await turns()
+    const stopping = running.stop()
+    source.joining.open()
+    await stopping
+    expect(await running.ready()).toBe('stopped')
+    expect(running.state).toBe('stopped')
+    const detail = 'stop() was called during the start, which then failed: wrong password'
+    expect(events.slice(1)).toMatchObject([{ type: 'source', event: 'start-cancelled', detail }, { type: 'stopped' }])
+    expect(unhandled).toEqual([])
+  })
+
+  it('that failed before a stop was asked for rejects with its cause, also while it is cleaned up', async () => {
+    const source = new SlowSource()
+    const closing = gate()
+    const close = source.close.bind(source)
+    source.close = async () => {
+      await closing.opened
+      await close()
+    }
+    source.openFails = new BrokerError('BROKER_UNREACHABLE', 'wrong password')
+    const running = runConsumer(consumerOf([]), { source, publisher: source })
+    source.joining.open()
+    await turns()
+    expect(running.state).toBe('failed')
+    const stopping = running.stop()
+    closing.open()
+    await expect(running.ready()).rejects.toThrow('wrong password')
+    await stopping
+    expect(running.state).toBe('stopped')
   })
 
   it('waits 5 s for a join that it cannot cut short, and no longer', async () => {

@@ -1,5 +1,5 @@
 import type { Consumer } from '../../../src/consumer/define-consumer.ts'
-import type { Running } from '../../../src/ports/lifecycle.ts'
+import type { Starting } from '../../../src/ports/lifecycle.ts'
 import { describeLaws, type Runner } from '../law.ts'
 import type { SourceHarness, SourceLaw } from './harness.ts'
 import { sourceLaws } from './laws.ts'
@@ -19,11 +19,11 @@ export function describeSourceContract(
 /** Runs one law on a harness of its own, and stops everything that it started. Rejects if the source breaks the law. */
 export async function assertSourceLaw(law: SourceLaw, createHarness: () => Promise<SourceHarness>): Promise<void> {
   await using harness = await createHarness()
-  const started: Running[] = []
-  const run = async (consumer: Consumer): Promise<Running> => {
-    const running = await harness.run(consumer)
-    started.push(running)
-    return running
+  const started: Starting[] = []
+  const run = (consumer: Consumer): Starting => {
+    const starting = harness.run(consumer)
+    started.push(starting)
+    return starting
   }
   try {
     await law.run({ ...harness, run })

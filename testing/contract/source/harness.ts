@@ -1,5 +1,5 @@
 import type { Consumer } from '../../../src/consumer/define-consumer.ts'
-import type { Running } from '../../../src/ports/lifecycle.ts'
+import type { Running, Starting } from '../../../src/ports/lifecycle.ts'
 import type { Law } from '../law.ts'
 import type { Driven } from './driven.ts'
 
@@ -10,7 +10,8 @@ export interface SourceHarness extends AsyncDisposable {
    * key.
    */
   publish(texts: readonly string[]): Promise<void>
-  run(consumer: Consumer): Promise<Running>
+  /** Returns the handle at once, as `runConsumer` does: laws stop it while it starts. */
+  run(consumer: Consumer): Starting
   /**
    * Takes deliveries away from a running consumer and gives them back: a rebalance, or a lost connection. Resolves when
    * that is over.

@@ -158,6 +158,30 @@ export const sourceLaws: readonly SourceLaw[] = [
     },
   },
   {
+    name: 'takes a stop during its start as no failure, and leaves everything to the next consumer',
+    run: async (harness) => {
+      const driven = new Driven()
+      await (await harness.run(driven.consumer())).stop() // Its queue is there from now on.
+      await harness.publish(['early'])
+      const atOnce = harness.run(driven.consumer())
+      const stopping = atOnce.stop()
+      expect(await atOnce.ready()).toBe('stopped')
+      await stopping
+      // While it dials or joins. A source that needs no time for that has begun to consume, which is as good.
+      const opening = harness.run(driven.consumer())
+      await eventually('its store is open', () => opening.health().checks['store'] === 'ok')
+      const isStarting = opening.state === 'starting'
+      await opening.stop({ deadlineMs: 20_000 })
+      expect(await opening.ready()).toBe(isStarting ? 'stopped' : 'ready')
+      expect([atOnce.state, (await opening).state]).toEqual(['stopped', 'stopped'])
+
+      await harness.run(driven.consumer())
+      await harness.publish(['late'])
+      await eventually('all settled', () => harness.isSettled(driven))
+      expect(driven.effects.toSorted()).toEqual(['early', 'late'])
+    },
+  },
+  {
     name: 'stops in order: handlers end, their settles are flushed, and nothing settled comes again',
     run: async (harness) => {
       const driven = new Driven()

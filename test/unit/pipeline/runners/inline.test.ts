@@ -164,7 +164,7 @@ describe('a consumer whose caller settles', () => {
   it('says that its store is not open until it is', async () => {
     const bench = new Bench(() => {})
     expect(bench.inline.health().checks['store']).toBe('not open')
-    await bench.inline.open()
+    expect(await bench.inline.open()).toBe('ready')
     expect(bench.inline.health().checks['store']).toBe('ok')
   })
 
@@ -430,6 +430,29 @@ describe('stopping', () => {
     await stopping
     expect(await handling).toEqual({ outcome: 'handed-back', settle: 'retry' })
   })
+
+  it.each(['opens later', 'cannot be opened later'])(
+    'while the store opens is no failure: a store that %s',
+    async (how) => {
+      const opening = gate()
+      const store = storeWith(() => ({
+        open: async () => {
+          await opening.opened
+          if (how === 'cannot be opened later') throw new StoreError('STORE_UNREACHABLE', 'nobody there')
+        },
+      }))
+      const bench = new Bench(() => {}, { options: { store } })
+      const [ready, settlement] = [bench.inline.ready(), bench.handle(messageOf('a'))]
+      await turns()
+      const stopping = bench.inline.stop()
+      expect(await ready).toBe('stopped')
+      expect(await settlement).toEqual({ outcome: 'handed-back', settle: 'retry' })
+      await stopping
+      opening.open()
+      await turns()
+      expect([await bench.inline.open(), bench.inline.state, bench.runs]).toEqual(['stopped', 'stopped', []])
+    },
+  )
 
   it('before the first message leaves the store alone', async () => {
     const bench = new Bench(() => {})

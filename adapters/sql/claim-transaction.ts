@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   StoreError,
   TransactionError,
+  type Claim,
   type TransactionClaim,
   type Key,
   type MarkVerdict,
@@ -40,6 +41,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   readonly #place: Place<Tx>
   readonly #session: Session<Tx>
   readonly #lending: Lending<Tx>
+  readonly #givenBack = new Set<Key>()
   readonly #released = new Set<Key>()
   /** Keys whose attempts were refunded or whose backoff was written. */
   readonly #told = new Set<Key>()
@@ -73,6 +75,15 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
     if (!this.#isLost) return undefined
     this.#losses ??= { inARow: this.#place.losses.add(this.#names()) }
     return this.#losses.inARow
+  }
+
+  /** How many claims a mark must name. */
+  get toMark(): number {
+    return this.keys.size - this.#givenBack.size
+  }
+
+  giveBack(claims: readonly Claim[]): void {
+    for (const { key } of claims) if (this.keys.has(key)) this.#givenBack.add(key)
   }
 
   /** Only a claim of this call can end the transaction that the call opened. */
@@ -141,13 +152,12 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   /** Rolls back, and writes the records instead. Refused if another owner was quicker. */
   setAside(claims: readonly TransactionClaim<Tx>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
     this.#place.losses.forget(this.#names())
-    return this.#inTurn(() =>
-      this.#ledger.setAside(
-        claims.map(({ key }) => key),
-        how,
-        (script) => this.#replace(script, 'over'),
-      ),
-    )
+    return this.#inTurn(async () => {
+      const keys = claims.map(({ key }) => key)
+      const verdicts = await this.#ledger.setAside(keys, how, (script) => this.#replace(script, 'over'))
+      if (this.#givenBack.size > 0) await this.#rollBack([])
+      return verdicts
+    })
   }
 
   /** Ends the transaction without a mark and runs `script` on its connection, before anybody else gets that. */
@@ -191,7 +201,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
     const isSent = this.#session.spoiledBy === undefined
     this.#phase = isSent ? 'unknown' : 'over' // mutant: pg-lost-reply-taken-for-a-failure, mysql-lost-reply-taken-for-a-failure
     try {
-      const end = await this.#session.commit(this.#ledger.mark(results))
+      const end = await this.#session.commit(this.#ledger.mark(results, this.#givenBack))
       if (end === 'rolled back') throw this.#refused('the COMMIT was answered ROLLBACK') // mutant: commit-tag-unchecked
       this.#phase = 'marked'
       this.#lending.marked()
@@ -215,7 +225,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   }
 
   async #resolve(): Promise<ReadonlyMap<Key, MarkVerdict>> {
-    const verdicts = await this.#ledger.whatWasCommitted()
+    const verdicts = await this.#ledger.whatWasCommitted(this.#givenBack)
     const isMarked = [...verdicts.values()].includes('already-marked')
     this.#phase = isMarked ? 'marked' : 'over'
     if (isMarked) this.#lending.marked()
@@ -223,7 +233,9 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
     return verdicts
   }
 
-  async #rollBack(refunded: readonly Key[]): Promise<void> {
+  /** Also refunds the claims that are given back. */
+  async #rollBack(blameless: readonly Key[]): Promise<void> {
+    const refunded = this.#givenBack.size === 0 ? blameless : this.#withGivenBack(blameless)
     if (this.#phase === 'open') {
       this.#lending.revoke()
       this.#phase = 'over'
@@ -236,6 +248,11 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
     for (const key of refunded) this.#told.add(key)
   }
 
+  #withGivenBack(blameless: readonly Key[]): readonly Key[] {
+    const owed = [...this.#givenBack].filter((key) => !this.#told.has(key) && !blameless.includes(key))
+    return [...blameless, ...owed]
+  }
+
   /** Writes the backoff in this transaction, so that waiters for the keys find it. */
   async #holdBack(keys: readonly Key[], how: HoldingBack): Promise<void> {
     const told = this.#ledger.holdBack?.(keys, how)
@@ -243,9 +260,14 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
     const wasOpen = this.#phase === 'open'
     this.#lending.revoke()
     this.#phase = 'over'
-    const released = wasOpen ? await this.#session.release(told.inTransaction) : 'lost'
-    if (released !== 'released') await this.#holdBackLate(keys, how)
-    for (const key of keys) this.#told.add(key)
+    const owed = this.#withGivenBack([])
+    const refunds = owed.length === 0 ? [] : this.#ledger.release(owed)
+    const released = wasOpen ? await this.#session.release([...refunds, ...told.inTransaction]) : 'lost'
+    if (released !== 'released') {
+      await this.#holdBackLate(keys, how)
+      if (owed.length > 0) await this.#refund(owed)
+    }
+    for (const key of [...keys, ...owed]) this.#told.add(key)
   }
 
   /** For keys that this transaction no longer holds. Changes nothing if another claim has counted them since. */
@@ -276,6 +298,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   async #refundLost(): Promise<void> {
     this.#hasLost = true
     if (this.lossesInARow !== undefined) await this.#refundQuietly()
+    else if (this.#givenBack.size > 0) await this.#rollBack([]).catch(() => {})
   }
 
   /** The store failed, not the handler. If the refund fails too, the next call about the mark tries it again. */
@@ -304,7 +327,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   }
 
   #all(verdict: MarkVerdict): ReadonlyMap<Key, MarkVerdict> {
-    return new Map([...this.keys].map((key) => [key, verdict]))
+    return new Map([...this.keys].filter((key) => !this.#givenBack.has(key)).map((key) => [key, verdict]))
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -3,8 +3,11 @@ import type { Script } from './session.ts'
 
 /** The writes of one transaction's claims to the tables of their store: rows of an inbox, or positions. */
 export interface Ledger {
-  /** The part of the mark that the claim has not written yet. It runs in the message of the COMMIT. */
-  mark(results: Results): readonly Script[]
+  /**
+   * The part of the mark that the claim has not written yet, and the end of the claims that are given back: their keys
+   * become free, and their attempts are refunded. It runs in the message of the COMMIT.
+   */
+  mark(results: Results, givenBack: ReadonlySet<Key>): readonly Script[]
   /** True if `mark` failed because another owner was quicker: nothing was committed. */
   isTakenOver(error: unknown): boolean
   /** Ends the claims without a mark, in their transaction, and gives the attempts of `refunded` back. */
@@ -21,11 +24,12 @@ export interface Ledger {
     how: HoldingBack,
   ): { readonly inTransaction: readonly Script[]; readonly afterwards: Script }
   /**
-   * After a COMMIT whose answer was lost. If one of its keys is `already-marked`, the COMMIT happened.
+   * After a COMMIT whose answer was lost. If one of its keys is `already-marked`, the COMMIT happened. It must not ask
+   * about keys that are given back, which others may hold.
    *
    * @throws StoreError `STORE_AMBIGUOUS` while that is unknown
    */
-  whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>>
+  whatWasCommitted(givenBack: ReadonlySet<Key>): Promise<ReadonlyMap<Key, MarkVerdict>>
   /**
    * As `setAside`, but marks its only key with a failure: no effect, and the failure is the answer. Missing if no
    * results are kept.

@@ -60,8 +60,8 @@ export function transactionStore<Tx, P extends Place<Tx> & HistoryPlace>(
       }),
     mark: (claims: readonly TransactionClaim<Tx>[], results = []) =>
       perTransaction<Tx, MarkVerdict>(errors, 'mark', claims, 'refused-busy', async (transaction, owned, places) => {
-        if (owned.length < transaction.keys.size) {
-          const text = `expected all ${transaction.keys.size} claims of a transaction in one mark, got ${owned.length}`
+        if (owned.length < transaction.toMark) {
+          const text = `expected all ${transaction.toMark} claims of a transaction in one mark, got ${owned.length}`
           throw new StoreError('STORE_MISUSED', text)
         }
         const kept = new Map<Key, Result>()

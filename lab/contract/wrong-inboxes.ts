@@ -57,6 +57,26 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
       return verdicts
     }
   },
+  'marks what was given back': class extends MemoryInbox {
+    override mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
+      for (const claim of claims) {
+        const { givenBack } = transactionOf(claim)
+        for (const { key, digest } of givenBack.values()) {
+          this.database.rows.set(key, { digest, outcome: 'done', reason: '', since: 0 })
+        }
+      }
+      return super.mark(claims, results)
+    }
+  },
+  'counts an attempt of what never began': class extends MemoryInbox {
+    override mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
+      for (const claim of claims) {
+        const { givenBack } = transactionOf(claim)
+        for (const [key, given] of givenBack) givenBack.set(key, { ...given, token: '' })
+      }
+      return super.mark(claims, results)
+    }
+  },
   'sets aside what another has claimed since': class extends MemoryInbox {
     override async setAside(
       claims: Claims,

@@ -188,6 +188,18 @@ export const WRONG_OFFSETS: Readonly<Record<string, OffsetsClass>> = {
       return { verdicts, granted: { ...granted, attempts: { ...attempts, until: attempts.offset } } }
     }
   },
+  'moves past what never began': class extends MemoryOffsets {
+    override mark(claims: Claims): Promise<readonly MarkVerdict[]> {
+      for (const claim of claims) transactionOf(claim).givenBack.clear()
+      return super.mark(claims)
+    }
+  },
+  'counts an attempt of all that a transaction was granted': class extends MemoryOffsets {
+    override release(claims: Claims, how: ReleaseOptions): Promise<readonly ReleaseVerdict[]> {
+      for (const claim of claims) transactionOf(claim).givenBack.clear()
+      return super.release(claims, how)
+    }
+  },
   'counts whoever asks as another': class extends MemoryOffsets {
     protected override decide(record: Decide[0], items: Decide[1], how: Decide[2]): StreamClaim {
       const attempts = record?.attempts && { ...record.attempts, owner: '' }

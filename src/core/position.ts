@@ -137,6 +137,19 @@ export function refundStarts(attempts: CountedAttempts | undefined, token: Owner
 }
 
 /**
+ * Messages after `until` never began, although the claim was granted them: their attempts are given back. A claim of
+ * several messages of a stream is granted only messages that nobody started before.
+ */
+export function shortenStarts(
+  attempts: CountedAttempts | undefined,
+  token: OwnerToken,
+  until: bigint,
+): CountedAttempts | undefined {
+  if (attempts === undefined || attempts.owner !== token || attempts.until <= until) return attempts
+  return { ...attempts, until }
+}
+
+/**
  * The stream may have messages between the position and this one. A stream without a record begins with its first
  * delivery.
  */

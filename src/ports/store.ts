@@ -43,8 +43,8 @@ export interface LeaseStore extends StoreCalls<LeaseAnswer> {
 
 /**
  * A claim holds while a transaction is open, and the effect is written in that transaction. All keys of one `claim()`
- * share it. `mark` is its COMMIT, and `release` rolls it back; both take all its claims. `renew` answers `renewed`
- * while its connection lives. If a result has `isFailure`, its transaction has only this one claim: the other writes
+ * share it. `mark` is its COMMIT and takes all its claims but those that were given back (`OpenTransaction.giveBack`).
+ * `release` rolls it back, with the first claim that it names. `renew` answers `renewed` while its connection lives. If a result has `isFailure`, its transaction has only this one claim: the other writes
  * are rolled back, and the mark is still written.
  */
 export interface InboxStore<Tx> extends StoreCalls<TransactionAnswer<Tx>> {
@@ -224,6 +224,12 @@ export interface TransactionClaim<Tx> extends Claim {
 export interface OpenTransaction<Tx> {
   /** A view of the transaction for one handler. */
   lend(): LentTransaction<Tx>
+  /**
+   * Whatever ends the transaction frees the keys of these claims and gives their attempts back, in the same step. A mark
+   * commits nothing of them: their handler never began. Strategy `offsets`: of each stream the last claims, without a
+   * gap. Sends nothing by itself.
+   */
+  giveBack(claims: readonly Claim[]): void
   /**
    * How often in a row, this time included, the database ended a transaction of these claims through no fault of their
    * handlers: as a deadlock victim, or with its backend. The release then gives the attempts back. `undefined`: it did

@@ -154,10 +154,13 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     claims: readonly TransactionClaim<Tx>[],
     results: readonly (Result | undefined)[] = [],
   ): Promise<readonly MarkVerdict[]> {
-    const [transaction] = claims.map(transactionOf)
+    const [transaction] = claims.map((claim) => transactionOf<Tx, Effect>(claim))
     if (transaction === undefined) return []
     if (transaction.state === 'committed') return claims.map(() => 'already-marked')
     if (transaction.state === 'rolled-back') return claims.map(() => 'refused-busy')
+    const expected = this.#heldBy(transaction) - transaction.givenBack.size
+    if (claims.length < expected)
+      throw new StoreError('STORE_MISUSED', `expected all ${expected} claims of a transaction, got ${claims.length}`)
     const hasFailure = results.some((result) => result !== undefined && isFailure(result))
     if (hasFailure && claims.length > 1) throw new StoreError('STORE_MISUSED', 'a failure is marked alone')
     if (hasFailure) transaction.rollBack()
@@ -168,6 +171,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
       this.database.known.delete(key)
       this.database.tried.delete(key)
     }
+    this.#refundGivenBack(transaction)
     transaction.end('committed')
     return claims.map(() => 'marked')
   }
@@ -176,19 +180,22 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     claims: readonly TransactionClaim<Tx>[],
     { refund, delayMs = 0, cause }: ReleaseOptions,
   ): Promise<readonly ReleaseVerdict[]> {
-    const [transaction] = claims.map(transactionOf)
+    const [transaction] = claims.map((claim) => transactionOf<Tx, Effect>(claim))
     if (transaction === undefined) return []
     if (transaction.state === 'committed') return claims.map(() => 'refused')
     const notBefore = delayMs > 0 ? this.#clock.now() + delayMs : undefined
     const { countedBy, tried } = this.database
-    const isSentAgain = transaction.state === 'rolled-back'
+    const { released } = transaction
+    const verdicts = claims.map(({ key }) => (released.has(key) ? 'already-released' : 'released'))
     for (const claim of claims) {
       const { key, digest, token } = claim
       if (refund) this.#refund(claim)
-      else if (!isSentAgain && countedBy.get(key) === token) tried.set(key, { digest, notBefore, cause })
+      else if (!released.has(key) && countedBy.get(key) === token) tried.set(key, { digest, notBefore, cause })
+      released.add(key)
     }
+    this.#refundGivenBack(transaction)
     transaction.end('rolled-back')
-    return claims.map(() => (isSentAgain ? 'already-released' : 'released'))
+    return verdicts
   }
 
   async setAside(
@@ -209,7 +216,11 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
       tried.delete(claim.key)
       return as
     })
-    for (const claim of claims) transactionOf(claim).end('rolled-back')
+    for (const claim of claims) {
+      const transaction = transactionOf<Tx, Effect>(claim)
+      this.#refundGivenBack(transaction)
+      transaction.end('rolled-back')
+    }
     return verdicts
   }
 
@@ -279,7 +290,17 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     return { verdict: 'claimed', fence: 0, attempt, claim, ...(known.has(item.key) ? { isKnown: true } : {}) }
   }
 
-  #refund({ key, token }: TransactionClaim<Tx>): void {
+  #heldBy(transaction: MemoryTransaction<Tx, Effect>): number {
+    let held = 0
+    for (const holder of this.database.locks.values()) if (holder === transaction) held++
+    return held
+  }
+
+  #refundGivenBack(transaction: MemoryTransaction<Tx, Effect>): void {
+    for (const claim of transaction.givenBack.values()) this.#refund(claim)
+  }
+
+  #refund({ key, token }: Pick<TransactionClaim<Tx>, 'key' | 'token'>): void {
     const { attempts, countedBy, tried } = this.database
     if (countedBy.get(key) !== token) return
     const left = (attempts.get(key) ?? 1) - 1

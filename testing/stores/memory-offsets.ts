@@ -1,4 +1,4 @@
-import { claimStream, nextAfter, refundStarts } from '../../src/core/position.ts'
+import { claimStream, refundStarts, shortenStarts } from '../../src/core/position.ts'
 import type {
   Key,
   MarkVerdict,
@@ -129,7 +129,7 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsSto
   }
 
   async mark(claims: readonly TransactionClaim<Tx>[]): Promise<readonly MarkVerdict[]> {
-    const [transaction] = claims.map(transactionOf)
+    const [transaction] = claims.map((claim) => transactionOf<Tx, Effect>(claim))
     if (transaction === undefined) return []
     if (transaction.state === 'committed') return claims.map(() => 'already-marked')
     if (transaction.state === 'rolled-back') return claims.map(() => 'refused-busy')
@@ -140,9 +140,11 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsSto
     })
     if (isMoved) transaction.end('rolled-back')
     if (isMoved) return claims.map(() => 'refused-busy')
-    for (const [stream, { offsets, timestamp }] of transaction.streams) {
-      this.move(stream, nextAfter(offsets), transaction.token, timestamp)
+    for (const stream of transaction.streams.keys()) {
+      const last = transaction.lastBegun(stream, transaction.givenBack)
+      if (last !== undefined) this.move(stream, last.offset + 1n, transaction.token, last.timestamp)
     }
+    this.#giveBack(transaction, transaction.givenBack)
     transaction.end('committed')
     return claims.map(() => 'marked')
   }
@@ -178,10 +180,12 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsSto
     claims: readonly TransactionClaim<Tx>[],
     { refund }: ReleaseOptions,
   ): Promise<readonly ReleaseVerdict[]> {
+    const keys = new Set(claims.map(({ key }) => key))
     return claims.map((claim) => {
-      const transaction = transactionOf(claim)
+      const transaction = transactionOf<Tx, Effect>(claim)
       if (transaction.state === 'committed') return 'refused'
-      if (refund) for (const stream of transaction.streams.keys()) this.#refund(stream, transaction.token)
+      const { givenBack } = transaction
+      this.#giveBack(transaction, refund ? new Set([...keys, ...givenBack.keys()]) : givenBack)
       if (transaction.released.has(claim.key)) return 'already-released'
       transaction.released.add(claim.key)
       transaction.end('rolled-back')
@@ -251,7 +255,8 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsSto
       if (verdict === undefined) return []
       if (verdict.verdict !== 'claimed') return [[item.key, verdict]]
       const { attempt } = verdict
-      transaction.claimed({ key: item.key, stream, offset }, granted?.next ?? 0n, item.position?.timestamp)
+      const timestamp = item.position?.timestamp
+      transaction.claimed({ key: item.key, stream, offset, timestamp }, granted?.next ?? 0n)
       const claim: TransactionClaim<Tx> = { ...item, scope, token, fence: 0, attempt, retentionMs, transaction }
       return [[item.key, { verdict: 'claimed', fence: 0, attempt, claim }]]
     })
@@ -271,9 +276,17 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsSto
     return [...streams]
   }
 
-  #refund(stream: string, token: OwnerToken): void {
-    const row = this.database.rows.get(stream)
-    if (row !== undefined) this.database.rows.set(stream, { ...row, attempts: refundStarts(row.attempts, token) })
+  /** Refunds a whole stream, or the end of one. */
+  #giveBack(transaction: OffsetsTransaction<Tx, Effect>, keys: { has(key: Key): boolean }): void {
+    const { token, streams } = transaction
+    for (const [stream, { offsets }] of streams) {
+      const row = this.database.rows.get(stream)
+      const until = transaction.lastBegun(stream, keys)?.offset
+      if (row === undefined || until === offsets.at(-1)) continue
+      const attempts =
+        until === undefined ? refundStarts(row.attempts, token) : shortenStarts(row.attempts, token, until)
+      this.database.rows.set(stream, { ...row, attempts })
+    }
   }
 }
 

@@ -1,6 +1,6 @@
-import type { OwnerToken } from '../../src/core/record.ts'
+import type { Key, OwnerToken } from '../../src/core/record.ts'
 import { TransactionError } from '../../src/foundation/errors.ts'
-import type { LentTransaction, OpenTransaction } from '../../src/ports/store.ts'
+import type { Claim, LentTransaction, OpenTransaction } from '../../src/ports/store.ts'
 
 /** The `tx` of handlers, unless `lendAs` creates another one. */
 export interface MemoryTx<Effect = string> {
@@ -30,6 +30,9 @@ export class MemoryTransaction<Tx, Effect> implements OpenTransaction<Tx> {
   /** Queries without an answer. */
   pending = 0
   hasFailed = false
+  readonly released: Set<Key> = new Set()
+  /** Claims that were given back, by key. */
+  readonly givenBack: Map<Key, Claim> = new Map()
   readonly token: OwnerToken
   readonly ended: Promise<void>
   #hasFloated = false
@@ -44,6 +47,10 @@ export class MemoryTransaction<Tx, Effect> implements OpenTransaction<Tx> {
     this.ended = new Promise((resolve) => {
       this.#wake = resolve
     })
+  }
+
+  giveBack(claims: readonly Claim[]): void {
+    for (const claim of claims) this.givenBack.set(claim.key, claim)
   }
 
   end(state: 'committed' | 'rolled-back'): void {

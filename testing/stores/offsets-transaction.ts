@@ -5,15 +5,22 @@ import { MemoryTransaction } from './memory-transaction.ts'
 
 /** A transaction with its granted positions. */
 export class OffsetsTransaction<Tx, Effect> extends MemoryTransaction<Tx, Effect> {
-  readonly released: Set<Key> = new Set()
   /** The granted offsets of each stream, and its position at the claim. */
   readonly streams: Map<string, GrantedStream> = new Map()
   readonly #positions = new Map<Key, Place>()
 
-  claimed({ key, stream, offset }: Place & { readonly key: Key }, next: bigint, timestamp?: EpochMs): void {
-    this.#positions.set(key, { stream, offset })
+  claimed({ key, ...place }: Place & { readonly key: Key }, next: bigint): void {
+    const { stream, offset } = place
+    this.#positions.set(key, place)
     const offsets = [...(this.streams.get(stream)?.offsets ?? []), offset]
-    this.streams.set(stream, { next, offsets, timestamp })
+    this.streams.set(stream, { next, offsets })
+  }
+
+  /** The last message of a stream that is not given back; `undefined`: all are. */
+  lastBegun(stream: string, givenBack: { has(key: Key): boolean }): Place | undefined {
+    let last: Place | undefined
+    for (const [key, place] of this.#positions) if (place.stream === stream && !givenBack.has(key)) last = place
+    return last
   }
 
   positionOf(key: Key): Place {
@@ -34,12 +41,11 @@ export function transactionOf<Tx, Effect = string>({
 interface GrantedStream {
   readonly next: bigint
   readonly offsets: bigint[]
-  /** Time of the message at the last of `offsets`. */
-  readonly timestamp?: EpochMs | undefined
 }
 
 interface Place {
   /** Its name in the database. */
   readonly stream: string
   readonly offset: bigint
+  readonly timestamp: EpochMs | undefined
 }

@@ -1,12 +1,19 @@
-import { nextAfter, type Key, type MarkVerdict, type OwnerToken, type SetAsideVerdict } from '../../../src/spi.ts'
+import {
+  nextAfter,
+  StoreError,
+  type Key,
+  type MarkVerdict,
+  type OwnerToken,
+  type SetAsideVerdict,
+} from '../../../src/spi.ts'
 import { despiteConflicts } from '../../sql/despite-conflicts.ts'
-import type { Ledger, Replacement, SettingAside } from '../../sql/ledger.ts'
+import type { Ledger, Replacement, Results, SettingAside } from '../../sql/ledger.ts'
 import type { PgPlace } from '../database.ts'
 import { stillUnknown, storable } from '../../sql/errors.ts'
 import { isLockTimeout, isUnstorable, isConflictOfTransactions } from '../sql-errors.ts'
 import type { Script } from '../statements/statement.ts'
-import { refundStarts } from './statements/attempts.ts'
-import { hasNotMoved, movePositions, setOffsetAside } from './statements/ends.ts'
+import { refundStarts, shortenStarts } from './statements/attempts.ts'
+import { hasNotMoved, movePositions, setOffsetAside, type Move } from './statements/ends.ts'
 import { readPositions } from './statements/positions.ts'
 import { removeBegun, holdStreams } from './statements/streams.ts'
 
@@ -25,6 +32,8 @@ export interface GrantedStream {
   readonly items: readonly GrantedItem[]
 }
 
+const NOT_THE_LAST = 'expected the last claims of a stream to be given back, got earlier ones'
+
 /** The mark moves positions past the handled messages. */
 export class OffsetsLedger implements Ledger {
   readonly #place: PgPlace
@@ -37,16 +46,20 @@ export class OffsetsLedger implements Ledger {
     this.#streams = streams
   }
 
-  mark(): readonly Script[] {
-    const moves = this.#streams.map(({ stream, next, items }) => ({
-      stream,
-      from: next,
-      to: nextAfter(items.map(({ offset }) => offset)),
-      timestamp: items.at(-1)?.timestamp,
-    }))
+  mark(_results: Results, givenBack: ReadonlySet<Key>): readonly Script[] {
     const { tables, scope } = this.#place
+    const moves: Move[] = []
+    for (const { stream, next: from, items: granted } of this.#streams) {
+      const items = givenBack.size === 0 ? granted : granted.filter(({ key }) => !givenBack.has(key))
+      const last = items.at(-1)
+      if (last === undefined) continue
+      // The position would pass a message that never began.
+      if (last !== granted[items.length - 1]) throw new StoreError('STORE_MISUSED', NOT_THE_LAST)
+      const to = nextAfter(items.map(({ offset }) => offset))
+      moves.push({ stream, from, to, timestamp: last.timestamp })
+    }
     const moved = movePositions(tables, scope, this.#token, moves)
-    return [moved, this.#removed()]
+    return givenBack.size === 0 ? [moved, this.#removed()] : [moved, this.refund([...givenBack]), this.#removed()]
   }
 
   isTakenOver(error: unknown): boolean {
@@ -62,11 +75,24 @@ export class OffsetsLedger implements Ledger {
     return removeBegun(this.#place.tables, this.#place.scope, streams)
   }
 
+  /** A stream counts the starts of its messages together: they are given back from its end on. */
   refund(keys: readonly Key[]): Script {
     const { tables, scope } = this.#place
-    const wanted = new Set(keys)
-    const refunded = this.#streams.filter(({ items }) => items.some(({ key }) => wanted.has(key)))
-    return refundStarts(tables, { scope, token: this.#token, streams: refunded.map(({ stream }) => stream) })
+    const refunded = new Set(keys)
+    const whole: string[] = []
+    const short: { readonly stream: string; readonly until: bigint }[] = []
+    for (const { stream, items } of this.#streams) {
+      const last = items.findLastIndex(({ key }) => !refunded.has(key))
+      const counted = items[last]
+      if (counted === undefined) whole.push(stream)
+      else if (last < items.length - 1) short.push({ stream, until: counted.offset })
+    }
+    const ended = { scope, token: this.#token }
+    const scripts = [
+      ...(whole.length === 0 ? [] : [refundStarts(tables, { ...ended, streams: whole })]),
+      ...(short.length === 0 ? [] : [shortenStarts(tables, { ...ended, streams: short })]),
+    ]
+    return { text: scripts.length === 0 ? 'select' : scripts.map(({ text }) => text).join(';\n') }
   }
 
   /** Holds the streams again, which succeeds only after the backend of the COMMIT is done. */

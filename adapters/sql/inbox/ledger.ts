@@ -36,7 +36,8 @@ export class InboxLedger<Tx> implements Ledger {
     this.#writer = granted.writer
   }
 
-  mark(results: Results): readonly Script[] {
+  mark(results: Results, givenBack: ReadonlySet<Key>): readonly Script[] {
+    const { inbox } = this.#place
     const kept = new Map<string, string>()
     if (results.size > 0) {
       for (const { key, item } of this.#items) {
@@ -44,10 +45,14 @@ export class InboxLedger<Tx> implements Ledger {
         if (result !== undefined) kept.set(key, result)
       }
     }
-    return this.#place.inbox.mark(
-      this.#items.map(({ key }) => key),
-      kept,
-    )
+    const keys = this.#marked(givenBack).map(({ key }) => key)
+    if (givenBack.size === 0) return inbox.mark(keys, kept)
+    const attempts = this.#attemptsOf([...givenBack])
+    return [inbox.remove(attempts.keys), inbox.refund(attempts), ...inbox.mark(keys, kept)]
+  }
+
+  #marked(givenBack: ReadonlySet<Key>): readonly TriedItem[] {
+    return givenBack.size === 0 ? this.#items : this.#items.filter(({ item }) => !givenBack.has(item.key))
   }
 
   /** Impossible: the rows are inserted. */
@@ -68,8 +73,8 @@ export class InboxLedger<Tx> implements Ledger {
     return { inTransaction: [afterwards, this.#removed()], afterwards }
   }
 
-  whatWasCommitted(): Promise<ReadonlyMap<Key, MarkVerdict>> {
-    return whatWasCommitted(this.#place, this.#items, this.#writer)
+  whatWasCommitted(givenBack: ReadonlySet<Key>): Promise<ReadonlyMap<Key, MarkVerdict>> {
+    return whatWasCommitted(this.#place, this.#marked(givenBack), this.#writer)
   }
 
   setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]> {

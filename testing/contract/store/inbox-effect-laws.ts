@@ -6,6 +6,7 @@ import type { InboxHarness, StoreLaw } from './harness.ts'
 
 const ALONE = { alone: true }
 const NO_REFUND = { refund: false, doubt: false }
+const REFUND = { refund: true, doubt: false }
 
 /** Effects commit with the mark, and in no other way. */
 export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
@@ -73,6 +74,54 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
       }
       expect(await store.mark(claims)).toEqual(['marked', 'marked', 'marked'])
       for (const { key } of items) expect(await harness.committed(key)).toBe(1)
+    },
+  },
+  {
+    name: 'commits what ran of a batch, and gives back what never began with its attempt, in one step',
+    async run(harness) {
+      const { store } = harness
+      const items = [newItem(), newItem(), newItem(), newItem()]
+      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      const [ran, unbegun] = [claims.slice(0, 2), claims.slice(2)]
+      for (const claimed of ran) {
+        const lent = lend(claimed)
+        await harness.write(lent.tx, claimed.key)
+        lent.revoke()
+      }
+      claims[0]?.transaction.giveBack(unbegun)
+      expect(await store.mark(ran)).toEqual(['marked', 'marked'])
+      expect(await store.mark(ran)).toEqual(['already-marked', 'already-marked'])
+      for (const { key } of ran) expect(await harness.committed(key)).toBe(1)
+      // Not `alone`: nothing shows that they were ever claimed.
+      const again = (await claimAll(store, items.slice(2))).map((answer) => grantedBy(answer))
+      expect(again.map(({ attempt }) => attempt)).toEqual([1, 1])
+      await store.release(
+        again.map(({ claim: claimed }) => claimed),
+        REFUND,
+      )
+      for (const item of items.slice(0, 2)) expect(await claim(store, item)).toMatchObject({ verdict: 'done' })
+    },
+  },
+  {
+    name: 'gives the attempt back of what never began or is named so, and of nothing else of a batch that is rolled back',
+    async run(harness) {
+      const { store } = harness
+      const items = [newItem(), newItem(), newItem()]
+      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      const [ended, running, unbegun] = claims
+      if (ended === undefined || running === undefined || unbegun === undefined)
+        throw new Error('expected three claims')
+      await harness.write(lend(ended).tx, ended.key)
+      ended.transaction.giveBack([unbegun])
+      expect(await store.release([ended], REFUND)).toEqual(['released'])
+      expect(await store.release([running], NO_REFUND)).toEqual(['released'])
+      expect(await harness.committed(ended.key)).toBe(0)
+      const again = await claimAll(store, items, ALONE)
+      expect(again.map((answer) => grantedBy(answer).attempt)).toEqual([1, 2, 1])
+      await store.release(
+        again.map((answer) => grantedBy(answer).claim),
+        REFUND,
+      )
     },
   },
   {

@@ -291,6 +291,41 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
     },
   },
   {
+    name: 'moves behind what ran of a stream, and gives the attempts of the rest back',
+    async run({ store }) {
+      const [stream, other] = [newName(), newName()]
+      const items = messages(stream, [0n, 1n, 4n, 5n])
+      const claims = await holdAll(store, [...items, ...messages(other, [7n, 8n])])
+      claims[0]?.transaction.giveBack(claims.slice(2))
+      expect(await store.mark(claims.slice(0, 2))).toEqual(['marked', 'marked'])
+      expect([await next(store, stream), await next(store, other)]).toEqual([2n, 7n])
+      const rest = await holdAll(store, [...messages(stream, [4n, 5n], 2n), ...messages(other, [7n, 8n])])
+      expect(rest.map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1])
+      await store.release(rest, REFUND)
+    },
+  },
+  {
+    name: 'gives the attempts back of what never began of a stream that is rolled back, and of nothing before it',
+    async run({ store }) {
+      const stream = newName()
+      const items = messages(stream, [0n, 1n, 2n, 3n])
+      const claims = await holdAll(store, items)
+      const [first, second] = claims
+      if (first === undefined || second === undefined) throw new Error('expected two claims')
+      first.transaction.giveBack(claims.slice(2))
+      // The starts of a stream are counted together: the first began before the second, which counts.
+      await store.release([first], REFUND)
+      await store.release([second], NO_REFUND)
+      expect((await claimAll(store, items)).map((told) => ('attempts' in told ? told.attempts : told.verdict))).toEqual(
+        [1, 1, 0, 0],
+      )
+      for (const item of items.slice(0, 2)) await store.mark([(await hold(store, item, ALONE)).claim])
+      const rest = await holdAll(store, messages(stream, [2n, 3n], 2n))
+      expect(rest.map(({ attempt }) => attempt)).toEqual([1, 1])
+      await store.mark(rest)
+    },
+  },
+  {
     name: 'counts an attempt once for a claim that is sent again',
     async run({ store, secondStore }) {
       const items = messages(newName(), [0n, 1n])

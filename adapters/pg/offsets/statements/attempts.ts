@@ -35,6 +35,28 @@ returning stream`,
   }
 }
 
+interface ShortStream {
+  readonly stream: string
+  /** The last message that began. */
+  readonly until: bigint
+}
+
+/** As `shortenStarts` in core. Locks the rows. Finds none that were counted again by a later claim. */
+export function shortenStarts(
+  { position }: Tables,
+  {
+    scope,
+    token,
+    streams,
+  }: { readonly scope: number; readonly token: string; readonly streams: readonly ShortStream[] },
+): Script {
+  const rows = streams.map(({ stream, until }) => `(${text(stream)}, ${until}::bigint)`)
+  return {
+    text: `update ${position} p set attempt_until = s.until from (values ${rows.join(', ')}) as s (stream, until)
+where p.scope = ${scope} and p.stream = s.stream and p.attempt_owner = ${text(token)} and p.attempt_until > s.until`,
+  }
+}
+
 interface Refund {
   readonly scope: number
   readonly streams: readonly string[]

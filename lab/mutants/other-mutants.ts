@@ -27,8 +27,22 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     name: 'stop-refunds',
     what: 'Inbox: gives the attempt back that the stop deadline ended.',
     layer: 'unit',
-    changes: [{ argument: 1, is: 'true' }],
+    changes: [{ argument: 1, is: 'REFUND' }],
     tests: ['test/unit/pipeline/stop.test.ts', '-t', 'spends an attempt on what its deadline interrupted'],
+  },
+  {
+    name: 'stop-runs-the-batch',
+    what: 'Inbox: a stop waits for the handlers of a transaction that have not begun.',
+    layer: 'unit',
+    changes: [{ dropOperand: 0 }],
+    tests: ['test/unit/pipeline/runners/inbox.test.ts', '-t', 'ends at its next handler when a stop is asked for'],
+  },
+  {
+    name: 'batches-without-a-bound',
+    what: 'Inbox: slow handlers wait behind each other in one transaction.',
+    layer: 'unit',
+    changes: [{ value: 'limit' }, { value: 'false' }],
+    tests: ['test/unit/core/pace.test.ts', '-t', 'ends a transaction once'],
   },
   {
     name: 'cache-learns-what-was-refused',

@@ -137,9 +137,11 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   /** Inbox only. The number of transactions open at once, each on its own connection. @defaultValue 4 */
   readonly transactions?: number
   /**
-   * The most messages that share a transaction or a `handleBatch` call. When one of them fails, the whole batch is
-   * rolled back and its messages run again one by one, so a handler that succeeded may run once more. @defaultValue
-   * 100, with `handleBatch` 500
+   * The most messages that share a transaction or a `handleBatch` call. With `handle`, messages spread over idle
+   * transactions first, and share one only as far as their handlers are quick: a transaction ends at the next handler
+   * once it has been open for 20 times what its claim and its commit take, 50 ms to 1 s. When a handler fails, its transaction is rolled back; the failed message runs again
+   * alone, and those handled before it once more without it. A batch of `handleBatch` that fails runs again in smaller
+   * ones. @defaultValue 100, with `handleBatch` 500, with `maxAttempts: 1` 1
    */
   readonly batchSize?: number
   /**
@@ -223,7 +225,8 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    * The most attempts before a message is set aside and dead-lettered. The store counts every start of the handler,
    * including one that ended with its process or at the deadline of `stop()`. An attempt whose handler never began is
    * given back. After a crash the interrupted messages run again in smaller batches, and a message in its last attempt
-   * runs alone: with 2 attempts each interrupted message runs alone.
+   * runs alone: with 2 attempts each interrupted message runs alone. With 1 attempt no message may share a batch
+   * (`batchSize: 1`): a crash would spend the attempt of messages whose handler never began.
    * @defaultValue 5
    */
   readonly maxAttempts?: number

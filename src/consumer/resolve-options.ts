@@ -157,6 +157,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     ...problemsOfNames(given),
     ...problemsOfHandling(given),
     ...problemsOfTimes(numbers, backoff),
+    ...problemsOfBatches(given, numbers),
     ...problemsOfBackoff(backoff, given),
     ...problemsOfStrategy(given),
     ...problemsOfRemembering(given),
@@ -203,7 +204,8 @@ function numbersOf(options: AnyOptions): Numbers {
   const leaseMs = options.leaseMs ?? DEFAULTS.leaseMs
   const concurrency = options.concurrency ?? DEFAULTS.concurrency
   const transactions = options.transactions ?? DEFAULTS.transactions
-  const batchSize = options.batchSize ?? (options.handleBatch ? DEFAULTS.handleBatchSize : DEFAULTS.batchSize)
+  const maxAttempts = options.maxAttempts ?? DEFAULTS.maxAttempts
+  const batchSize = options.batchSize ?? defaultBatchSize(options, maxAttempts)
   return {
     concurrency,
     transactions,
@@ -214,9 +216,27 @@ function numbersOf(options: AnyOptions): Numbers {
     retentionMs: options.retentionMs ?? DEFAULTS.retentionMs,
     handlerTimeoutMs: options.handlerTimeoutMs ?? DEFAULTS.handlerTimeoutMs,
     graceMs: options.graceMs ?? DEFAULTS.graceMs,
-    maxAttempts: options.maxAttempts ?? DEFAULTS.maxAttempts,
+    maxAttempts,
     maxResultBytes: options.maxResultBytes ?? DEFAULTS.maxResultBytes,
   }
+}
+
+/** A transaction counts an attempt of all its messages before their handlers begin. */
+function defaultBatchSize({ handleBatch }: AnyOptions, maxAttempts: number): number {
+  if (handleBatch !== undefined) return DEFAULTS.handleBatchSize
+  return maxAttempts === 1 ? 1 : DEFAULTS.batchSize
+}
+
+function problemsOfBatches(
+  { store, handleBatch }: AnyOptions,
+  { maxAttempts, batchSize }: Pick<Numbers, 'maxAttempts' | 'batchSize'>,
+): string[] {
+  const areBatched = handleBatch !== undefined || store?.strategy === 'inbox' || store?.strategy === 'offsets'
+  if (!areBatched || maxAttempts !== 1 || !isWhole(batchSize) || batchSize === 1) return []
+  return [
+    `maxAttempts: expected at least 2 with batches of up to ${batchSize} messages, got 1: when a process dies, the only attempt ` +
+      `of each message of its batch is spent, although the handler of most never began. Set batchSize: 1, or maxAttempts: 2`,
+  ]
 }
 
 /** Twice the number of messages that can be claimed at once: one half runs while the other waits. */

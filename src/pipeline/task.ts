@@ -94,8 +94,8 @@ export class Task extends Times {
   readonly others: readonly OtherIdentity[]
   /** Used by `SingleFlight` only: the number of its keys that an earlier task has. */
   waitsFor = 0
-  /** Must not share a claim or a transaction with others: it may be what fails the batch. */
-  alone = false
+  /** The most tasks that share a batch with it, itself included. It shrinks while a batch fails that it is part of. */
+  company: number = Number.POSITIVE_INFINITY
   /** Used by `Lanes` only: the lane of the task, while it is queued or out. */
   queuedIn: Lane | undefined
   /** Used by `Lanes` only: its place among all tasks. */
@@ -141,6 +141,18 @@ export class Task extends Times {
 
   get state(): TaskState {
     return this.#state
+  }
+
+  /** It must not share a claim or a transaction with others: it may be what fails the batch. */
+  get alone(): boolean {
+    return this.company <= 1
+  }
+
+  /** Returns `true` if that is fewer than before. */
+  limitCompany(most: number): boolean {
+    if (most >= this.company) return false
+    this.company = most
+    return true
   }
 
   /** Returns `false`, and changes nothing, if no way leads there. */

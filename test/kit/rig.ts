@@ -50,6 +50,11 @@ type Settings = Omit<
 export interface RigOptions extends Settings {
   readonly style?: Style
   readonly effect: (work: Work) => unknown
+  /**
+   * One transaction at a time, and handlers that were found to be quick: what is delivered at once shares it. Otherwise
+   * messages spread over idle transactions.
+   */
+  readonly shares?: boolean
   /** State that outlives the process; a second rig on it is a second process. */
   readonly world?: World
   readonly clock?: ManualClock
@@ -65,6 +70,9 @@ export class World {
   /** Effects that happened, in order. */
   readonly effects: string[] = this.database.effects
 }
+
+/** IDs of messages whose handler does nothing. */
+const QUICK = 'quick-'
 
 const rigs = new Set<Rig>()
 
@@ -136,11 +144,15 @@ export class Rig {
     effect,
     observe,
     world: _world,
+    shares = false,
     ...settings
   }: RigOptions): Promise<void> {
     const common = {
       name: 'consumer',
       id: messageId.header('id'),
+      ...(shares && style.strategy === 'inbox' ? { transactions: 1 } : {}),
+      // The only attempt of a message is not shared with others.
+      ...(settings.maxAttempts === 1 ? { batchSize: 1 } : {}),
       ...settings,
       store: this.store,
       observe: [
@@ -161,6 +173,17 @@ export class Rig {
     const dependencies = { source: this.source, publisher: this.source, clock: this.clock, entropy: steadyEntropy() }
     this.#running = await runConsumer(defineConsumer(options), dependencies)
     rigs.add(this)
+    if (shares) await this.#shareTransactions()
+  }
+
+  /** As if the process had run for a while. */
+  async #shareTransactions(): Promise<void> {
+    for (const count of [1, 2, 4, 8]) {
+      await this.deliver(...Array.from({ length: count }, (_, at) => `${QUICK}${process.hrtime.bigint()}-${at}`))
+    }
+    for (const seen of [this.journal, this.events, this.started, this.store.seen, this.source.deliveries])
+      seen.length = 0
+    this.peak = 0
   }
 
   /** Delivers one batch, and waits until nothing moves but time. */
@@ -181,6 +204,7 @@ export class Rig {
 
   async #work(context: Omit<Work, 'id' | 'apply'>, effect: RigOptions['effect']): Promise<void> {
     const id = String(context.message.headers['id'])
+    if (id.startsWith(QUICK)) return
     this.started.push(id)
     this.now.add(id)
     this.peak = Math.max(this.peak, this.now.size)

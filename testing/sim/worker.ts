@@ -93,7 +93,7 @@ export class Worker implements SimWorker {
       decode: () => undefined,
       concurrency: plan.concurrency,
       transactions: plan.concurrency,
-      batchSize: plan.batchSize,
+      batchSize: plan.maxAttempts === 1 ? 1 : plan.batchSize,
       leaseMs: plan.leaseMs,
       handlerTimeoutMs: HANDLER_TIMEOUT_MS,
       graceMs: GRACE_MS,

@@ -25,6 +25,11 @@ export class Lanes {
     this.#wake = wake
   }
 
+  /** Lanes and tasks that may be taken now. */
+  get ready(): number {
+    return this.#ready.length
+  }
+
   get hasReady(): boolean {
     return !this.isHeld && this.#ready.length > 0
   }
@@ -58,18 +63,20 @@ export class Lanes {
   }
 
   /**
-   * Takes tasks for one transaction, where they run one after the other: possibly several of one lane, in its order.
-   * `companyOf` limits the batch size for each task. Tasks with earlier attempts are not mixed with tasks without.
+   * Takes tasks for one transaction, where they run one after the other: possibly several of one lane, in its order, but
+   * of at most `lanes` lanes. `companyOf` limits the batch size for each task. Tasks with earlier attempts are not mixed
+   * with tasks without.
    */
-  takeBatch(companyOf: (task: Task) => number): Task[] {
+  takeBatch(companyOf: (task: Task) => number, lanes: number): Task[] {
     const taken: Task[] = []
     const later: (Lane | Task)[] = []
     let most = Number.POSITIVE_INFINITY
+    let left = lanes
     const mayJoin = (task: Task): boolean => {
       const [first = task] = taken
       return taken.length < companyOf(task) && (task.history.kind === 'untried') === (first.history.kind === 'untried')
     }
-    while (taken.length < most && !this.isHeld) {
+    while (taken.length < most && left > 0 && !this.isHeld) {
       const ready = this.#ready.shift()
       if (ready === undefined) break
       if (!isReady(ready)) continue
@@ -81,6 +88,7 @@ export class Lanes {
         most = Math.min(most, companyOf(task))
         count++
       }
+      if (count > 0) left--
       if (count === 0 && heads[0]?.state === 'queued') later.push(ready)
       else if (!(ready instanceof Task)) leave(ready, count)
     }

@@ -1,11 +1,12 @@
 import { companyOf } from '../../core/company.ts'
+import { FIRST_PACE, isOpenLongEnough, paced, shareOf, type Lap, type Pace } from '../../core/pace.ts'
 import { afterHandler } from '../../core/decision.ts'
 import type { Result } from '../../core/record.ts'
-import { isFailure } from '../../core/result.ts'
+import type { MonotonicMs } from '../../core/units.ts'
 import { LeaseLostError, TransactionError, describeError } from '../../foundation/errors.ts'
-import type { OpenTransaction, ReleaseOptions, TransactionClaim } from '../../ports/store.ts'
+import type { ReleaseOptions } from '../../ports/store.ts'
 import { claimsOf } from '../store/claims.ts'
-import type { ClaimStep, GivenBack, Granted } from '../store/claim-step.ts'
+import type { GivenBack } from '../store/claim-step.ts'
 import { endOfSkip } from '../store/marks.ts'
 import { DROPPED, RERUN } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
@@ -13,7 +14,18 @@ import { failedAttempt } from '../handling/failed-attempt.ts'
 import { HandlerRun, type RunEnd, type RunItem } from '../handling/handler-run.ts'
 import { decodePayloads } from '../handling/decode-payloads.ts'
 import { remember, remembers } from '../handling/remember.ts'
+import { splitUp } from './batches.ts'
+import { followClaim } from './follow-claim.ts'
 import { Runner, tasksOf } from './runner.ts'
+import {
+  culpritOf,
+  openedBy,
+  transactionOf,
+  withResultsOf,
+  type Claimed,
+  type Held,
+  type TransactionEnd,
+} from './shared-transaction.ts'
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
 import { TimeLimit } from '../handling/time-limit.ts'
@@ -23,37 +35,27 @@ import { keptWithTrace } from '../handling/traces.ts'
 const REFUND: ReleaseOptions = { refund: true, doubt: false }
 const NO_REFUND: ReleaseOptions = { refund: false, doubt: false }
 
-/** The result of a claim in a transaction: tasks that were granted, and tasks to claim again. */
-interface Followed {
-  readonly granted: readonly RunItem[]
-  /** Granted, to be marked without a run. */
-  readonly skipped: readonly Granted[]
-  /** Some of their keys were granted. */
-  readonly givenBack: readonly GivenBack[]
-  readonly again: readonly Task[]
-  readonly mustStartOver: boolean
-}
-
-/** How all handlers of a transaction ended. */
-interface TransactionEnd extends RunEnd {
-  /** The stop deadline ended it. Its attempt counts, and the next claim decides what follows. */
-  readonly isInterrupted?: boolean
-  /** Results to keep with the marks, in the order of the items. */
-  readonly results?: readonly (Result | undefined)[] | undefined
-}
-
 /**
- * Runs tasks in transactions: claim, effects and mark of a batch commit together or not at all. It is optimistic: a
- * batch is one transaction without savepoints, and its handlers run one after the other. When one fails, everything is
- * rolled back and each message runs again alone, in the same attempt. Several transactions run in parallel. A message
- * with an attempt whose end nobody saw may have killed a process. It runs in a smaller batch, with other such messages,
- * smaller with each attempt, and its last attempt runs beside nothing. So the message that kills the process is found,
- * and no other is given up because of it (model/promela/suspects.pml).
+ * Runs tasks in transactions: claim, effects and mark commit together or not at all. Messages that wait spread over idle
+ * transactions first. Where more wait, a batch shares one transaction without savepoints, and its handlers run one after
+ * the other, as many as are quick enough (`Pace`). What one message does decides about that message:
+ *
+ * - A stop, or a transaction that has been open for long enough, ends the batch at its next handler. What was handled
+ *   commits, and what never began is given back with its attempt in the same COMMIT.
+ * - When a handler fails, everything is rolled back. It runs again alone, in the same attempt, and those before it run
+ *   again without it. If nobody knows which message fails the batch, it runs again in smaller ones.
+ *
+ * Several transactions run in parallel. A message with an attempt whose end nobody saw may have killed a process. It runs
+ * in a smaller batch, with other such messages, smaller with each attempt, and its last attempt runs beside nothing. So
+ * the message that kills the process is found, and no other is given up because of it (model/promela/suspects.pml).
  */
 export class InboxRunner extends Runner {
   readonly #remembers: boolean
+  #pace: Pace = FIRST_PACE
   readonly #running = new Set<HandlerRun>()
   readonly #limits = new Set<TimeLimit>()
+  /** Batches that were handled beside a message that failed: the next transactions take them without it. */
+  readonly #proven: (readonly Task[])[] = []
   #open = 0
   #isOver = false
 
@@ -77,15 +79,22 @@ export class InboxRunner extends Runner {
     for (const run of this.#running) run.abort(reason)
   }
 
+  override drain(): void {
+    super.drain()
+    for (const task of this.#proven.splice(0).flat()) this.services.end(task, DROPPED)
+  }
+
   protected get hasWork(): boolean {
-    return this.services.lanes.hasReady
+    return this.services.lanes.hasReady || this.#proven.length > 0
   }
 
   protected goOn(): void {
-    const { consumer, lanes, store, isDraining } = this.services
-    if (isDraining) return
+    const { consumer, lanes, store, isDraining, isPaused } = this.services
+    if (isDraining || isPaused) return
     while (this.#open < consumer.transactions && !store.isDown && this.doubts.isGateOpen) {
-      const taken = lanes.takeBatch((task) => this.#companyOf(task))
+      const most = this.#most
+      const share = consumer.handleBatch === undefined ? shareOf(lanes.ready, consumer.transactions - this.#open) : most
+      const taken = this.#proven.shift() ?? lanes.takeBatch((task) => Math.min(most, this.#companyOf(task)), share)
       if (taken.length === 0) return
       const tasks = this.stillOurs(taken)
       const [first] = tasks
@@ -108,14 +117,20 @@ export class InboxRunner extends Runner {
     return this.#transact(tasks, { isQuiet: true })
   }
 
+  /** How many messages a transaction takes. A handler of batches gets as many as there are: it knows what is quick. */
+  get #most(): number {
+    const { handleBatch, batchSize } = this.services.consumer
+    return handleBatch === undefined ? this.#pace.most : batchSize
+  }
+
   /** How many tasks may share its transaction. */
-  #companyOf({ alone, history: { attempts } }: Task): number {
+  #companyOf({ company, history: { attempts } }: Task): number {
     const { batchSize, transactions, maxAttempts, store } = this.services.consumer
-    if (attempts === 0) return alone ? 1 : batchSize
+    if (attempts === 0) return Math.min(company, batchSize)
     // A stream grants a message that was tried before only alone.
-    if (alone || store.strategy === 'offsets') return 1
+    if (store.strategy === 'offsets') return 1
     const together = companyOf(attempts, { all: transactions * batchSize, maxAttempts })
-    return Math.max(1, Math.min(batchSize, Math.floor(together / transactions)))
+    return Math.max(1, Math.min(company, batchSize, Math.floor(together / transactions)))
   }
 
   /** Another message must not cost this one its last attempt by killing the process, nor the other way round. */
@@ -141,7 +156,12 @@ export class InboxRunner extends Runner {
     const areTried = tasks.every(({ history }) => history.kind !== 'untried')
     const batch = await this.services.store.claim(tasks, areTried)
     if (batch === undefined) return this.endAll(tasks, DROPPED)
-    const { granted, skipped, givenBack, again, mustStartOver } = this.#follow(tasks, batch.steps, isQuiet)
+    const { granted, skipped, givenBack, again, mustStartOver } = followClaim(tasks, batch.steps, {
+      companyOf: (task) => this.#companyOf(task),
+      needsQuiet: (task) => !isQuiet && this.#needsQuiet(task),
+      end: (task, ending) => this.end(task, ending),
+      setAside: (item, as, why) => void this.setAside(item, as, why),
+    })
     const held = [...granted, ...skipped]
     if (mustStartOver) {
       const claims = [...claimsOf(held), ...givenBack.flatMap((step) => step.claims)]
@@ -150,94 +170,28 @@ export class InboxRunner extends Runner {
       for (const step of givenBack) this.#withoutClaim(step)
     }
     this.endAll(again, RERUN)
-    if (mustStartOver || held.length === 0) return
+    if (mustStartOver) return
+    const claimMs = this.services.clock.monotonic() - batch.sentAt
+    const claimed = { granted, skipped, runless: tasks.length - granted.length - again.length, claimMs }
+    if (held.length === 0) return this.#measured({ count: claimed.runless, ms: 0, hasFailed: false })
     // The last check before effects begin: a stop or a rebalance may have happened meanwhile.
     const mayBegin = !this.services.isDraining && granted.every(({ task }) => task.isCurrent)
-    if (!mayBegin) return this.#rollBack(held, true)
+    if (!mayBegin) return this.#rollBack(held)
 
     const limit = new TimeLimit(this.services)
     this.#limits.add(limit)
     try {
-      const items = await this.#decode(granted, skipped, limit)
-      if (items !== undefined) await this.#handle(items, skipped, limit)
+      const decoded = await this.#decode(claimed, limit)
+      if (decoded !== undefined) await this.#handle(decoded, claimed, limit)
     } finally {
       limit.end()
       this.#limits.delete(limit)
     }
   }
 
-  /**
-   * Ends the tasks that were not granted. If a task must be claimed again, tasks behind it in its lane must not run
-   * before it. A task to be parked cannot share a transaction with others. A granted task may turn out to have more
-   * attempts than its batch size allows. In these cases nothing begins, and all tasks go back in order.
-   */
-  #follow(tasks: readonly Task[], steps: readonly ClaimStep[], isQuiet: boolean): Followed {
-    const granted: RunItem[] = []
-    const skipped: Granted[] = []
-    const givenBack: GivenBack[] = []
-    const again: Task[] = []
-    const waitingLanes = new Set<string | undefined>()
-    let mustStartOver = false
-    for (const [index, task] of tasks.entries()) {
-      const step = steps[index]
-      switch (step?.next) {
-        case undefined:
-          break
-        case 'handle':
-        case 'reconcile': {
-          const attempts = step.claim.attempt - 1
-          granted.push(step)
-          if (attempts > task.history.attempts) {
-            task.tried(attempts, false)
-            mustStartOver ||= tasks.length > this.#companyOf(task) || (!isQuiet && this.#needsQuiet(task))
-          }
-          mustStartOver ||= task.lane !== undefined && waitingLanes.has(task.lane)
-          break
-        }
-        case 'skip':
-          skipped.push(step)
-          break
-        case 'give-back':
-          // The others of its transaction cannot commit without its rows.
-          givenBack.push(step)
-          mustStartOver = true
-          break
-        case 'set-aside':
-          if (tasks.length > 1) {
-            task.alone = true
-            granted.push({ task, claim: step.claim, others: step.others, payload: undefined, doubt: false })
-            mustStartOver = true
-          } else void this.setAside({ task, claim: step.claim, others: step.others }, step.as, step.why)
-          break
-        case 'claim-alone':
-          task.tried(step.attempts ?? 1, false)
-          again.push(task)
-          waitingLanes.add(task.lane) // mutant: suspect-overtakes-its-lane
-          break
-        case 'end':
-          if (step.ending.end === 'wait') {
-            waitingLanes.add(task.lane)
-            // The owner that is busy with it may count more attempts. A new claim does not hold up others until the
-            // message is free.
-            task.tried(0, false)
-            // The lock timeout does not say which row was held, so every key of a batch answers `busy`. Alone, each
-            // finds out for itself.
-            task.alone ||= tasks.length > 1
-            if (tasks.length > 1) {
-              again.push(task)
-              break
-            }
-          }
-          this.end(task, step.ending)
-          break
-      }
-    }
-    return { granted, skipped, givenBack, again, mustStartOver }
-  }
-
   /** Its keys are given back. It is claimed again alone, because others must not start over with it. */
   #withoutClaim({ task, afterwards }: GivenBack): void {
-    task.alone = true
+    task.limitCompany(1)
     if (afterwards.next === 'claim-alone') task.tried(afterwards.attempts ?? 1, false)
     else if (afterwards.ending.end === 'wait') task.tried(0, false)
     this.end(task, afterwards.next === 'end' ? afterwards.ending : RERUN)
@@ -245,32 +199,37 @@ export class InboxRunner extends Runner {
 
   /**
    * A message that cannot be decoded is set aside in a transaction of its own, because the row must not commit with the
-   * others.
+   * others. Those behind it in its lane wait for that.
    */
-  async #decode(
-    granted: readonly RunItem[],
-    skipped: readonly RunItem[],
-    limit: TimeLimit,
-  ): Promise<readonly RunItem[] | undefined> {
+  async #decode({ granted, skipped }: Claimed, limit: TimeLimit): Promise<Held | undefined> {
     const decoding = decodePayloads(granted, this.services.consumer)
     const undecoded = decoding instanceof Promise ? await this.#inTime(decoding, limit) : decoding
     if (undecoded === undefined) {
-      await this.#failed([...granted, ...skipped], {
-        result: 'failed',
-        error: new LeaseLostError('HANDLER_TIMEOUT', 'the schema did not answer in time'),
-        isInterrupted: this.#isOver,
-      })
+      await this.#failed(
+        { items: [...granted, ...skipped], left: [] },
+        {
+          result: 'failed',
+          error: new LeaseLostError('HANDLER_TIMEOUT', 'the schema did not answer in time'),
+          isInterrupted: this.#isOver,
+          begun: 0,
+        },
+      )
       return undefined
     }
-    if (undecoded.length === 0) return granted
-    for (const { item, ...why } of undecoded) {
-      if (granted.length + skipped.length === 1) {
-        await this.setAside(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
-        return undefined
-      }
-      item.task.alone = true
+    const [first] = undecoded
+    if (first === undefined) return { items: granted, left: [] }
+    if (granted.length + skipped.length === 1) {
+      const { item, ...why } = first
+      await this.setAside(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
+      return undefined
     }
-    await this.#rollBack([...granted, ...skipped], true)
+    for (const { item } of undecoded) item.task.limitCompany(1)
+    const isOpen = openedBy(undecoded)
+    const items = granted.filter(isOpen)
+    if (items.length > 0) {
+      return { items, left: this.#leave(granted.filter((item) => !items.includes(item))) }
+    }
+    await this.#rollBack([...granted, ...skipped])
     return undefined
   }
 
@@ -281,50 +240,67 @@ export class InboxRunner extends Runner {
   }
 
   /** `skipped` items are marked with the others, without a run. */
-  async #handle(run: readonly RunItem[], skipped: readonly Granted[], limit: TimeLimit): Promise<void> {
-    const items = skipped.length === 0 ? run : [...run, ...skipped]
+  async #handle({ items: run, left }: Held, claimed: Claimed, limit: TimeLimit): Promise<void> {
+    const { skipped, runless } = claimed
     // No handler of it began, so the attempt does not count.
-    if (this.#isOver) return this.#rollBack(items, true)
-    const end = await this.#runAll(run, limit)
+    if (this.#mustEnd) return this.#rollBack([...run, ...skipped, ...left])
+    const { clock, store } = this.services
+    const openedAt = clock.monotonic()
+    const end = await this.#runAll(run, limit, openedAt)
+    const { begun } = end
+    const isHandled = end.result === 'handled'
+    const ranAt = clock.monotonic()
+    const lap = { count: begun + runless, ms: ranAt - openedAt, hasFailed: !isHandled }
+    if (!isHandled) this.#measured(lap)
+    const leaving = [...left, ...this.#leave(run.slice(begun))]
+    const items = [...run.slice(0, begun), ...skipped]
+    const held: Held = { items, left: leaving }
     // The writes of a remembered failure are rolled back and only its mark is committed, so its transaction must hold
     // nothing else.
-    const mayMark = end.result === 'handled' || (end.result === 'remembered' && items.length === 1)
-    if (!mayMark) return this.#failed(items, end)
-    const results = withResultsOf(skipped, run.length, end.results)
-    const verdicts = await this.services.store.commit(items, results)
-    if (verdicts === undefined) return this.endAll(tasksOf(items), DROPPED)
-    if ('error' in verdicts) return this.#failed(items, { ...end, result: 'failed', error: verdicts.error })
+    const mayMark = isHandled || (end.result === 'remembered' && items.length === 1)
+    if (!mayMark) return this.#failed(held, end)
+    const results = withResultsOf(skipped, begun, end.results)
+    const verdicts = await store.commit(items, results)
+    if (isHandled) this.#measured({ ...lap, callsMs: claimed.claimMs + clock.monotonic() - ranAt })
+    if (verdicts === undefined) return this.endAll(tasksOf([...items, ...leaving]), DROPPED)
+    if ('error' in verdicts) return this.#failed(held, { ...end, result: 'failed', error: verdicts.error })
     this.services.endTogether(() => {
       for (const [index, { task, claim }] of items.entries()) {
         const evidence = Evidence.ofMark(verdicts[index])
-        const skip = skipped[index - run.length]
+        const skip = skipped[index - begun]
         if (evidence === undefined) this.end(task, RERUN)
         else if (skip === undefined) this.end(task, { end: 'marked', evidence, claim, result: results?.[index] })
         else this.end(task, endOfSkip(skip, evidence))
       }
+      this.endAll(tasksOf(leaving), RERUN)
     })
-    this.services.store.observeMarks(verdicts)
+    store.observeMarks(verdicts)
   }
 
-  /** Runs all handlers of a transaction, one after the other. */
-  async #runAll(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
-    if (items.length === 0) return { result: 'handled' }
-    const runs = this.services.consumer.handleBatch === undefined ? items.map((item) => [item]) : [items]
+  /** Runs the handlers of a transaction one after the other, as long as it may stay open. */
+  async #runAll(items: readonly RunItem[], limit: TimeLimit, openedAt: MonotonicMs): Promise<TransactionEnd> {
+    if (this.#isBatch) {
+      if (items.length === 0) return { result: 'handled', begun: 0 }
+      const end = await this.#run(items, limit)
+      const results = end.kept === undefined ? undefined : items.map(() => end.kept)
+      return { ...end, begun: items.length, results }
+    }
     const kept: (Result | undefined)[] = []
     // An array without a result says so to the store too, but most consumers keep nothing.
     const results = (): TransactionEnd['results'] => (kept.some((one) => one !== undefined) ? kept : undefined)
     let isInterrupted = false
-    for (const together of runs) {
-      if (this.#isOver) return { result: 'failed', isInterrupted: true }
-      const end = await this.#run(together, limit)
-      for (const _ of together) kept.push(end.kept)
-      if (end.result !== 'handled') return { ...end, results: results() }
+    for (const [at, item] of items.entries()) {
+      const endsHere = this.#mustEnd || isOpenLongEnough(this.#pace, this.services.clock.monotonic() - openedAt) // mutant: stop-runs-the-batch
+      if (at > 0 && endsHere) return { result: 'handled', isInterrupted, begun: at, results: results() }
+      const end = await this.#run([item], limit)
+      kept.push(end.kept)
+      if (end.result !== 'handled') return { ...end, begun: at + 1, failed: at, results: results() }
       isInterrupted ||= end.isInterrupted === true
     }
-    return { result: 'handled', isInterrupted, results: results() }
+    return { result: 'handled', isInterrupted, begun: items.length, results: results() }
   }
 
-  async #run(items: readonly RunItem[], limit: TimeLimit): Promise<TransactionEnd> {
+  async #run(items: readonly RunItem[], limit: TimeLimit): Promise<Omit<TransactionEnd, 'begun' | 'failed'>> {
     const [first] = items
     const transaction = first && transactionOf(first)
     if (transaction === undefined) throw new TypeError('an inbox must give a transaction (inbox-runner.run)')
@@ -369,53 +345,104 @@ export class InboxRunner extends Runner {
   }
 
   /** Nothing was committed, so nothing is in doubt. Here `unknown` is treated as an ordinary failure. */
-  async #failed(items: readonly RunItem[], { result, error, isInterrupted = false }: TransactionEnd): Promise<void> {
+  async #failed({ items, left }: Held, end: TransactionEnd): Promise<void> {
     const [first, ...others] = items
     if (first === undefined) return
-    if (isInterrupted) return this.#rollBack(items, false) // mutant: stop-refunds
-    for (const { task } of items) task.alone = true
-    const { consumer, isDraining } = this.services
-    // Each message runs again alone, in the same attempt. If another process will run them, the attempt counts:
-    // otherwise nothing would ever count a message that makes every batch fail.
-    if (others.length > 0) return this.#rollBack(items, !isDraining && items.every(({ task }) => task.isCurrent))
-    const { task, claim } = first
+    const culprit = others.length === 0 ? first : culpritOf(items, end, this.services.consumer)
+    if (culprit === undefined || end.isInterrupted === true) await this.#again(items, end)
+    else {
+      const innocent = this.#leave(items.filter((item) => item !== culprit))
+      await this.#judged(culprit, end)
+      this.#without(innocent)
+    }
+    this.endAll(tasksOf(left), RERUN)
+  }
+
+  /**
+   * They run again, in the same attempt: the one that failed alone, those before it without it. If nobody knows which
+   * one failed, in smaller batches.
+   */
+  async #again(items: readonly RunItem[], { failed: at, isInterrupted = false }: TransactionEnd): Promise<void> {
+    const failed = at === undefined ? items : items.slice(at, at + 1)
+    const innocent = items.filter((item) => !failed.includes(item))
+    if (!isInterrupted) {
+      if (failed.length > 1) splitUp(tasksOf(failed))
+      else for (const { task } of failed) task.limitCompany(1)
+    }
+    // If another process will run them, or the stop interrupted them, the attempt counts: otherwise nothing would ever
+    // count a message that makes every batch fail.
+    const runsAgainHere = !isInterrupted && !this.services.isDraining && items.every(({ task }) => task.isCurrent)
+    if (runsAgainHere) await this.release(items, REFUND)
+    else {
+      if (innocent.length > 0) await this.release(innocent, REFUND)
+      await this.release(failed, NO_REFUND) // mutant: stop-refunds
+    }
+    this.endAll(tasksOf(failed), RERUN)
+    this.#without(innocent)
+  }
+
+  /** They run again, in a transaction without the one that failed. */
+  #without(items: readonly RunItem[]): void {
+    const tasks = tasksOf(items)
+    if (this.#mustEnd || tasks.length === 0) return this.endAll(tasks, RERUN)
+    for (const task of tasks) {
+      this.permits.release(task)
+      task.move('taken')
+    }
+    this.#proven.push(tasks)
+    this.permitFreed()
+  }
+
+  /** One message failed by itself. */
+  async #judged(item: RunItem, { result, error }: TransactionEnd): Promise<void> {
+    const { task, claim } = item
+    task.limitCompany(1)
     const { attempt } = claim
-    const step = afterHandler(result === 'unknown' ? 'failed' : result, { attempt, doubt: false }, consumer)
+    const step = afterHandler(
+      result === 'unknown' ? 'failed' : result,
+      { attempt, doubt: false },
+      this.services.consumer,
+    )
     // A deadlock victim or a lost backend: the attempt is given back, even the last one.
-    const losses = transactionOf(first)?.lossesInARow ?? 0
+    const losses = transactionOf(item)?.lossesInARow ?? 0
     // The attempt ended in this process, so this message did not kill it.
     task.tried(losses === 0 ? attempt : attempt - 1, true)
     if (step.next === 'set-aside' && losses === 0) {
-      return this.setAside(first, step.as, {
+      return this.setAside(item, step.as, {
         reason: step.reason,
         detail: describeError(error),
         error,
         attempts: attempt,
       })
     }
-    const { release, ending } = failedAttempt(this.services, first, error, losses)
-    await this.release(items, { ...NO_REFUND, ...release })
+    const { release, ending } = failedAttempt(this.services, item, error, losses)
+    await this.release([item], { ...NO_REFUND, ...release })
     this.end(task, ending)
   }
 
-  async #rollBack(items: readonly RunItem[], refund: boolean): Promise<void> {
-    await this.release(items, refund ? REFUND : NO_REFUND)
+  /** No handler of them begins: their attempts are given back with the end of the transaction. */
+  #leave(items: readonly RunItem[]): readonly RunItem[] {
+    const [first] = items
+    if (first !== undefined) transactionOf(first)?.giveBack(claimsOf(items))
+    return items
+  }
+
+  /** Rolled back, with all attempts given back. */
+  async #rollBack(items: readonly RunItem[]): Promise<void> {
+    await this.release(items, REFUND)
     this.endAll(tasksOf(items), RERUN)
   }
-}
 
-/** A duplicate by another key has the same result under all. A failure would have to be marked alone. */
-function withResultsOf(
-  skipped: readonly Granted[],
-  at: number,
-  results: TransactionEnd['results'],
-): TransactionEnd['results'] {
-  const own = skipped.map(({ duplicateOf }) => duplicateOf?.result)
-  if (own.every((result) => result === undefined || isFailure(result))) return results
-  const before = results ?? Array.from({ length: at }, () => undefined)
-  return [...before, ...own.map((result) => (result === undefined || isFailure(result) ? undefined : result))]
-}
+  #measured(lap: Lap): void {
+    if (lap.count > 0) this.#pace = paced(this.#pace, lap, this.services.consumer.batchSize)
+  }
 
-function transactionOf({ claim }: RunItem): OpenTransaction<unknown> | undefined {
-  return 'transaction' in claim ? (claim as TransactionClaim<unknown>).transaction : undefined
+  /** No further handler begins. */
+  get #mustEnd(): boolean {
+    return this.#isOver || this.services.isDraining
+  }
+
+  get #isBatch(): boolean {
+    return this.services.consumer.handleBatch !== undefined
+  }
 }

@@ -16,6 +16,7 @@ import { decodePayloads, type Undecoded } from '../handling/decode-payloads.ts'
 import { HeldLease, LeaseKeeper } from '../store/lease-keeper.ts'
 import { Marks } from '../store/marks.ts'
 import { remember, remembers } from '../handling/remember.ts'
+import { batchesOf, splitUp } from './batches.ts'
 import { Runner, tasksOf } from './runner.ts'
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
@@ -267,10 +268,10 @@ export class LeaseRunner extends Runner {
       const isReconciled = item.next === 'reconcile'
       if (item.doubt) this.#inDoubt([item], { policy: isReconciled ? 'reconcile' : 'rerun', earlier: 1 })
       if (isReconciled) void this.#reconcile(item, sentAt)
-      else if (this.services.consumer.handleBatch !== undefined && !item.task.alone) together.push(item)
+      else if (this.services.consumer.handleBatch !== undefined) together.push(item)
       else this.#decode([item], sentAt)
     }
-    if (together.length > 0) this.#decode(together, sentAt)
+    for (const batch of batchesOf(together)) this.#decode(batch, sentAt)
   }
 
   /** Decodes the items of one run of the handler. */
@@ -357,10 +358,11 @@ export class LeaseRunner extends Runner {
     const [first, ...others] = items
     if (first === undefined) return
     const { consumer, entropy, isDraining } = this.services
-    // A failed batch says nothing about its single messages, so each runs again alone, in the same attempt. If another
-    // process will run them, or the run was interrupted, the attempt counts: otherwise such runs could go on for ever.
+    // A failed batch says nothing about its single messages, so they run again in smaller ones, in the same attempt. If
+    // another process will run them, or the run was interrupted, the attempt counts: otherwise such runs could go on for
+    // ever.
     const isSplit = others.length > 0 && (result === 'failed' || result === 'fatal')
-    if (isSplit) for (const { task } of items) task.alone = true
+    if (isSplit) splitUp(tasksOf(items))
     if (isSplit || (result === 'failed' && run.isInterrupted)) {
       this.#keeper.release(lease)
       const runsAgainHere = !isDraining && items.every(({ task: its }) => its.isCurrent)

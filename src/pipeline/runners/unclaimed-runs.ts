@@ -7,6 +7,7 @@ import { RERUN, type Ending } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
 import { HandlerRun, type RunEnd, type RunItem } from '../handling/handler-run.ts'
 import { decodePayloads, type Undecoded } from '../handling/decode-payloads.ts'
+import { batchesOf, splitUp } from './batches.ts'
 import { remember, remembers } from '../handling/remember.ts'
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
@@ -48,10 +49,10 @@ export class UnclaimedRuns {
     const together: RunItem[] = []
     for (const task of tasks) {
       const item = this.#itemOf(task)
-      if (isBatch && !task.alone) together.push(item)
+      if (isBatch) together.push(item)
       else this.#decode([item])
     }
-    if (together.length > 0) this.#decode(together)
+    for (const batch of batchesOf(together)) this.#decode(batch)
   }
 
   deliveriesLost(): void {
@@ -128,8 +129,8 @@ export class UnclaimedRuns {
     }
     // A failed batch says nothing about its single messages.
     const isSplit = run.items.length > 1
+    if (isSplit) splitUp(run.items.map(({ task }) => task))
     for (const item of run.items) {
-      item.task.alone ||= isSplit
       if (isSplit || run.isInterrupted) this.#hooks.end(item.task, RERUN)
       else {
         this.#hooks.onFailed(item, end)

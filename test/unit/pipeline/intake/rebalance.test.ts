@@ -50,7 +50,7 @@ describe.each(STYLES)('a rebalance ($strategy, $handler)', (style) => {
   it('starts no handler for what was lost while it was claimed, and spends no attempt on it', async () => {
     const world = new World()
     const answering = gate()
-    const rig = await startRig({ style, world, maxAttempts: 1, effect: (work) => work.apply() })
+    const rig = await startRig({ style, world, shares: true, maxAttempts: 2, effect: (work) => work.apply() })
     rig.store.script('claim', answering.opened)
     const [a] = await rig.deliver('a', 'b')
     if (a === undefined) throw new Error('no delivery')

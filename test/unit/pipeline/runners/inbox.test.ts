@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { TransactionError } from '../../../../src/foundation/errors.ts'
+import { TerminalError, TransactionError } from '../../../../src/foundation/errors.ts'
 import { turns } from '../../../kit/manual-clock.ts'
 import { aborted, endRigs, gate, startRig, STYLES, World, type Rig, type Work } from '../../../kit/rig.ts'
 
@@ -10,17 +10,18 @@ const INBOXES = STYLES.filter(({ strategy }) => strategy === 'inbox')
 
 describe.each(INBOXES)('a transaction ($handler)', (style) => {
   it('holds a batch: claimed, and committed, in one call each', async () => {
-    const rig = await startRig({ style, effect: (work) => work.apply() })
+    const rig = await startRig({ style, shares: true, effect: (work) => work.apply() })
     await rig.deliver('a', 'b', 'c')
     expect(rig.store.calls('claim').map(({ keys }) => keys.length)).toEqual([3])
     expect(rig.store.calls('mark').map(({ keys }) => keys.length)).toEqual([3])
     expect(rig.world.effects).toEqual(['a', 'b', 'c'])
   })
 
-  it('with one message that fails is rolled back, and each runs again alone: the innocent commit, attempts are right [T6]', async () => {
+  it('with one message that fails is rolled back, and the others run again without it: they commit, attempts are right [T6]', async () => {
     const attempts: string[] = []
     const rig = await startRig({
       style,
+      shares: true,
       backoff: RETRY,
       maxAttempts: 2,
       effect: async (work) => {
@@ -32,7 +33,9 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
     await rig.deliver('a', 'bad', 'b')
     expect(rig.world.effects.toSorted()).toEqual(['a', 'b'])
     await rig.clock.advance(1_000)
-    expect(attempts.filter((run) => run.startsWith('bad'))).toEqual(['bad1', 'bad1', 'bad2'])
+    // Of a batch handler nobody knows which message failed.
+    const ofBad = style.handler === 'handle' ? ['bad1', 'bad2'] : ['bad1', 'bad1', 'bad2']
+    expect(attempts.filter((run) => run.startsWith('bad'))).toEqual(ofBad)
     expect(attempts.every((run) => run.startsWith('bad') || run.endsWith('1'))).toBe(true)
     expect(rig.outcomes().toSorted()).toEqual(['dead-lettered', 'handled', 'handled'])
     expect(rig.source.deadLetters).toMatchObject([{ reason: 'attempts-spent', attempts: 2, parked: false }])
@@ -157,11 +160,25 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
   })
 })
 
+/** Counted starts of messages of which the rig has claimed nothing else. */
+function attemptsOf(world: World, rig: Rig, ...ids: readonly string[]): readonly number[] {
+  const [claim] = rig.store.calls('claim')
+  const place = ['a', 'b', 'c']
+  return ids.map((id) => world.database.attempts.get(claim?.keys[place.indexOf(id)] ?? '') ?? -1)
+}
+
 const start = (world: World, effect: (work: Work) => unknown): Promise<Rig> =>
-  startRig({ style: { strategy: 'inbox', handler: 'handle' }, world, maxAttempts: 2, graceMs: 1_000, effect })
+  startRig({
+    style: { strategy: 'inbox', handler: 'handle' },
+    world,
+    shares: true,
+    maxAttempts: 2,
+    graceMs: 1_000,
+    effect,
+  })
 
 describe('a transaction of many handlers', () => {
-  it('begins none that waits for its turn when the stop deadline has passed, and is rolled back', async () => {
+  it('begins none that waits for its turn once a stop is asked for, and commits what still ends', async () => {
     const world = new World()
     const rig = await start(world, async (work) => {
       await work.apply()
@@ -172,10 +189,109 @@ describe('a transaction of many handlers', () => {
     await rig.clock.advance(100)
     await stopping
     expect(rig.started).toEqual(['a'])
-    expect(world.effects).toEqual([])
+    expect(world.effects).toEqual(['a'])
+    expect(rig.outcomes()).toEqual(['handled', 'handed-back', 'handed-back'])
+    expect(attemptsOf(world, rig, 'b', 'c')).toEqual([0, 0])
     const next = await start(world, (work) => work.apply())
     await next.deliver('a', 'b', 'c')
     expect(world.effects).toEqual(['a', 'b', 'c'])
+  })
+
+  it('ends at its next handler when a stop is asked for: what ended commits, what never began has no attempt', async () => {
+    const world = new World()
+    const [first, second] = [gate(), gate()]
+    const rig = await start(world, async (work) => {
+      await (work.id === 'a' ? first : second).opened
+      await work.apply()
+    })
+    await rig.deliver('a', 'b', 'c')
+    first.open()
+    await turns()
+    expect([...rig.now]).toEqual(['b'])
+    const stopping = rig.running.stop({ deadlineMs: 60_000 })
+    await turns()
+    second.open()
+    // Nothing waits for the deadline.
+    await stopping
+    expect(world.effects).toEqual(['a', 'b'])
+    expect(rig.started).toEqual(['a', 'b'])
+    expect(attemptsOf(world, rig, 'c')).toEqual([0])
+  })
+
+  it('counts the attempt of the handler that the stop deadline finds, and of no other', async () => {
+    const world = new World()
+    const rig = await start(world, (work) => (work.id === 'b' ? new Promise(() => {}) : work.apply()))
+    await rig.deliver('a', 'b', 'c')
+    const stopping = rig.running.stop({ deadlineMs: 100 })
+    await rig.clock.advance(2_000)
+    await stopping
+    expect(world.effects).toEqual([])
+    expect(attemptsOf(world, rig, 'a', 'b', 'c')).toEqual([0, 1, 0])
+  })
+
+  it('that fails: its attempt counts for the message that failed, and the others commit without it', async () => {
+    const world = new World()
+    const rig = await start(world, async (work) => {
+      await work.apply()
+      if (work.id === 'bad') throw new Error('broken')
+    })
+    await rig.deliver('a', 'b', 'bad', 'c', 'd')
+    expect(world.effects.toSorted()).toEqual(['a', 'b', 'c', 'd'])
+    const sizes = rig.store.calls('mark').map(({ keys }) => keys.length)
+    expect(sizes).toEqual([2, 2])
+    expect(rig.started).toEqual(['a', 'b', 'bad', 'a', 'b', 'c', 'd'])
+    await rig.clock.advance(60_000)
+    expect(rig.source.deadLetters).toMatchObject([{ reason: 'attempts-spent', attempts: 2 }])
+  })
+
+  it('that fails for ever, as one of many: the others run twice at most', async () => {
+    const world = new World()
+    const rig = await start(world, async (work) => {
+      if (work.id === 'bad') throw new TerminalError('never')
+      await work.apply()
+    })
+    await rig.deliver('a', 'b', 'c', 'bad', 'd', 'e', 'f')
+    expect(world.effects.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f'])
+    expect(rig.source.deadLetters).toMatchObject([{ reason: 'handler-failed', attempts: 1 }])
+    for (const id of world.effects) expect(rig.started.filter((one) => one === id).length).toBeLessThanOrEqual(2)
+  })
+
+  it('that nobody can blame on a message runs again in parts, down to the one that fails', async () => {
+    const world = new World()
+    const rig = await start(world, async (work) => {
+      await work.apply()
+      // A failed query that it swallows: COMMIT is refused to all.
+      if (work.id === 'm11') await work.tx?.fail().catch(() => {})
+    })
+    const ids = Array.from({ length: 16 }, (_, at) => `m${at}`)
+    await rig.deliver(...ids)
+    expect(world.effects.length).toBe(15)
+    expect(world.effects).not.toContain('m11')
+    expect(rig.store.calls('claim').length).toBeLessThanOrEqual(12)
+  })
+
+  it('whose first handler fails judges that message at once, and gives the others back untouched', async () => {
+    const world = new World()
+    const rig = await start(world, async (work) => {
+      if (work.id === 'bad') throw new Error('broken')
+      await work.apply()
+    })
+    await rig.deliver('bad', 'c', 'd')
+    expect(rig.started).toEqual(['bad', 'c', 'd'])
+    expect(world.effects).toEqual(['c', 'd'])
+    await rig.clock.advance(60_000)
+    expect(rig.source.deadLetters).toMatchObject([{ attempts: 2 }])
+  })
+
+  it('leaves out a message that cannot be decoded, and those behind it in its lane, and commits the others', async () => {
+    const world = new World()
+    const rig = await start(world, (work) => work.apply())
+    const undecodable = { id: 'bad', bytes: Buffer.from('{'), lane: 'l' }
+    await rig.deliver('a', undecodable, { id: 'behind', lane: 'l' }, 'b')
+    expect(rig.source.deadLetters).toMatchObject([{ reason: 'undecodable' }])
+    expect(world.effects).toEqual(['a', 'b', 'behind'])
+    expect(rig.store.calls('mark').map(({ keys }) => keys.length)).toEqual([2, 1])
+    expect(rig.store.calls('release')).toEqual([])
   })
 
   it('that is longer than the time between two stops comes to an end: what is counted runs in smaller ones', async () => {

@@ -68,7 +68,7 @@ describe.each(STYLES)('beyond retention, with $strategy and $handler,', (style) 
   })
 
   it('many are skipped in few calls', async () => {
-    const rig = await start({ style }, 'skip')
+    const rig = await start({ style, shares: true }, 'skip')
     await rig.deliver(...Array.from({ length: 50 }, (_, at) => ({ id: `old-${at}`, timestamp: OLD })))
     expect(rig.outcomes()).toEqual(Array.from({ length: 50 }, () => 'duplicate'))
     expect(rig.store.calls('mark').length).toBeLessThanOrEqual(4)

@@ -29,7 +29,7 @@ const NONSENSE: readonly (readonly [string, StoreCall, (answer: unknown) => unkn
 
 describe.each(STYLES)('an answer that the protocol does not know ($strategy, $handler)', (style) => {
   it.each(NONSENSE)('%s: nothing is settled on it, and the store is asked again', async (_, call, nonsense) => {
-    const rig = await startRig({ style, effect: (work) => work.apply() })
+    const rig = await startRig({ style, shares: true, effect: (work) => work.apply() })
     rig.store.script(call, (answers) => answers.map(nonsense))
     const deliveries = await rig.deliver('a', 'b')
     expect(deliveries.map(({ settled }) => settled)).toEqual([0, 0])

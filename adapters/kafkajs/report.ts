@@ -57,6 +57,11 @@ export type KafkaEvent =
   | 'consumer-name-differs'
   /** Members of the group have other topics. Reported by the group's leader. */
   | 'topics-differ'
+  /**
+   * kafkajs's decoder could not be replaced, so messages of transactions are refused: whether these were aborted is
+   * unknown.
+   */
+  | 'fetch-unchecked'
   | 'adapter-error'
 
 /** Events of normal operation, logged as `info`. */

@@ -129,7 +129,11 @@ export interface KafkaMessageLike {
   readonly offset: string
   readonly headers?: { readonly [name: string]: unknown }
   /** Always present, although kafkajs does not type it. */
-  readonly batchContext?: { readonly timestampType?: number; readonly partitionLeaderEpoch?: number }
+  readonly batchContext?: {
+    readonly timestampType?: number
+    readonly partitionLeaderEpoch?: number
+    readonly inTransaction?: boolean
+  }
 }
 
 export interface AdminLike {

@@ -52,6 +52,20 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     tests: ['test/unit/kafka/offsets.test.ts', '-t', 'is never taken below what this process committed'],
   },
   {
+    name: 'kafka-aborted-not-sorted',
+    what: 'Aborted transactions are taken in the order in which the broker lists them, which is that of their ends.',
+    layer: 'unit',
+    changes: [{ call: ({ on }) => `[...${on}].reverse()` }],
+    tests: ['test/unit/kafka/fetch/aborted-transactions.test.ts', '-t', 'are aborted exactly if their transaction was'],
+  },
+  {
+    name: 'kafka-unchecked-taken',
+    what: 'A message is handled though nobody knows whether its transaction was aborted.',
+    layer: 'real servers',
+    changes: ['never'],
+    tests: ['test/kafka/aborted.test.ts', '-t', 'is checked by runKafka, but not inside'],
+  },
+  {
     name: 'kafka-jump-taken',
     what: 'A first batch from a fetch of before the join is taken, and what it jumped over is never read.',
     layer: 'unit',

@@ -5,6 +5,8 @@ import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
 import { brokerSettings, groupState, replicasOf, topicSettings } from './asked.ts'
 import { findingsOfCopies } from './copy-findings.ts'
 import { findingOfGroup, findingsOfBrokers } from './group-findings.ts'
+import { isKafkajs } from '../fetch/own-decoder.ts'
+import { weaker } from './found.ts'
 import { findingsOfStranded } from './stranded-copies.ts'
 import { findingsOfTopic } from './topic-findings.ts'
 
@@ -14,7 +16,8 @@ export async function checkGroup(
   options: ResolvedKafka,
   consumer: CheckedConsumer,
 ): Promise<readonly CheckFinding[]> {
-  return new AdminClient(kafka).askAgain((admin) => look(admin, options, consumer))
+  const found = await new AdminClient(kafka).askAgain((admin) => look(admin, options, consumer))
+  return [...findingsOfClient(kafka), ...found]
 }
 
 async function look(
@@ -48,6 +51,14 @@ async function look(
     findingOfGroup(groupId, state),
     ...findingsOfBrokers(brokers, consumer, { start, topics }),
   ]
+}
+
+function findingsOfClient(kafka: CheckupKafkaLike): CheckFinding[] {
+  if (isKafkajs(kafka)) return []
+  const found = 'the client is not the object that new Kafka() of kafkajs 2.2 returns'
+  const meaning =
+    'Its fetches may not be decoded here: then messages of transactions are not handled, because kafkajs hands over aborted ones too. Pass the object of kafkajs itself.'
+  return [{ check: 'kafka.client', ...weaker(found, meaning) }]
 }
 
 function missing(topic: string): CheckFinding {

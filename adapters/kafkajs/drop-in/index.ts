@@ -18,6 +18,7 @@ import { resolveDropIn, type DropInOptions, type ResolvedDropIn } from './option
 import { DropInPublisher } from './publisher.ts'
 import { makesJoinAgain } from '../protocol-error.ts'
 import { endBatchBefore } from './early-return.ts'
+import { decodeForAll, decodeForAllOfInstalled, uncheckedIn } from '../fetch/own-decoder.ts'
 import type { DropInBatchPayloadLike, EachMessagePayloadLike } from '../slice.ts'
 
 const OPEN_STORE_AGAIN: Backoff = { initialMs: 100, maxMs: 10_000 }
@@ -101,13 +102,16 @@ class DropInHandler {
   readonly #inline: InlineRunning
   readonly #publisher: DropInPublisher | undefined
   readonly #stopping = new AbortController()
+  /** Until the decoder of kafkajs is replaced. */
+  #replacing: Promise<unknown> | undefined
   /** Shared by all calls: each partition has a call under way. */
   #opening: Promise<void> | undefined
   #stopped: Promise<void> | undefined
 
   constructor(consumer: Consumer, options: DropInOptions) {
     this.#options = resolveDropIn(options)
-    const { kafka, group: groupId } = this.#options
+    const { kafka, group: groupId, checkFetches } = this.#options
+    if (checkFetches && (kafka === undefined || !decodeForAll(kafka))) this.#replacing = decodeForAllOfInstalled()
     this.#publisher = kafka && new DropInPublisher(kafka, this.#options)
     const group = groupId ?? (consumer as Consumer | undefined)?.name ?? ''
     this.#inline = runInline(consumer, { group, ...(this.#publisher && { publisher: this.#publisher }) })
@@ -115,7 +119,10 @@ class DropInHandler {
 
   async take(handover: () => Handover): Promise<void> {
     try {
+      if (this.#replacing !== undefined) await this.#replacing
+      this.#replacing = undefined
       const taken = handover()
+      if (this.#options.checkFetches) this.#refuseUnchecked(taken)
       this.#publisher?.admit(taken.topic)
       const { order, heartbeatEveryMs } = this.#options
       const storeOpened = (): Promise<void> => (this.#opening ??= this.#openStore())
@@ -123,6 +130,15 @@ class DropInHandler {
     } catch (error) {
       throw survivable(error)
     }
+  }
+
+  /** kafkajs fetches the messages again, with the decoder that was just replaced, if that could be done. */
+  #refuseUnchecked({ topic, partition, messages }: Handover): void {
+    const unchecked = uncheckedIn(messages)
+    if (unchecked === undefined) return
+    const detail = `${topic}/${partition}: the message at offset ${unchecked.offset} is part of a transaction, and whether that was aborted cannot be checked in this copy of kafkajs. Give the option kafka, or checkFetches: false`
+    this.#inline.report({ type: 'source', event: 'fetch-unchecked', detail, isWarning: true })
+    throw new BrokerError('BROKER_UNREACHABLE', detail)
   }
 
   stop(options?: StopOptions): Promise<void> {

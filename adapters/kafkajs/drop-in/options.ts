@@ -37,6 +37,15 @@ export interface DropInOptions {
    * @defaultValue 1000
    */
   readonly heartbeatEveryMs?: DurationMs
+  /**
+   * kafkajs 2.2 hands over messages of aborted transactions, and takes seconds for a message with thousands of headers.
+   * With `true`, fetched messages are decoded by this library instead, for all consumers of this copy of kafkajs in the
+   * process. It is found through `kafka`; without that option it is the copy that this library can load. A message of a
+   * transaction that another copy decoded is refused: it causes an error, and its partition stops. With `false` kafkajs
+   * is left as it is, and messages of aborted transactions may be handled.
+   * @defaultValue `true`
+   */
+  readonly checkFetches?: boolean
 }
 
 export interface ResolvedDropIn {
@@ -47,6 +56,7 @@ export interface ResolvedDropIn {
   readonly deadLetterHeaders: DeadLetterHeaders
   readonly order: Order
   readonly heartbeatEveryMs: DurationMs
+  readonly checkFetches: boolean
 }
 
 /** The only place that defines defaults. */
@@ -54,6 +64,7 @@ const DEFAULTS = {
   setup: 'auto',
   order: 'key',
   heartbeatEveryMs: 1_000,
+  checkFetches: true,
 } as const satisfies DropInOptions
 
 const KNOWN: Record<keyof DropInOptions, unknown> = { group: true, kafka: true, deadLetter: true, ...DEFAULTS }
@@ -80,6 +91,9 @@ export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
   const order = options.order ?? DEFAULTS.order
   checkOneOf('setup', setup, ['auto', 'check', 'off'], problems)
   checkOneOf('order', order, ['key', 'partition', 'none'], problems)
+  const checkFetches = options.checkFetches ?? DEFAULTS.checkFetches
+  if (typeof checkFetches !== 'boolean')
+    problems.push(`checkFetches: expected true or false, got ${typeof checkFetches}`)
   if (problems.length > 0) throw new ConfigError(problems)
 
   return Object.freeze({
@@ -90,5 +104,6 @@ export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
     deadLetterHeaders: headers,
     order,
     heartbeatEveryMs,
+    checkFetches,
   })
 }

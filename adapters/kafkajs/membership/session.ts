@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeError, StoppedError } from '../../../src/spi.ts'
 import { connectAny } from '../connect-any.ts'
+import { consumerOf, decodeForAll, decodeForAllOfInstalled, uncheckedIn } from '../fetch/own-decoder.ts'
 import { errorType } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
 import type {
+  BatchLike,
   ConsumerConfigLike,
   ConsumerLike,
   EachBatchPayloadLike,
   EndBatchProcess,
   GroupJoin,
   KafkaLike,
+  KafkaMessageLike,
 } from '../slice.ts'
 
 export interface SessionOptions {
@@ -54,6 +57,9 @@ const CRASH_AFTER_STOP_MS = 15_000
 /** A topic that was just created is not known to every broker yet. */
 const SUBSCRIBE_TRIES = 6
 const SUBSCRIBE_AGAIN_MS = 250
+const REFUSED_AGAIN_MS = 1_000
+const NOT_KAFKAJS =
+  'Whether a transaction was aborted cannot be checked with this client: pass the object that new Kafka() of kafkajs 2.2 returns'
 /** Long enough to delete a topic, create it anew and fill it, between two fetches. */
 const LOOKED_AWAY_MS = 1_000
 
@@ -71,6 +77,7 @@ export class Session {
   readonly consumer: ConsumerLike
   readonly #options: SessionOptions
   readonly #listener: SessionListener
+  readonly #isDecodedHere: boolean
   #isOver = false
   #isStopping = false
   #hasJoined = false
@@ -91,7 +98,9 @@ export class Session {
     this.#options = options
     this.#listener = listener
     const retry = { ...options.consumer.retry, restartOnFailure: async () => false }
-    this.consumer = options.kafka.consumer({ ...options.consumer, retry })
+    const { consumer, isReached } = consumerOf(options.kafka, { ...options.consumer, retry })
+    this.consumer = consumer
+    this.#isDecodedHere = isReached
     this.#listen()
   }
 
@@ -118,6 +127,7 @@ export class Session {
     })
     joined.catch(() => {})
     try {
+      if (!this.#isDecodedHere) await this.#decodeForAll()
       await connectAny(this.consumer)
       await this.#subscribe()
       if (this.#isStopping) throw new StoppedError('stopped while it started')
@@ -132,6 +142,12 @@ export class Session {
       this.#isOver = true
       throw error
     }
+  }
+
+  /** Without the consumer's own way, there may be one for all consumers of a copy of kafkajs. */
+  async #decodeForAll(): Promise<void> {
+    if (decodeForAll(this.#options.kafka) || (await decodeForAllOfInstalled())) return
+    this.#options.report('fetch-unchecked', `messages of transactions are not handled. ${NOT_KAFKAJS}`)
   }
 
   async #subscribe(): Promise<void> {
@@ -162,11 +178,20 @@ export class Session {
   async #batch(payload: EachBatchPayloadLike): Promise<void> {
     if (this.#isOver || this.#isStopping) return
     try {
+      const unchecked = uncheckedIn(payload.batch.messages)
+      if (unchecked !== undefined) return await this.#refuse(payload.batch, unchecked) // mutant: kafka-unchecked-taken
       await this.#listener.batch(payload)
     } catch (error) {
       // A rejection would stop all partitions, and a TypeError would end the consumer for good. The batch comes again.
       this.#options.report('adapter-error', describeError(error))
     }
+  }
+
+  /** The batch comes again at once. */
+  async #refuse({ topic, partition }: BatchLike, { offset }: KafkaMessageLike): Promise<void> {
+    const text = `${topic}/${partition}: the message at offset ${offset} is part of a transaction, and is not handled`
+    this.#options.report('fetch-unchecked', `${text}. ${NOT_KAFKAJS}`)
+    await sleep(REFUSED_AGAIN_MS)
   }
 
   #listen(): void {

@@ -1,5 +1,6 @@
 import {
   BrokerError,
+  ConfigError,
   decideControlBatch,
   describeError,
   InvariantError,
@@ -72,6 +73,7 @@ export class Reading {
         isWorthAnotherTry: (error) => adminClient.isWorthAnotherTry(error),
         report: (event, detail) => {
           if (event === 'adapter-error') this.#fail(new InvariantError('reading.report', detail))
+          if (event === 'fetch-unchecked') this.#fail(new ConfigError([`kafka: ${detail}`]))
         },
       },
       {

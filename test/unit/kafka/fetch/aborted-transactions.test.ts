@@ -1,0 +1,113 @@
+import { describe, expect, it } from '@jest/globals'
+import { array, assert, constantFrom, integer, nat, property, record } from 'fast-check'
+import { AbortedTransactions } from '../../../../adapters/kafkajs/fetch/aborted-transactions.ts'
+import { marker } from './fetch-bytes.ts'
+
+const PRODUCERS = [1, 2, 3, 4] as const
+/** Never ends a transaction, and never begins one. */
+const PLAIN = 9n
+
+interface Batch {
+  readonly firstOffset: bigint
+  readonly lastOffset: bigint
+  readonly producerId: bigint
+  readonly isTransactional: boolean
+  readonly marker: Buffer | undefined
+  /** How its transaction ended; an open one is not visible to a reader. */
+  fate: 'committed' | 'aborted' | 'open'
+}
+
+interface Step {
+  readonly act: 'write' | 'plain' | 'abort' | 'commit'
+  readonly producer: number
+  readonly records: number
+}
+
+interface Listed {
+  readonly producerId: bigint
+  readonly firstOffset: bigint
+  readonly endOffset: bigint
+}
+
+/** The log of a partition after these steps, with the broker's list of aborted transactions, in the order of their ends. */
+function logOf(steps: readonly Step[]): { batches: Batch[]; aborted: Listed[]; stable: bigint } {
+  const [batches, aborted] = [[] as Batch[], [] as Listed[]]
+  const open = new Map<bigint, Batch[]>()
+  let offset = 0n
+  for (const { act, producer, records } of steps) {
+    const producerId = act === 'plain' ? PLAIN : BigInt(producer)
+    const isTransactional = act !== 'plain'
+    const isEnd = act === 'abort' || act === 'commit'
+    if (isEnd && !open.has(producerId)) continue
+    const lastOffset = offset + BigInt(isEnd ? 0 : records - 1)
+    const batch: Batch = {
+      firstOffset: offset,
+      lastOffset,
+      producerId,
+      isTransactional,
+      marker: isEnd ? marker(act) : undefined,
+      fate: isTransactional ? 'open' : 'committed',
+    }
+    batches.push(batch)
+    offset = lastOffset + 1n
+    if (!isTransactional) continue
+    const ofTransaction = [...(open.get(producerId) ?? []), batch]
+    open.set(producerId, ofTransaction)
+    if (!isEnd) continue
+    for (const one of ofTransaction) one.fate = act === 'abort' ? 'aborted' : 'committed'
+    const firstOffset = ofTransaction[0]?.firstOffset ?? 0n
+    if (act === 'abort') aborted.push({ producerId, firstOffset, endOffset: batch.lastOffset })
+    open.delete(producerId)
+  }
+  const firsts = [...open.values()].map(([first]) => first?.firstOffset ?? offset)
+  return { batches, aborted, stable: firsts.reduce((low, first) => (first < low ? first : low), offset) }
+}
+
+const step = record({
+  act: constantFrom('write', 'write', 'write', 'plain', 'abort', 'commit'),
+  producer: constantFrom(...PRODUCERS),
+  records: integer({ min: 1, max: 3 }),
+})
+
+describe('the batches of a fetch', () => {
+  it('are aborted exactly if their transaction was, wherever the fetch begins and ends (K22)', () => {
+    const fetched = record({ steps: array(step, { minLength: 1, maxLength: 60 }), from: nat(40), length: nat(60) })
+    const law = property(fetched, ({ steps, from, length }) => {
+      const { batches, aborted, stable } = logOf(steps)
+      const window = batches
+        .filter(({ lastOffset }) => lastOffset >= BigInt(from) && lastOffset < stable)
+        .slice(0, length)
+      const [begin, end] = [window[0]?.firstOffset ?? 0n, window.at(-1)?.lastOffset ?? -1n]
+      const listed = aborted.filter(({ firstOffset, endOffset }) => endOffset >= begin && firstOffset <= end)
+      const filter = new AbortedTransactions(listed)
+      const told = window.map((batch) => (filter.isAborted(batch) ? 'aborted' : 'committed'))
+      expect(told).toEqual(window.map(({ fate }) => fate))
+    })
+    assert(law, { numRuns: 1_000 })
+  })
+
+  it('are told apart where two transactions of one list begin in one fetch, listed by their ends', () => {
+    const filter = new AbortedTransactions([
+      { producerId: 2n, firstOffset: 1n },
+      { producerId: 1n, firstOffset: 0n },
+    ])
+    const batch = { isTransactional: true, marker: undefined }
+    expect(filter.isAborted({ ...batch, producerId: 1n, lastOffset: 0n })).toBe(true)
+    expect(filter.isAborted({ ...batch, producerId: 2n, lastOffset: 1n })).toBe(true)
+    expect(filter.isAborted({ ...batch, producerId: 1n, lastOffset: 2n })).toBe(true)
+  })
+
+  it('that are no transaction are never aborted, nor does a commit marker end what is', () => {
+    const filter = new AbortedTransactions([{ producerId: 1n, firstOffset: 0n }])
+    const ofProducer = { producerId: 1n, isTransactional: true }
+    expect(filter.isAborted({ ...ofProducer, lastOffset: 0n, marker: undefined })).toBe(true)
+    expect(filter.isAborted({ ...ofProducer, lastOffset: 1n, isTransactional: false, marker: undefined })).toBe(false)
+    filter.isAborted({ ...ofProducer, lastOffset: 2n, marker: marker('commit') })
+    expect(filter.isAborted({ ...ofProducer, lastOffset: 3n, marker: undefined })).toBe(true)
+    filter.isAborted({ ...ofProducer, lastOffset: 4n, marker: Buffer.alloc(0) })
+    filter.isAborted({ ...ofProducer, lastOffset: 5n, marker: null })
+    expect(filter.isAborted({ ...ofProducer, lastOffset: 6n, marker: undefined })).toBe(true)
+    filter.isAborted({ ...ofProducer, lastOffset: 7n, marker: marker('abort') })
+    expect(filter.isAborted({ ...ofProducer, lastOffset: 8n, marker: undefined })).toBe(false)
+  })
+})

@@ -36,6 +36,10 @@ export type KafkaEvent =
   | 'position-of-another-log'
   /** Strategy `offsets`: the partition has been held since earlier. */
   | 'position-held'
+  /** This member has joined again and again without getting on: it looks for the batch that prevents it. */
+  | 'standstill'
+  /** A record batch takes longer than the session to fetch and decode: its partition is held until a person decides. */
+  | 'batch-held'
   /** Strategy `offsets`: the partition was held, but its log is the same after all. */
   | 'position-proven'
   /** Strategy `offsets`: the store did not return the positions; retried. */

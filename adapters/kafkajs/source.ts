@@ -1,8 +1,5 @@
 import {
-  BrokerError,
   ConfigError,
-  describeError,
-  isConsumeOnceError,
   StoppedError,
   type DurationMs,
   type Intake,
@@ -26,12 +23,13 @@ import { PartitionHolds } from './membership/partition-holds.ts'
 import { partitionHealth, unfetchedOf } from './intake/partition-health.ts'
 import type { ResolvedKafka } from './options/resolve.ts'
 import type { PartitionEpoch } from './membership/partition-epoch.ts'
-import { isAnswer } from './protocol-error.ts'
+import { unreachable } from './unreachable.ts'
 import { sourceEvent, type Report } from './report.ts'
 import { RetryDelays } from './intake/retry-delays.ts'
 import type { CommitRequest, ConsumerLike, GroupJoin, KafkaLike } from './slice.ts'
 import { redeliveryWindow } from './offsets/redelivery-window.ts'
 import { after, healthOf, type SourceState } from './membership/source-state.ts'
+import { Standstill } from './membership/standstill.ts'
 import { Subscription } from './membership/subscription.ts'
 import { StoredStarts } from './offsets/stored-starts.ts'
 import { prepareTopics } from './copies/topics.ts'
@@ -50,6 +48,9 @@ const PARTITION_ORDER =
   "order: expected 'partition' with a store of strategy offsets, whose position passes a message only when all before it are over; leave it out"
 
 const FLUSH_WITHIN_MS = 3_000
+
+/** A broker answers with at least one record batch, however large, and with these limits with no more. */
+const ONE_BATCH = { minBytes: 1, maxBytes: 1, maxBytesPerPartition: 1 }
 
 /**
  * The Kafka source. Handlers run outside of kafkajs, which only fetches and keeps the membership. A timer commits the
@@ -72,6 +73,7 @@ export class KafkaSource implements Source {
   readonly #delays: RetryDelays
   readonly #membership: Membership
   readonly #subscription: Subscription
+  readonly #standstill: Standstill
   readonly #counts: Record<string, number> = {}
   readonly #firstStart: FirstStart | undefined
   #storedStarts: StoredStarts | undefined
@@ -93,7 +95,10 @@ export class KafkaSource implements Source {
     }
     this.#committer = new Committer(this.#assignment, {
       report: this.#report,
-      onSettled: (count, durationMs) => this.#tell({ type: 'settles', count, durationMs }),
+      onSettled: (count, durationMs) => {
+        this.#standstill.committed()
+        this.#tell({ type: 'settles', count, durationMs })
+      },
       onBroken: (epoch, error) => this.#broken(epoch, error),
     })
     this.#subscription = new Subscription({
@@ -113,10 +118,14 @@ export class KafkaSource implements Source {
         report: this.#report,
         topics: () => this.#subscription.topics(),
         assigners: () => companions.assigners(),
+        fetching: () => (this.#standstill.isSearching ? ONE_BATCH : {}),
         isWorthAnotherTry: (error) => adminClient.isWorthAnotherTry(error),
       },
       {
-        batch: (payload) => this.#batches.take(payload),
+        batch: (payload) => {
+          this.#standstill.handedOver(payload.batch)
+          return this.#batches.take(payload)
+        },
         controlBatch: (batch) => this.#batches.stepOver(batch),
         joined: (join) => this.#joined(join),
         rebalancing: () => this.#rebalancing(),
@@ -124,6 +133,7 @@ export class KafkaSource implements Source {
           this.#subscription.suspect()
           this.#lookBack()
         },
+        turned: () => this.#standstill.turned(),
         lookedAway: () => this.#lookBack(),
         halted: () => this.#halted(),
         waiting: (detail) => this.#become({ phase: 'waiting', detail }),
@@ -151,6 +161,17 @@ export class KafkaSource implements Source {
       consumer: () => this.#membership.consumer,
       resuming: (epoch) => this.#gate.lookBack(epoch),
     })
+    this.#standstill = new Standstill({
+      sessionMs: options.sessionMs,
+      holds: this.#holds,
+      report: this.#report,
+      epochs: () => this.#assignment.epochs,
+      offsetOf: (epoch) => this.#committer.floorOf(epoch)?.offset,
+      committedOf: ({ topic, partition, join }) => this.#offsets.committed(join, topic, partition),
+      // Not from inside the join that shows it.
+      joinAgain: (why) => queueMicrotask(() => this.#membership.rejoin(why)),
+      now: () => performance.now(),
+    })
     this.#delays = new RetryDelays(this.#holds, options.topology.places)
     this.#batches = new BatchIntake({
       assignment: this.#assignment,
@@ -177,7 +198,7 @@ export class KafkaSource implements Source {
     try {
       await this.#membership.start(() => this.#prepare())
     } catch (error) {
-      throw this.#unreachable(error)
+      throw unreachable(this.group, error)
     }
     this.#refuseIfClosed()
     this.#commitTimer = setInterval(() => this.#tick(), options.commitEveryMs)
@@ -246,7 +267,8 @@ export class KafkaSource implements Source {
   health(): SourceHealth {
     const partitions = this.#assignment.epochs.map((epoch) => partitionHealth(epoch, this.#isPaused))
     const told = healthOf(this.#state)
-    const problem = told.ready ? (this.#storedStarts?.problem ?? this.#subscription.problem) : undefined
+    const ofPartitions = told.ready ? (this.#storedStarts?.problem ?? this.#subscription.problem) : undefined
+    const problem = this.#state.phase === 'stopped' ? undefined : (this.#standstill.problem ?? ofPartitions)
     const state = problem === undefined ? told : { ready: false, detail: problem }
     return { ...state, partitions, counts: { ...this.#counts } }
   }
@@ -276,6 +298,7 @@ export class KafkaSource implements Source {
     this.#report('group-joined', this.#assignment.epochs.map(({ name }) => name).join(' '))
     this.#gate.joined()
     this.#storedStarts?.joined()
+    this.#standstill.joined()
   }
 
   /** @throws ConfigError `CONFIG_INVALID` */
@@ -323,6 +346,7 @@ export class KafkaSource implements Source {
   #rebalancing(): void {
     this.#committer.commitBeforeRebalance()
     this.#assignment.raise()
+    this.#standstill.left()
     this.#become({ phase: 'rebalancing' })
     this.#intake?.standingChanged()
     this.#report('rebalancing', this.group)
@@ -332,6 +356,7 @@ export class KafkaSource implements Source {
     this.#committer.forget()
     this.#delays.forget()
     this.#assignment.raise()
+    this.#standstill.left()
     this.#become({ phase: 'waiting', detail: 'reconnecting' })
     this.#intake?.standingChanged()
   }
@@ -397,15 +422,6 @@ export class KafkaSource implements Source {
     this.#become({ phase: 'stopped' })
     await this.#membership.leave()
     await this.#parts.afterClose()
-  }
-
-  #unreachable(error: unknown): Error {
-    if (isConsumeOnceError(error)) return error
-    const advice = isAnswer(error)
-      ? ''
-      : '. Check that the brokers given to Kafka() are up and can be reached from here, also under the address they advertise'
-    const text = `group ${this.group} could not join: ${describeError(error)}${advice}`
-    return new BrokerError('BROKER_UNREACHABLE', text, { cause: error })
   }
 }
 

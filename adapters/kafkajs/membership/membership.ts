@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs, describeError, StoppedError, systemEntropy } from '../../../src/spi.ts'
 import { Session, type SessionListener, type SessionOptions } from './session.ts'
-import type { ConsumerLike } from '../slice.ts'
+import type { ConsumerConfigLike, ConsumerLike } from '../slice.ts'
 
 export interface MembershipOptions extends Omit<SessionOptions, 'topics'> {
   /** The topics to join with, requested before each join. */
   readonly topics: () => Promise<readonly string[]>
   /** Used unless the user gives assigners. */
   readonly assigners: () => Promise<unknown[] | undefined>
+  /** How the next consumer fetches, if not as `consumer` says. */
+  readonly fetching?: () => Pick<ConsumerConfigLike, 'minBytes' | 'maxBytes' | 'maxBytesPerPartition'>
   /** Whether the first start goes on after this error. */
   readonly isWorthAnotherTry: (error: unknown) => Promise<boolean>
 }
@@ -89,7 +91,7 @@ export class Membership {
 
   async #join(): Promise<void> {
     if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')
-    const { consumer: given } = this.#options
+    const given = { ...this.#options.consumer, ...this.#options.fetching?.() }
     const topics = await this.#options.topics()
     const partitionAssigners = given.partitionAssigners ?? (await this.#options.assigners())
     if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')

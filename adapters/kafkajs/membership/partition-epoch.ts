@@ -18,6 +18,8 @@ export type Hold =
   | 'not-due'
   /** Strategy `offsets`: its log may not be the one for which its position was stored. A person must decide. */
   | 'held'
+  /** Its next record batch takes longer than the session. A person must decide. */
+  | 'stalls'
 
 /**
  * One partition during one assignment. Every join of the group ends all epochs: deliveries of an earlier epoch cannot

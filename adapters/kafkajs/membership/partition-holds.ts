@@ -21,6 +21,8 @@ export class PartitionHolds {
   readonly #parts: HoldsParts
   /** The store is down, or the intake has ended: nothing is fetched. */
   #isHoldingAll = false
+  /** No other partitions are fetched. */
+  #only: ReadonlySet<string> | undefined
 
   constructor(parts: HoldsParts) {
     this.#parts = parts
@@ -33,6 +35,12 @@ export class PartitionHolds {
 
   releaseAll(): void {
     this.#isHoldingAll = false
+    this.apply()
+  }
+
+  /** Fetches no partitions but these, by name, until the next call. `undefined`: no such limit. */
+  fetchOnly(names: readonly string[] | undefined): void {
+    this.#only = names && new Set(names)
     this.apply()
   }
 
@@ -56,7 +64,8 @@ export class PartitionHolds {
     if (consumer === undefined) return
     const wanted = new Map<string, PartitionEpoch>()
     for (const epoch of this.#parts.assignment.epochs) {
-      if (this.#isHoldingAll || epoch.holds.size > 0) wanted.set(epoch.name, epoch)
+      const isLeftOut = this.#only?.has(epoch.name) === false
+      if (this.#isHoldingAll || isLeftOut || epoch.holds.size > 0) wanted.set(epoch.name, epoch)
     }
     try {
       const paused = consumer

@@ -31,6 +31,8 @@ export interface SessionListener {
   rebalancing(): void
   /** A fetch failed. kafkajs hides the reason, and tries again. */
   fetchFailed(): void
+  /** Since the join, or the last call, each broker was fetched from, and a fetch from it began anew. */
+  turned(): void
   /** The next fetch begins long after the last one ended, because its messages took that long. */
   lookedAway(): void
   /** The payloads of this session are invalid from now on. */
@@ -88,6 +90,9 @@ export class Session {
   readonly #fetching = new Set<number>()
   /** When the last fetch from each broker succeeded. */
   readonly #fetchedAt = new Map<number, number>()
+  /** Brokers from which a fetch began since the last turn, and those from which another one did. */
+  readonly #begun = new Set<number>()
+  readonly #begunAgain = new Set<number>()
   #atFetchOrHalt: (() => void) | undefined
   #starting: Promise<void> | undefined
   #stopped: Promise<void> | undefined
@@ -199,6 +204,7 @@ export class Session {
     consumer.on('consumer.group_join', ({ payload }) => {
       this.#hasJoined = true
       this.#isRejoining = false
+      this.#beginTurn()
       this.#joined()
       this.#tell(() => this.#listener.joined(payload))
     })
@@ -218,6 +224,7 @@ export class Session {
         this.#tell(() => this.#listener.lookedAway())
       }
       this.#fetching.add(nodeId)
+      this.#countTurn(nodeId)
     })
     consumer.on('consumer.fetch', ({ payload: { nodeId } }) => {
       this.#fetching.delete(nodeId)
@@ -235,6 +242,19 @@ export class Session {
       this.#take(this.#atFetchOrHalt)
       this.#end(payload.error)
     })
+  }
+
+  #beginTurn(): void {
+    this.#begun.clear()
+    this.#begunAgain.clear()
+  }
+
+  #countTurn(nodeId: number): void {
+    if (this.#begun.has(nodeId)) this.#begunAgain.add(nodeId)
+    else this.#begun.add(nodeId)
+    if (this.#begunAgain.size < this.#begun.size) return
+    this.#beginTurn()
+    this.#tell(() => this.#listener.turned())
   }
 
   #take(act: (() => void) | undefined): void {

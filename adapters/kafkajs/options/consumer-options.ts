@@ -59,7 +59,7 @@ export function resolveConsumer(
   { group: groupId, consumer: asked = {} }: KafkaOptions,
   elsewhere: Readonly<Record<string, string>>,
   problems: string[],
-): ConsumerConfigLike & { readonly heartbeatInterval: number } {
+): ConsumerConfigLike & { readonly heartbeatInterval: number; readonly sessionTimeout: number } {
   const consumer: KafkaConsumerOptions = checkObject('consumer', asked, problems)
   const askedRetry: Retry = checkObject('consumer.retry', consumer.retry ?? {}, problems)
   checkNames(

@@ -30,6 +30,7 @@ export interface ResolvedKafka {
   readonly maxWatermarkLag: number
   readonly partitionsConsumedConcurrently: number
   readonly heartbeatEveryMs: DurationMs
+  readonly sessionMs: DurationMs
   readonly consumer: ConsumerConfigLike
 }
 
@@ -92,6 +93,7 @@ export function resolveKafka(asked: KafkaOptions): ResolvedKafka {
     ...numbers,
     leaveAfterMs,
     heartbeatEveryMs: consumer.heartbeatInterval,
+    sessionMs: consumer.sessionTimeout,
     consumer,
   })
 }

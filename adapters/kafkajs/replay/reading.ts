@@ -82,6 +82,7 @@ export class Reading {
         joined: (join) => this.#joined(join),
         rebalancing: () => {},
         fetchFailed: () => {},
+        turned: () => {},
         lookedAway: () => {},
         halted: () => {},
         waiting: () => {},

@@ -167,7 +167,8 @@ export class KafkaSource implements Source {
       report: this.#report,
       epochs: () => this.#assignment.epochs,
       offsetOf: (epoch) => this.#committer.floorOf(epoch)?.offset,
-      committedOf: ({ topic, partition, join }) => this.#offsets.committed(join, topic, partition),
+      committedOf: async ({ topic, partition, join }) =>
+        (await this.#offsets.committed(join, topic, partition))?.offset,
       // Not from inside the join that shows it.
       joinAgain: (why) => queueMicrotask(() => this.#membership.rejoin(why)),
       now: () => performance.now(),

@@ -28,13 +28,14 @@ interface StandstillParts {
 type State =
   | { readonly is: 'moving'; readonly fruitless: number }
   /**
-   * The first partition of `left` is fetched alone. `emptying`: nothing is fetched, so that the fetch that is under way from
+   * The first partition of `left` is fetched alone. `proving`: maybe only the message before its position, to compare the
+   * log. `emptying`: nothing is fetched, so that the fetch that is under way from
    * it ends before the next partition has its turn.
    */
   | {
       readonly is: 'searching'
       readonly left: readonly string[]
-      readonly step: 'fetching' | 'emptying'
+      readonly step: 'proving' | 'fetching' | 'emptying'
       /** The last batch that came from it. */
       readonly batch?: Batch | undefined
     }
@@ -51,11 +52,14 @@ interface Held {
 }
 
 interface Join {
+  readonly began: MonotonicMs
+  /** When each broker had last been fetched from. */
   readonly at: MonotonicMs
   readonly endedAt: MonotonicMs | undefined
   readonly gotOn: boolean
 }
 
+const MOVING: State = { is: 'moving', fruitless: 0 }
 /** Below every offset. */
 const NOTHING = -1n
 
@@ -67,13 +71,13 @@ const FRUITLESS_JOINS = 3
  * fetch in one go and sends no heartbeat meanwhile. If that takes longer than the session, the group removes the member,
  * it joins, and fetches the same again: for ever, and nothing of any partition is committed.
  *
- * A join was fruitless if it lasted for half a session or more, and neither was an offset committed nor had each broker
- * been fetched from twice. Shorter joins are the storms of a rebalance. Then the smallest fetches are made that a broker
+ * A join was fruitless if no offset was committed in it, and half a session or more before its end nothing was fetched. So
+ * neither the storms of a rebalance count nor the rebalances of an idle group. Then the smallest fetches are made that a broker
  * allows, one record batch each, from one partition at a time. The partition that ends the membership once more is held.
  */
 export class Standstill {
   readonly #parts: StandstillParts
-  #state: State = { is: 'moving', fruitless: 0 }
+  #state: State = MOVING
   #join: Join | undefined
   /** By name of the partition. */
   readonly #held = new Map<string, Held>()
@@ -96,7 +100,7 @@ export class Standstill {
 
   joined(): void {
     this.#judge()
-    this.#join = { at: this.#parts.now(), endedAt: undefined, gotOn: false }
+    this.#beginJoin()
     for (const epoch of this.#parts.epochs()) if (this.#held.has(epoch.name)) void this.#holdStill(epoch)
     const state = this.#state
     if (state.is === 'searching') this.#goOnWith(state.left)
@@ -119,25 +123,42 @@ export class Standstill {
 
   /** An offset was committed. */
   committed(): void {
-    if (this.#state.is === 'moving') this.#gotOn()
+    if (this.#state.is !== 'moving' || this.#join === undefined || this.#join.endedAt !== undefined) return
+    this.#state = MOVING
+    this.#join = { ...this.#join, gotOn: true }
   }
 
   /** Each broker has been fetched from again: fetch, handover and heartbeat work. */
   turned(): void {
     const state = this.#state
     if (this.#join === undefined || this.#join.endedAt !== undefined) return
-    if (state.is === 'moving') return this.#gotOn()
-    // What follows is judged from now on.
-    this.#join = { at: this.#parts.now(), endedAt: undefined, gotOn: false }
-    if (state.step === 'emptying') return this.#goOnWith(state.left.slice(1))
-    this.#state = { ...state, step: 'emptying', batch: undefined }
-    this.#parts.holds.fetchOnly([])
+    const now = this.#parts.now()
+    this.#join = { ...this.#join, at: now }
+    if (state.is === 'moving') {
+      if (now - this.#join.began >= this.#parts.sessionMs) this.#state = MOVING
+      return
+    }
+    switch (state.step) {
+      case 'proving':
+        if (!this.#isInQuestion(state.left[0])) this.#state = { ...state, step: 'fetching', batch: undefined }
+        return
+      case 'fetching':
+        this.#state = { ...state, step: 'emptying', batch: undefined }
+        return this.#parts.holds.fetchOnly([])
+      case 'emptying':
+        return this.#goOnWith(state.left.slice(1))
+    }
   }
 
-  #gotOn(): void {
-    if (this.#join === undefined || this.#join.gotOn || this.#join.endedAt !== undefined) return
-    this.#join = { ...this.#join, gotOn: true }
-    this.#state = { is: 'moving', fruitless: 0 }
+  #beginJoin(): void {
+    const now = this.#parts.now()
+    this.#join = { began: now, at: now, endedAt: undefined, gotOn: false }
+  }
+
+  /** What was fetched from it so far may be only the message that is compared. */
+  #isInQuestion(name: string | undefined): boolean {
+    const epoch = this.#parts.epochs().find((one) => one.name === name)
+    return epoch !== undefined && (epoch.proof !== undefined || epoch.deciding !== undefined)
   }
 
   /** Looks back at the join that has ended. */
@@ -154,8 +175,8 @@ export class Standstill {
     const left = this.#names()
     if (left.length === 0) return
     this.#parts.holds.fetchOnly([])
-    const stands = this.#parts.epochs().map((epoch) => `${epoch.name} at ${this.#placeOf(epoch)}`)
-    this.#state = { is: 'searching', left, step: 'fetching' }
+    const stands = this.#parts.epochs().map((epoch) => `${epoch.name} at ${placeOf(this.#parts.offsetOf(epoch))}`)
+    this.#state = { is: 'searching', left, step: 'proving' }
     const why = `joined ${FRUITLESS_JOINS} times without getting on (${stands.join(', ')})`
     this.#parts.report(
       'standstill',
@@ -170,16 +191,17 @@ export class Standstill {
     const still = left.filter((name) => own.has(name))
     const [next] = still
     if (next === undefined) return this.#end('each partition was fetched from')
-    this.#state = { is: 'searching', left: still, step: 'fetching' }
+    this.#state = { is: 'searching', left: still, step: 'proving' }
     this.#parts.holds.fetchOnly([next])
   }
 
   #hold(name: string | undefined, batch: Batch | undefined): void {
     const epoch = this.#parts.epochs().find((one) => one.name === name)
     if (epoch !== undefined) {
+      const at = batch === undefined ? this.#parts.offsetOf(epoch) : BigInt(batch.first)
       const which = batch === undefined ? 'the record batch there' : `its record batch ${batch.first} to ${batch.last}`
-      const text = `${epoch.name} is held at ${this.#placeOf(epoch)}: to fetch and decode ${which} takes longer than the session of ${this.#session}`
-      this.#held.set(epoch.name, { offset: this.#parts.offsetOf(epoch) ?? NOTHING, text })
+      const text = `${epoch.name} is held at ${placeOf(at)}: to fetch and decode ${which} takes longer than the session of ${this.#session}`
+      this.#held.set(epoch.name, { offset: at ?? NOTHING, text })
       const offset = batch === undefined ? 'its offset behind that batch' : `its offset to ${BigInt(batch.last) + 1n}`
       this.#parts.report(
         'batch-held',
@@ -200,13 +222,8 @@ export class Standstill {
     holds.release(epoch, 'stalls')
   }
 
-  #placeOf(epoch: PartitionEpoch): string {
-    const offset = this.#parts.offsetOf(epoch)
-    return offset === undefined || offset < 0n ? 'its beginning' : `offset ${offset}`
-  }
-
   #end(why: string): void {
-    this.#state = { is: 'moving', fruitless: 0 }
+    this.#state = MOVING
     this.#parts.holds.fetchOnly(undefined)
     this.#parts.joinAgain(`fetches as before: ${why}`)
   }
@@ -219,4 +236,8 @@ export class Standstill {
   get #session(): string {
     return durationText(this.#parts.sessionMs)
   }
+}
+
+function placeOf(offset: bigint | undefined): string {
+  return offset === undefined || offset < 0n ? 'its beginning' : `offset ${offset}`
 }

@@ -58,8 +58,7 @@ class Member {
 
   /** The partition that is fetched alone has been fetched from, and then the fetch that was under way has ended. */
   passes(): void {
-    this.standstill.turned()
-    this.standstill.turned()
+    for (let turn = 0; turn < 3; turn++) this.standstill.turned()
   }
 
   events(): readonly string[] {
@@ -93,8 +92,9 @@ describe('a member that joins again and again', () => {
     [
       'rebalances of an idle group',
       (member) => {
+        member.now += 600_000
         member.standstill.turned()
-        member.stall()
+        member.stall(SESSION_MS / 2 - 1)
       },
     ],
     [
@@ -118,6 +118,30 @@ describe('a member that joins again and again', () => {
     expect([member.standstill.problem, ...member.told]).toEqual([undefined])
   })
 
+  it('stands still too if it fetches the same small batch again before the large one', () => {
+    const member = new Member()
+    member.join()
+    for (let joins = 0; joins < 3; joins++) {
+      member.standstill.turned()
+      member.stall()
+    }
+    expect(member.events()).toEqual(['standstill'])
+  })
+
+  it('counts from the beginning when it has been a member for a session', () => {
+    const member = new Member()
+    member.join()
+    member.stall()
+    member.stall()
+    for (let seconds = 0; seconds <= 30; seconds++) {
+      member.now += 1_000
+      member.standstill.turned()
+    }
+    member.stall()
+    member.stall()
+    expect(member.events()).toEqual([])
+  })
+
   it('counts from the beginning when it got on once', () => {
     const member = new Member()
     member.join()
@@ -137,6 +161,14 @@ describe('the search of a member that stands still', () => {
   it('fetches from one partition after the other, and then as before', () => {
     const member = new Member()
     member.search()
+    const [first] = member.epochs
+    expect(member.only).toEqual(['t/0'])
+    // The message before its position is compared, at first.
+    if (first !== undefined) first.proof = { offset: 0n, timestamp: 1 }
+    member.passes()
+    expect(member.only).toEqual(['t/0'])
+    if (first !== undefined) first.proof = undefined
+    member.standstill.turned()
     expect(member.only).toEqual(['t/0'])
     member.standstill.turned()
     expect(member.only).toEqual([])
@@ -168,6 +200,8 @@ describe('the search of a member that stands still', () => {
       'in the fetch that was under way when the next had its turn',
       (member: Member) => {
         member.standstill.turned()
+        member.standstill.turned()
+        expect(member.only).toEqual([])
         member.stall()
       },
     ],

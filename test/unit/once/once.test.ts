@@ -4,6 +4,7 @@ import {
   NoEffectError,
   once,
   OutcomeUnknownError,
+  RememberedFailureError,
   type Once,
   type OnceContext,
   type OnceOptions,
@@ -224,6 +225,7 @@ describe('once on a lease store', () => {
     await expect(process.once('k', work, options)).rejects.toBe(declined)
     const duplicate = process.once('k', work, options)
     await expect(duplicate).rejects.toMatchObject({ name: 'CardError', message: 'declined', code: 'DECLINED' })
+    await expect(duplicate).rejects.toBeInstanceOf(RememberedFailureError)
     expect(work.calls).toBe(1)
   })
 

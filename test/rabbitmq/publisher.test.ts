@@ -278,7 +278,7 @@ describe('the dead-letter queue', () => {
       position: '1/1',
       key: null,
       value: Buffer.from('x'),
-      headers: { bad: { '!': 'no such type', value: 1 } },
+      headers: { bad: Symbol('no type of AMQP') },
     }
     await publisher.deadLetter({ ...DEAD_LETTER, message })
     await source.close()

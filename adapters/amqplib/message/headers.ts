@@ -1,5 +1,6 @@
 import { COPY_HEADER, describesCopy, isBrokerHeader, type CopyHeader } from '../../../src/spi.ts'
 import { shortText } from './properties.ts'
+import { writable } from './writable.ts'
 
 /** A copy of a copy keeps the first origin of the message. */
 const OF_ORIGIN: ReadonlySet<string> = new Set<CopyHeader>([
@@ -23,7 +24,7 @@ export function headersToKeep(headers: Readonly<Record<string, unknown>>): Recor
   // The smallest first: an ID is small, a header that fills the table is not.
   for (const { name, bytes } of sized.toSorted((a, b) => a.bytes - b.bytes)) {
     total += bytes
-    if (total <= MOST_FOREIGN_BYTES) kept[name] = headers[name]
+    if (total <= MOST_FOREIGN_BYTES) kept[name] = writable(headers[name])
     else dropped.push(name)
   }
   if (dropped.length > 0) kept[COPY_HEADER.headersDropped] = cutBytes(dropped.join(', '), 1024)
@@ -49,7 +50,7 @@ export function headersOfSender(
   const kept = Object.create(null) as Record<string, unknown>
   for (const name of Object.keys(headers)) {
     const isOfDeadLetter = isOfBrokers(name) || describesCopy(name) || (isSprings && OF_SPRING.has(name))
-    if (!isOfDeadLetter) kept[name] = headers[name]
+    if (!isOfDeadLetter) kept[name] = writable(headers[name])
   }
   return kept
 }

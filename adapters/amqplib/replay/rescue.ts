@@ -1,5 +1,6 @@
 import type { Connector } from '../connection/connector.ts'
 import { propertiesToKeep, shortText } from '../message/properties.ts'
+import { writable } from '../message/writable.ts'
 import { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
 import type { AmqpMessage } from '../slice.ts'
 
@@ -22,7 +23,7 @@ export async function publishAgain(
         routingKey: queue,
         body: content,
         messageId: shortText(properties.messageId),
-        headers,
+        headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, writable(value)])),
         properties: propertiesToKeep(properties),
       })
     }

@@ -1,10 +1,9 @@
 import type { HostileEntry, HostileMessage, Must } from '../entry.ts'
 
 const NEVER_TEXT: readonly string[] = [
-  'number',
   'not a number',
-  'negative zero',
-  'bigint',
+  'number with a fraction',
+  'number beyond 2^53',
   'true',
   'false',
   'symbol',
@@ -43,13 +42,15 @@ const THROWS: readonly string[] = [
 /** IDs by functions of users: of the wrong type, out of payloads, or thrown. */
 export const EXTRACTED_IDS: readonly HostileEntry[] = [
   ...NEVER_TEXT.map((id) => of('extractor returns', id, [{ must: 'no-id', headers: {} }])),
+  ...['number', 'bigint'].map((id) => of('extractor returns', id, [{ must: 'run', headers: {} }])),
   ...THROWS.map((id) => of('extractor', id, [{ must: 'no-id', headers: {} }])),
   ...fromPayloads('payload', 'ID in the payload', {
-    number: [['{"id":1}', 'no-id']],
     'number and its text': [
-      ['{"id":2}', 'no-id'],
-      ['{"id":"2"}', 'run'],
+      ['{"id":700011}', 'run'],
+      ['{"id":"700011"}', 'conflict'],
     ],
+    'number with a fraction': [['{"id":1.5}', 'no-id']],
+    'number beyond 2^53': [['{"id":9007199254740993}', 'no-id']],
     null: [['{"id":null}', 'no-id']],
     true: [['{"id":true}', 'no-id']],
     'array of one': [['{"id":["one"]}', 'no-id']],

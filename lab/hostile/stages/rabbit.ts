@@ -1,5 +1,6 @@
 import type { GetMessage, Options } from 'amqplib'
 import { runRabbit } from '../../../adapters/amqplib/index.ts'
+import { writable } from '../../../adapters/amqplib/message/writable.ts'
 import { Rabbit } from '../../../test/rabbitmq/rabbit.ts'
 import { uniqueName } from '../../../test/kit/namespace.ts'
 import { HERE } from '../entry.ts'
@@ -29,7 +30,9 @@ export async function rabbitStage(): Promise<Stage> {
       value: content,
       moveBack: async () => {
         const named = number === undefined ? headers : { ...headers, [NUMBER_HEADER]: String(number) }
-        publisher.publish(queue, content, named, { messageId, correlationId, type, appId })
+        // amqplib alone would write another message ID than it read.
+        const same = Object.fromEntries(Object.entries(named).map(([name, value]) => [name, writable(value)]))
+        publisher.publish(queue, content, same, { messageId, correlationId, type, appId })
         await publisher.confirmed()
       },
     }

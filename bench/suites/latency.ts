@@ -85,27 +85,30 @@ export const latency: Suite = {
       ratios: [],
       bounds: bounds('redisLease', 'SET NX, SET, ack each'),
     },
-    onInbox('kafka'),
-    onInbox('rabbitmq'),
+    onInbox('kafka', ON_POSTGRES_PER_SECOND),
+    onInbox('rabbitmq', ON_POSTGRES_PER_SECOND),
+    // Far below the limit, where nothing shares a transaction, and near it, where batches begin to grow.
+    onInbox('kafka', 10),
+    onInbox('kafka', 1_000),
   ],
 }
 
-function onInbox(system: 'kafka' | 'rabbitmq'): Scenario {
+function onInbox(system: 'kafka' | 'rabbitmq', perSecond: number): Scenario {
   const isKafka = system === 'kafka'
   const place = isKafka ? 'Kafka, 8 partitions' : `RabbitMQ, quorum queue, prefetch ${PREFETCH}`
   const byRow = 'a transaction for each message'
   return {
-    name: `${system}-postgres`,
-    title: titled(`${place}, inbox in Postgres`, ON_POSTGRES_PER_SECOND),
-    messages: 10_000,
+    name: perSecond === ON_POSTGRES_PER_SECOND ? `${system}-postgres` : `${system}-postgres-${perSecond}`,
+    title: titled(`${place}, inbox in Postgres`, perSecond),
+    messages: Math.min(10_000, 20 * perSecond),
     repetitions: 5,
     needs: [system, 'postgres'],
     contenders: [
-      (isKafka ? onKafkaByHand : onRabbitByHand)(byRow, ON_POSTGRES_PER_SECOND, byInboxRow),
+      (isKafka ? onKafkaByHand : onRabbitByHand)(byRow, perSecond, byInboxRow),
       {
         name: 'postgresInbox',
         run: postgres(({ pacedInbox }) =>
-          pacedInbox(isKafka ? lineOnKafka : lineOnRabbit, ON_POSTGRES_PER_SECOND, isKafka ? onKafka : rabbit),
+          pacedInbox(isKafka ? lineOnKafka : lineOnRabbit, perSecond, isKafka ? onKafka : rabbit),
         ),
       },
     ],

@@ -218,6 +218,8 @@ export class KafkaSource implements Source {
     const committed = await this.#offsets.allCommitted().catch(() => new Map<string, Committed>())
     this.#committer.startFrom(committed)
     this.#storedStarts?.startFrom(committed)
+    await this.#offsets.untilMade(committed, () => this.#closed !== undefined)
+    this.#refuseIfClosed()
     await this.#firstStart?.look()
     this.#refuseIfClosed()
     this.#become({ phase: 'joining' })
@@ -310,6 +312,7 @@ export class KafkaSource implements Source {
     this.#storedStarts = new StoredStarts({
       stored,
       assignment: this.#assignment,
+      committer: this.#committer,
       offsets: this.#offsets,
       holds: this.#holds,
       report: this.#report,

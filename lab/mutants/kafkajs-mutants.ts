@@ -109,6 +109,13 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = [
     tests: ['test/unit/core/landmark.test.ts', '-t', 'a landmark.*another'],
   },
   {
+    name: 'kafka-floor-beyond-the-end',
+    what: 'With stored positions, an offset of the group beyond the end keeps everything below it from being committed.',
+    layer: 'unit',
+    changes: ['never'],
+    tests: ['test/unit/kafka/stored-starts.test.ts', '-t', 'beyond the end'],
+  },
+  {
     name: 'kafka-pause-lost-at-a-rebalance',
     what: 'What is paused is not paused again for partitions that a join brings.',
     layer: 'real servers',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AdminClient } from '../admin-client.ts'
-import type { Committed, GroupOffsets } from './group-offsets.ts'
+import { NEVER_COMMITTED, type Committed, type GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 
 const LOOK_AGAIN_MS = 100
@@ -66,7 +66,5 @@ export class FirstStart {
     }
   }
 }
-
-export const NEVER_COMMITTED = -1n
 
 const NOTHING: ReadonlyMap<string, Committed> = new Map()

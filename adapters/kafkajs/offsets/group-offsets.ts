@@ -1,5 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { landmarkIn, type Landmark, type LogBounds } from '../../../src/spi.ts'
 import type { AdminClient } from '../admin-client.ts'
+import { errorType } from '../protocol-error.ts'
+
+/** A broker makes some hundred partitions a second. Later, or without a leader, the group is joined all the same. */
+const MADE_WITHIN_MS = 20_000
+const LOOK_AGAIN_MS = 200
+
+/** The committed offset of a partition without one. */
+export const NEVER_COMMITTED = -1n
 
 /** An offset of the group; negative for none (-1) or after a reset by kafkajs (-2). */
 export interface Committed {
@@ -53,6 +62,23 @@ export class GroupOffsets {
       })
     }
     return (await this.#read.offsets).get(`${topic}/${partition}`)
+  }
+
+  /**
+   * Waits for partitions that were just created. kafkajs joins its group again at each fetch that meets one which its
+   * broker has not made yet: dozens of joins in a start with a thousand partitions. A topic may be new if the group has
+   * never committed in some of its partitions. Never rejects.
+   */
+  async untilMade(committed: ReadonlyMap<string, Committed>, isOver: () => boolean): Promise<void> {
+    const deadline = performance.now() + MADE_WITHIN_MS
+    const fresh = [...committed].filter(([, { offset }]) => offset === NEVER_COMMITTED)
+    for (const topic of new Set(fresh.map(([name]) => name.slice(0, name.lastIndexOf('/'))))) {
+      while (performance.now() < deadline && !isOver()) {
+        const why = await this.boundsOf(topic).then(() => undefined, errorType)
+        if (why !== 'NOT_LEADER_FOR_PARTITION') break
+        await sleep(LOOK_AGAIN_MS)
+      }
+    }
   }
 
   async bounds(topic: string, partition: number): Promise<LogBounds> {

@@ -3,8 +3,7 @@ import type { Assignment } from '../membership/assignment.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { Report } from '../report.ts'
 import type { Committer, Floor } from './committer.ts'
-import { NEVER_COMMITTED } from './first-start.ts'
-import type { Committed, GroupOffsets } from './group-offsets.ts'
+import { NEVER_COMMITTED, type Committed, type GroupOffsets } from './group-offsets.ts'
 
 interface GroupStartsParts {
   readonly assignment: Assignment

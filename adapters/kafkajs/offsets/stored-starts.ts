@@ -9,6 +9,7 @@ import {
   type StoredPositions,
 } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
+import type { Committer } from './committer.ts'
 import type { Committed, GroupOffsets } from './group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { PartitionHolds } from '../membership/partition-holds.ts'
@@ -17,6 +18,7 @@ import type { KafkaEvent, Report } from '../report.ts'
 interface StoredStartsParts {
   readonly stored: StoredPositions
   readonly assignment: Assignment
+  readonly committer: Committer
   readonly offsets: GroupOffsets
   readonly holds: PartitionHolds
   readonly report: Report
@@ -97,6 +99,10 @@ export class StoredStarts {
     const position = positions.get(epoch.name)
     if (position === undefined || epoch.expected !== undefined) return
     const { low = 0n, high } = bounds.get(epoch.name) ?? {}
+    // An offset of the group beyond the end is no floor: below it nothing would ever be committed, and kafkajs has reset
+    // it to -2.
+    const { committer } = this.#parts
+    if (high !== undefined && (committer.floorOf(epoch)?.offset ?? high) > high) committer.dropFloor(epoch) // mutant: kafka-floor-beyond-the-end
     const canBeProven = low < position.next && !this.#unproven.has(epoch.name)
     epoch.goOnFrom(canBeProven ? position : { ...position, timestamp: undefined })
     if (high !== undefined && high < position.next) this.beyondEnd(epoch, position.next, high)

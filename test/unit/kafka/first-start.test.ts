@@ -174,3 +174,35 @@ describe('while the coordinator of the group loads', () => {
     expect(kafka.consumers).toHaveLength(1)
   })
 })
+
+/** How often the ends of the topic were asked for before the group was joined. */
+async function askedBeforeTheJoin(committed: bigint, refusals: readonly string[]): Promise<number> {
+  const kafka = new ScriptedKafka()
+  kafka.topics.push('t')
+  kafka.committed.set('t/0', committed)
+  let asked = 0
+  withAdmin(kafka, (usual) => ({
+    fetchTopicOffsets: (topic) => {
+      const refusal = refusals[asked++]
+      return refusal === undefined ? usual.fetchTopicOffsets(topic) : Promise.reject(answer(refusal, true))
+    },
+  }))
+  let before = 0
+  kafka.onRun = (consumer) => {
+    before = asked
+    consumer.join({ t: [0] })
+  }
+  await sourceOn(kafka).open(new RecordingIntake())
+  return before
+}
+
+describe('a start on a topic that was just created', () => {
+  it('joins when its broker has made the partitions: a fetch that meets one too early would be a join (K14)', async () => {
+    expect(await askedBeforeTheJoin(-1n, ['NOT_LEADER_FOR_PARTITION', 'NOT_LEADER_FOR_PARTITION'])).toBe(3)
+  })
+
+  it('does not wait for a leader that is gone, nor ask where the group has committed before', async () => {
+    expect(await askedBeforeTheJoin(-1n, ['LEADER_NOT_AVAILABLE', 'LEADER_NOT_AVAILABLE'])).toBe(1)
+    expect(await askedBeforeTheJoin(5n, [])).toBe(0)
+  })
+})

@@ -125,6 +125,14 @@ describe('a partition with a stored position', () => {
     expect(intake.told('offset-reset')).toEqual([])
   })
 
+  it('is committed though the group has an offset beyond the end, which kafkajs resets', async () => {
+    const { source, consumer, intake } = await start({ committed: 1_000, stored: { 't/0': 5n } })
+    await consumer.fetch('t/0', 5, [5, 6])
+    settleAll(intake)
+    await source.close()
+    expect(consumer.commits.at(-1)).toBe('t/0@7')
+  })
+
   it('begins there without a word where the group has committed the same', async () => {
     const { consumer, intake } = await start({ stored: { 't/0': 5n } })
     await consumer.fetch('t/0', 5, [5])

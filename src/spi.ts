@@ -21,6 +21,7 @@ export {
   withoutUndefined,
   type Show,
 } from './foundation/option-checks.ts'
+export { checkFindings, refusalsOf, type AtStart, type CheckFindings } from './foundation/check-findings.ts'
 export type { Pausable, PauseOptions, Running, Starting, StartResult, StopOptions } from './ports/lifecycle.ts'
 export { once, type Once } from './once/once.ts'
 export type { OnceContext, OnceOptions } from './once/options.ts'

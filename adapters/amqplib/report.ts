@@ -20,8 +20,6 @@ export type RabbitEvent =
   | 'delivery-limit'
   /** A queue drops unhandled messages: by length, by age, or because it is not consumed. */
   | 'message-limits'
-  /** A queue is deleted when the broker restarts, or when its last consumer leaves. */
-  | 'durability'
   /** The queue's own dead-letter exchange may lose rejected messages. */
   | 'dead-letter-strategy'
   /** Queue and options differ in `x-single-active-consumer`. */

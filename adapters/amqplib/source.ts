@@ -153,7 +153,7 @@ export class RabbitSource implements Source {
       onSettled: (count) => intake.report({ type: 'settles', count }),
       onBroken: (error) => intake.report({ type: 'invariant-broken', error }),
       onEnd: (generation, end) => this.#generationEnded(generation, end),
-      onFinding: ({ event, detail }) => this.#report(event, detail),
+      onWarning: ({ event, detail }) => this.#report(event, detail),
       onDeclaredAgain: (queue) => this.#report('queue-declared-again', `queue ${queue} had vanished`),
     })
   }

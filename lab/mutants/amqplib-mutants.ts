@@ -98,6 +98,13 @@ export const AMQPLIB_MUTANTS: readonly Mutant[] = [
     tests: ['test/rabbitmq/drop-in-ends.test.ts', '-t', 'its deliveries are settled no more'],
   },
   {
+    name: 'rabbit-drop-in-takes-a-stream',
+    what: 'Deliveries of a stream are handled and acked on a channel of the user.',
+    layer: 'real servers',
+    changes: [{ dropOperand: 0 }],
+    tests: ['test/rabbitmq/streams.test.ts', '-t', 'handles and acks nothing of a stream'],
+  },
+  {
     name: 'rabbit-closed-before-its-acks',
     what: 'The channel is closed right behind its last acks, of which the broker then drops some.',
     layer: 'real servers',

@@ -79,7 +79,7 @@ describeRabbit('rabbitSubscription', () => {
     expect(verdictOf(findings, 'rabbitmq.version')).toBe('holds')
     expect(verdictOf(findings, 'rabbitmq.consumer-timeout')).toBe('unknown')
     expect(findings.filter((finding) => finding.check === 'rabbitmq.queue')).toMatchObject([
-      { verdict: 'broken', meaning: expect.stringContaining('does not exist') },
+      { verdict: 'broken', found: expect.stringContaining('does not exist') },
     ])
   })
 
@@ -102,8 +102,9 @@ describeRabbit('rabbitSubscription', () => {
 
   it('finds a queue that is exclusive to another connection', async () => {
     const { findings } = await lookAt({ exclusive: true, durable: false })
-    expect(findings.find(({ check }) => check === 'rabbitmq.queue')).toMatchObject({
+    expect(findings.find(({ check }) => check === 'rabbitmq.queue-in-use')).toMatchObject({
       verdict: 'broken',
+      startsBecause: expect.stringContaining('the start waits for that'),
       found: expect.stringContaining('exclusive to another connection'),
     })
   })

@@ -439,6 +439,7 @@ function capacityOf(consumer: ResolvedConsumer): Capacity {
     claims: isLease ? concurrency : transactions * batchSize,
     leaseMs: consumer.leaseMs,
     longestRunMs: consumer.handlerTimeoutMs + consumer.graceMs,
+    maxAttempts: consumer.maxAttempts,
   }
 }
 

@@ -8,12 +8,17 @@ export interface CheckFinding {
   /** Stable name for programs: `redis.eviction`, `postgres.fsync`, `kafka.retention`. */
   readonly check: string
   /**
-   * `broken`: the guarantee does not hold. `weaker`: it holds except in a case that `meaning` names. `unknown`: the
-   * setting cannot be read.
+   * `broken`: the guarantee does not hold, and no consumer starts here unless `startsBecause` says otherwise. `weaker`:
+   * it holds except in a case that `meaning` names. `unknown`: the setting cannot be read.
    */
   readonly verdict: 'holds' | 'weaker' | 'broken' | 'unknown'
   /** The setting in the server's own terms: `maxmemory-policy allkeys-lru`. No secrets. */
   readonly found: string
   /** The consequence, and what to do, in whole sentences. Empty if the guarantee holds. */
   readonly meaning: string
+  /**
+   * Of a `broken` finding: why a consumer starts all the same, in whole sentences. Missing: its start is refused with
+   * this finding.
+   */
+  readonly startsBecause?: string
 }

@@ -80,6 +80,8 @@ export interface Capacity {
   readonly leaseMs: DurationMs
   /** The longest run of a handler, including its grace period. The broker must not redeliver a message before that. */
   readonly longestRunMs: DurationMs
+  /** How often a message is tried before it is dead-lettered. A broker that drops it earlier loses it. */
+  readonly maxAttempts: number
 }
 
 /** Receives the deliveries and events of a source. Its methods never throw. */

@@ -14,6 +14,7 @@ export class RecordingIntake extends Signal implements Intake {
     claims: 1,
     leaseMs: 30_000,
     longestRunMs: 65_000,
+    maxAttempts: 5,
   }
   standingChanges = 0
 

@@ -82,7 +82,7 @@ describe('stopping a RabbitMQ source', () => {
   it('costs no delivery of the next message, where any would be its last', async () => {
     const queue = rabbit.name()
     await rabbit.declare(queue, { 'x-queue-type': 'quorum', 'x-delivery-limit': 0 })
-    const source = sourceOf(rabbit.url, { queue, prefetch: 100, ackBatch: false })
+    const source = sourceOf(rabbit.url, { queue, setup: 'off', prefetch: 100, ackBatch: false })
     const intake = new RecordingIntake()
     await source.open(intake)
     await rabbit.send(queue, bodies(100))

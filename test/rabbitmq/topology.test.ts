@@ -126,7 +126,7 @@ describe.each(['check', 'off'] as const)('a foreign queue with setup: %s', (setu
   it('is reported when it drops what comes back too often', async () => {
     const ofDefault = await foreign(QUORUM)
     const ofItsOwn = await foreign({ ...QUORUM, 'x-delivery-limit': 7 })
-    const limit = /^delivery-limit: queue \w+: no x-dead-letter-exchange, and an x-delivery-limit of (\d+): /
+    const limit = /^delivery-limit: queue \w+: x-delivery-limit (\d+), x-dead-letter-exchange none\. /
     expect(ofItsOwn).toEqual([expect.stringMatching(limit)])
     expect(limit.exec(ofItsOwn[0] ?? '')?.[1]).toBe('7')
     expect(ofDefault.map((text) => limit.exec(text)?.[1])).toEqual(rabbit.limitsDeliveries ? ['20'] : [])
@@ -154,7 +154,7 @@ describe.each(['check', 'off'] as const)('a foreign queue with setup: %s', (setu
     await rabbit.declare(queue, unlimited())
     await rabbit.declare(`${queue}.dead-letter`, QUORUM)
     const told = findings(await open({ queue, setup }))
-    const limit = /^delivery-limit: queue (\S+): .*limit of 20/
+    const limit = /^delivery-limit: queue (\S+): x-delivery-limit 20,/
     const expected = rabbit.limitsDeliveries ? [`${queue}.dead-letter`] : []
     expect(told.map((text) => limit.exec(text)?.[1])).toEqual(expected)
   })
@@ -165,8 +165,8 @@ describe.each(['check', 'off'] as const)('a foreign queue with setup: %s', (setu
     await rabbit.declare(queue, { ...unlimited(), ...byLength })
     await rabbit.declare(`${queue}.dead-letter`, { 'x-max-length-bytes': 1_000, 'x-message-ttl': 60_000 })
     expect(findings(await open({ queue, setup }))).toEqual([
-      expect.stringContaining(`message-limits: queue ${queue}: x-max-length 3, x-expires 3600000: the broker drops`),
-      expect.stringContaining(`queue ${queue}.dead-letter: x-max-length-bytes 1000, x-message-ttl 60000: the broker`),
+      expect.stringContaining(`message-limits: queue ${queue}: x-max-length 3, x-expires 3600000. The broker drops`),
+      expect.stringContaining(`queue ${queue}.dead-letter: x-max-length-bytes 1000, x-message-ttl 60000. The broker`),
     ])
   })
 
@@ -174,7 +174,7 @@ describe.each(['check', 'off'] as const)('a foreign queue with setup: %s', (setu
     const limit = { 'x-max-length': 3 }
     expect(await foreign({ ...unlimited(), ...limit, 'x-overflow': 'reject-publish' })).toEqual([])
     expect(await foreign({ ...limit, 'x-overflow': 'reject-publish-dlx' })).toEqual([])
-    const told = [expect.stringMatching(/^message-limits: queue \S+: x-max-length 3: /)]
+    const told = [expect.stringMatching(/^message-limits: queue \S+: x-max-length 3\. /)]
     expect(await foreign({ ...limit, 'x-overflow': 'drop-head' })).toEqual(told)
     expect(await foreign({ ...unlimited(), ...limit, 'x-overflow': 'reject-publish-dlx' })).toEqual(told)
   })
@@ -186,18 +186,36 @@ describe.each(['check', 'off'] as const)('a foreign queue with setup: %s', (setu
     await rabbit.declare(`${queue}.dead-letter`, unlimited())
     await rabbit.declare(delay, { ...delaying(queue, 100), 'x-max-length': 9, 'x-expires': 60_000 })
     expect(findings(await open({ queue, setup, retry: { delayQueues: [100] } }))).toEqual([
-      expect.stringContaining(`message-limits: queue ${delay}: x-expires 60000: the broker drops`),
+      expect.stringContaining(`message-limits: queue ${delay}: x-expires 60000. The broker drops`),
     ])
   })
 
-  it('is reported when it does not outlive the broker, or its consumers', async () => {
+  it('is refused when it does not outlive the broker, or its consumers', async () => {
     const queue = rabbit.name()
     await rabbit.ask((channel) => channel.assertQueue(queue, { durable: true, autoDelete: true }))
     await rabbit.ask((channel) => channel.assertQueue(`${queue}.dead-letter`, { durable: false }))
-    expect(findings(await open({ queue, setup }))).toEqual([
-      expect.stringMatching(new RegExp(`^durability: queue ${queue}: is auto-delete: `)),
-      expect.stringMatching(new RegExp(`^durability: queue ${queue}.dead-letter: is not durable: `)),
-    ])
+    const said = await refusal({ queue, setup })
+    expect(said).toMatch(new RegExp(`queue ${queue}: durable true, auto-delete true\\. .* its last consumer leaves\\.`))
+    expect(said).toMatch(new RegExp(`queue ${queue}.dead-letter: durable false, .* the broker restarts\\.`))
+  })
+
+  it('is refused when the broker drops a message before its attempts are over, unless a policy may mend that', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue, { ...QUORUM, 'x-delivery-limit': 3 })
+    await rabbit.declare(`${queue}.dead-letter`, unlimited())
+    const said = setup === 'off' ? findings(await open({ queue, setup })).join() : await refusal({ queue, setup })
+    expect(said).toContain(
+      `queue ${queue}: x-delivery-limit 3, x-dead-letter-exchange none. The broker drops a message`,
+    )
+    expect(said.includes("choose setup: 'off'")).toBe(setup === 'check')
+  })
+
+  it('may publish dead letters to an exchange that is missing only where nothing is checked, and that is said', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue, unlimited())
+    const options: RabbitOptions = { queue, setup, deadLetter: { exchange: `${queue}.none` } }
+    const said = setup === 'off' ? findings(await open(options)).join() : await refusal(options)
+    expect(said).toContain(`deadLetter.exchange: expected to exist, got no exchange ${queue}.none`)
   })
 
   it('is told of when the dead letters that it is to move may be lost on the way', async () => {
@@ -287,7 +305,7 @@ describe('delayed retry of the queue itself', () => {
       expect(said).toMatch(
         rabbit.isAtLeast(4, 3)
           ? /^consuming$/
-          : /RabbitMQ: retry.delayedByQueue: expected RabbitMQ 4.3 or later, got RabbitMQ \d+\.\d+\.\d+, /,
+          : /RabbitMQ: retry.delayedByQueue: expected RabbitMQ 4.3 or later, got RabbitMQ \d+\.\d+\.\d+\. /,
       )
     },
   )

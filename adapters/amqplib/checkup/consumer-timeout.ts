@@ -1,6 +1,7 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
 import { BROKERS_TIMEOUT_MS } from '../options/fit.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
+import { broken, holds, unknown, weaker } from '../topology/findings.ts'
 import type { QueueArguments } from '../topology/plans.ts'
 import { isAtLeast } from '../topology/server-version.ts'
 
@@ -13,7 +14,7 @@ export function consumerTimeout(
   declared: QueueArguments,
   { version, consumer }: { readonly version: string; readonly consumer: CheckedConsumer },
 ): CheckFinding {
-  const check = 'rabbitmq.consumer-timeout'
+  const check = 'consumer-timeout'
   const needed = Math.max(consumer.leaseMs, consumer.longestRunMs)
   const ofQueue = declared['x-consumer-timeout']
   const isSetHere = declared['x-queue-type'] === 'quorum' && isAtLeast(version, 4, 3)
@@ -23,10 +24,10 @@ export function consumerTimeout(
   if (assumed <= needed) {
     const meaning =
       'The broker takes the message back while its handler runs, and delivers it again. Raise its consumer_timeout, or lower handlerTimeoutMs.'
-    return { check, verdict: 'weaker', found, meaning }
+    return assumed === consumerTimeoutMs ? broken(check, found, meaning) : weaker(check, found, meaning)
   }
-  if (typeof known === 'number') return { check, verdict: 'holds', found, meaning: '' }
+  if (typeof known === 'number') return holds(check, found)
   const meaning =
     "Nobody can ask the broker by AMQP: look with `rabbitmqctl eval 'application:get_env(rabbit, consumer_timeout).'`, which must be more."
-  return { check, verdict: 'unknown', found, meaning }
+  return unknown(check, found, meaning)
 }

@@ -4,11 +4,11 @@ import { Link } from '../connection/link.ts'
 import type { RabbitOptions } from '../options/options.ts'
 import { resolveRabbitOptions, type RabbitSettings } from '../options/resolve.ts'
 import { rabbitReplay } from '../replay/places.ts'
-import { missing, unknown } from '../topology/judgement.ts'
+import { broken, holds, unknown, weaker } from '../topology/findings.ts'
+import { isDeclaredHere, judge, missing, missingExchange, tooOldForDelays, undeclared } from '../topology/judgement.ts'
 import { queuePlans, type QueuePlan } from '../topology/plans.ts'
 import { ask, checkQueue, declarationOf, isReply } from '../topology/questions.ts'
 import { consumerTimeout } from './consumer-timeout.ts'
-import { asFound, findingsOfQueue } from './queue-findings.ts'
 
 /**
  * The queue of a consumer, for `adminOf`, `doctor` and the config of the command-line tool. Pass the same arguments as
@@ -36,7 +36,8 @@ async function look(
 ): Promise<readonly CheckFinding[]> {
   const link = await Link.open(connector, `consume-once ${settings.queue}, checkup`)
   try {
-    const findings = [ofVersion(link.serverVersion)]
+    const tooOld = tooOldForDelays(settings, link.serverVersion)
+    const findings = [ofVersion(link.serverVersion), ...(tooOld === undefined ? [] : [tooOld])]
     for (const plan of queuePlans(settings, link.serverVersion)) {
       findings.push(...(await ofQueue(link, plan, { settings, consumer })))
     }
@@ -52,10 +53,9 @@ async function look(
 }
 
 function ofVersion(version: string): CheckFinding {
-  const check = 'rabbitmq.version'
-  if (version !== '') return { check, verdict: 'holds', found: `RabbitMQ ${version}`, meaning: '' }
+  if (version !== '') return holds('version', `RabbitMQ ${version}`)
   const meaning = 'Delivery limits and time-outs depend on it: look by hand.'
-  return { check, verdict: 'unknown', found: 'the server does not tell its version', meaning }
+  return unknown('version', 'the server does not tell its version', meaning)
 }
 
 async function ofQueue(
@@ -63,70 +63,62 @@ async function ofQueue(
   plan: QueuePlan,
   { settings, consumer }: { readonly settings: RabbitSettings; readonly consumer: CheckedConsumer },
 ): Promise<readonly CheckFinding[]> {
-  const isForeign = plan.role === 'consumed' && settings.deadLetter.kind === 'reject'
-  const refusal = await refusalOf(link, plan, settings.setup === 'auto' && !isForeign)
-  if (refusal !== undefined) return [{ check: 'rabbitmq.queue', ...refusal }]
+  const refusal = await refusalOf(link, plan, settings)
+  if (refusal !== undefined) return [refusal]
   const declared = await declarationOf(link, plan.name)
   const version = link.serverVersion
-  if (typeof declared === 'string') {
-    const finding = declared === 'missing' ? missing(plan) : unknown(plan)
-    return [{ check: 'rabbitmq.queue', ...asFound(plan, finding) }]
-  }
-  const findings = findingsOfQueue(plan, declared, { settings, version, consumer })
+  if (declared === 'missing') return [missing(plan, settings)]
+  if (declared === 'unknown') return [undeclared(plan)]
+  const findings = judge(plan, declared, { settings, version, maxAttempts: consumer.maxAttempts })
   return plan.role === 'consumed'
     ? [...findings, consumerTimeout(settings, declared.arguments, { version, consumer })]
     : findings
 }
 
 /** Why a queue cannot be checked; `undefined` if it can. */
-async function refusalOf(
-  link: Link,
-  plan: QueuePlan,
-  isDeclared: boolean,
-): Promise<Omit<CheckFinding, 'check'> | undefined> {
+async function refusalOf(link: Link, plan: QueuePlan, settings: RabbitSettings): Promise<CheckFinding | undefined> {
   const found = (what: string): string => `queue ${plan.name}: ${what}`
   try {
     await checkQueue(link, plan.name)
     return undefined
   } catch (error) {
-    if (isReply(error, 404) && isDeclared && plan.role !== 'consumed') {
-      return { verdict: 'holds', found: found('does not exist yet; it is declared at the start'), meaning: '' }
-    }
-    if (isReply(error, 404) && isDeclared) {
-      const meaning =
-        'The consumer declares it at its first start; messages sent before that are lost. Check again then.'
-      return { verdict: 'unknown', found: found('does not exist yet'), meaning }
-    }
-    if (isReply(error, 404)) return asFound(plan, missing(plan))
+    if (isReply(error, 404)) return notThere(plan, settings)
     if (isReply(error, 405)) {
       const meaning =
         'It is gone, with all messages, when the connection that declared it closes. Declare it without exclusive.'
-      return { verdict: 'broken', found: found('exclusive to another connection'), meaning }
+      return broken('queue-in-use', found('exclusive to another connection'), meaning)
     }
     if (isReply(error, 403)) {
       const meaning = 'It may not be looked at: allow `configure` on it to this user, or look by hand.'
-      return { verdict: 'unknown', found: found('access refused'), meaning }
+      return unknown('queue', found('access refused'), meaning)
     }
     throw error
   }
 }
 
-async function ofExchange(link: Link, { deadLetter }: RabbitSettings): Promise<readonly CheckFinding[]> {
+function notThere(plan: QueuePlan, settings: RabbitSettings): CheckFinding {
+  if (!isDeclaredHere(plan, settings)) return missing(plan, settings)
+  const found = `queue ${plan.name}: does not exist yet`
+  if (plan.role !== 'consumed') return holds('queue', `${found}; it is declared at the start`)
+  const meaning = 'The consumer declares it at its first start; messages sent before that are lost. Check again then.'
+  return unknown('queue', found, meaning)
+}
+
+async function ofExchange(link: Link, settings: RabbitSettings): Promise<readonly CheckFinding[]> {
+  const { deadLetter } = settings
   if (deadLetter.kind !== 'exchange') return []
-  const check = 'rabbitmq.dead-letter-exchange'
+  const check = 'dead-letter-exchange'
   const { exchange } = deadLetter
   try {
     await ask(link, `check ${exchange}`, (channel) => channel.checkExchange(exchange))
     const meaning = 'The broker does not show clients whether each dead letter reaches a queue: check its bindings.'
-    return [{ check, verdict: 'unknown', found: `exchange ${exchange}: exists`, meaning }]
+    return [unknown(check, `exchange ${exchange}: exists`, meaning)]
   } catch (error) {
     if (isReply(error, 403)) {
-      const meaning = 'It may not be looked at: look by hand.'
-      return [{ check, verdict: 'unknown', found: `exchange ${exchange}: access refused`, meaning }]
+      return [unknown(check, `exchange ${exchange}: access refused`, 'It may not be looked at: look by hand.')]
     }
     if (!isReply(error, 404)) throw error
-    const meaning = 'Dead letters are published again and again, and their originals stay unacked. Create it.'
-    return [{ check, verdict: 'broken', found: `exchange ${exchange}: does not exist`, meaning }]
+    return [missingExchange(exchange, settings)]
   }
 }
 
@@ -136,19 +128,16 @@ function ofDelays({ retry }: RabbitSettings, { retentionMs }: CheckedConsumer): 
   const longest =
     retry.kind === 'delayed-by-queue' ? retry.maxMs : Math.max(...retry.queues.map(({ delayMs }) => delayMs))
   const found = `longest delay ${durationText(longest)}, records are kept for ${durationText(retentionMs)}`
-  const check = 'rabbitmq.delays'
-  if (longest < retentionMs) return [{ check, verdict: 'holds', found, meaning: '' }]
+  if (longest < retentionMs) return [holds('delays', found)]
   const meaning =
     'The store forgets a message while it waits, and counts its attempts from 1 again. Raise retentionMs of the consumer.'
-  return [{ check, verdict: 'weaker', found, meaning }]
+  return [weaker('delays', found, meaning)]
 }
 
 function policies(queue: string): CheckFinding {
-  return {
-    check: 'rabbitmq.policies',
-    verdict: 'unknown',
-    found: `queue ${queue}: policies and replicas are not told by AMQP`,
-    meaning:
-      'A policy may drop messages (max-length, message-ttl, expires) or set a delivery limit, and a quorum queue of one node has one copy: look with `rabbitmqctl list_queues name policy type members arguments`.',
-  }
+  return unknown(
+    'policies',
+    `queue ${queue}: policies and replicas are not told by AMQP`,
+    'A policy may drop messages (max-length, message-ttl, expires) or set a delivery limit, and a quorum queue of one node has one copy: look with `rabbitmqctl list_queues name policy type members arguments`.',
+  )
 }

@@ -3,13 +3,13 @@ import type { Connector } from '../connection/connector.ts'
 import { Generation, type GenerationHooks } from './generation.ts'
 import { Link } from '../connection/link.ts'
 import type { FittedSettings } from '../options/fit.ts'
-import type { Finding } from '../topology/judgement.ts'
 import { adviceOn, asConfigError, consumersOf } from '../topology/questions.ts'
 import { isAtLeast } from '../topology/server-version.ts'
 import { Topology } from '../topology/topology.ts'
+import type { Warning } from '../topology/warnings.ts'
 
 interface AssemblyHooks extends GenerationHooks {
-  readonly onFinding: (finding: Finding) => void
+  readonly onWarning: (warning: Warning) => void
   /** Called for a queue that had been deleted and was declared again. */
   readonly onDeclaredAgain: (queue: string) => void
 }
@@ -103,9 +103,9 @@ export class Assembly {
   async make(goOn: () => void, isPaused: () => boolean): Promise<Generation> {
     const link = await this.#usableLink()
     goOn()
-    const findings = await this.#topology.seeTo(link)
+    const warnings = await this.#topology.seeTo(link)
     goOn()
-    this.#tell(findings)
+    this.#tell(warnings)
 
     const generation = await Generation.open(link.connection, {
       number: ++this.#made,
@@ -137,10 +137,10 @@ export class Assembly {
     await link?.close()
   }
 
-  /** Reports only findings that the last attempt did not have. */
-  #tell(findings: readonly Finding[]): void {
-    for (const finding of findings) if (!this.#told.has(finding.detail)) this.#hooks.onFinding(finding)
-    this.#told = new Set(findings.map(({ detail }) => detail))
+  /** Reports only warnings that the last attempt did not have. */
+  #tell(warnings: readonly Warning[]): void {
+    for (const warning of warnings) if (!this.#told.has(warning.detail)) this.#hooks.onWarning(warning)
+    this.#told = new Set(warnings.map(({ detail }) => detail))
   }
 
   async #usableLink(): Promise<Link> {

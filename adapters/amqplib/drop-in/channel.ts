@@ -1,6 +1,11 @@
 import { errorMonitor } from 'node:events'
 import { describeError } from '../../../src/spi.ts'
+import { closeQuietly } from '../connection/close.ts'
+import { watch } from '../connection/watch.ts'
+import { within } from '../connection/within.ts'
 import type { AmqpChannel } from '../slice.ts'
+
+const ANSWER_WITHIN_MS = 15_000
 
 /** The part of an amqplib channel of yours that is used: `Channel` or `ConfirmChannel`. */
 export interface OwnChannel extends Pick<AmqpChannel, 'ack' | 'nack' | 'cancel'> {
@@ -26,5 +31,33 @@ export function watchEnd(channel: OwnChannel, onEnd: (why: string) => void): () 
   return () => {
     channel.removeListener(errorMonitor, onError)
     channel.removeListener('close', onClose)
+  }
+}
+
+/** Opened as amqplib opens a channel, on the connection of this one. */
+interface UnopenedChannel extends AmqpChannel {
+  open(): unknown
+}
+
+/**
+ * Asks on another channel of the same connection, because a refusal closes the channel. Rejects with the refusal, or if
+ * this channel is none of the promise API of amqplib.
+ */
+export async function askBeside(
+  channel: OwnChannel,
+  what: string,
+  question: (channel: AmqpChannel) => Promise<unknown>,
+): Promise<void> {
+  const Channel = channel.constructor as new (connection: unknown) => UnopenedChannel
+  const other = new Channel(channel.connection)
+  watch(other, () => {})
+  try {
+    const opening: unknown = other.open()
+    // The callback API answers nothing here, so what is asked there would look as if the broker had agreed.
+    if (!(opening instanceof Promise)) throw new TypeError('a channel of the callback API cannot be asked')
+    await within(ANSWER_WITHIN_MS, 'open channel', opening)
+    await within(ANSWER_WITHIN_MS, what, question(other))
+  } finally {
+    await closeQuietly(other)
   }
 }

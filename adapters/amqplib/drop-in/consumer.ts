@@ -19,11 +19,13 @@ import { Counts } from '../counts.ts'
 import { enterQueue } from '../consuming/queue-registry.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { AmqpMessage } from '../slice.ts'
-import { watchEnd, type OwnChannel } from './channel.ts'
+import { isStream } from '../topology/questions.ts'
+import { askBeside, watchEnd, type OwnChannel } from './channel.ts'
 import { REFUSES_DEAD_LETTERS, rabbitDeadLetters } from './dead-letters.ts'
 import { DropInDelivery, type Origin } from './delivery.ts'
 import { Frames } from './frames.ts'
 import type { OnMessageOptions } from './options.ts'
+import { StreamGuard } from './stream-guard.ts'
 
 const OPEN_STORE_AGAIN: Backoff = { initialMs: 100, maxMs: 10_000 }
 
@@ -39,6 +41,7 @@ export class DropInConsumer {
   readonly #rejected = new WeakSet<Message>()
   readonly #inline: InlineRunning
   readonly #arrivals: Arrivals<DropInDelivery>
+  readonly #streams: StreamGuard
   readonly #unwatch: () => void
   readonly #leaveQueue: () => void
   readonly #counts = new Counts()
@@ -62,6 +65,14 @@ export class DropInConsumer {
     this.#origin = this.#newOrigin()
     // Paused: deliveries wait here until the store is open.
     this.#arrivals = new Arrivals((deliveries) => this.#inline.deliver(deliveries), true)
+    this.#streams = new StreamGuard({
+      ask: async () =>
+        queue === undefined ? undefined : isStream((what, question) => askBeside(channel, what, question), queue),
+      release: (messages) => {
+        for (const raw of messages) this.#arrived(raw)
+      },
+      report: (detail) => this.#report('stream-queue', detail),
+    })
     this.#unwatch = watchEnd(channel, (why) => this.#channelClosed(why))
     void this.#openStore(1)
   }
@@ -71,6 +82,10 @@ export class DropInConsumer {
     if (this.#source === 'closed' || this.#stopped !== undefined) return
     if (raw === null) return this.#cancelled()
     this.#source = 'consuming'
+    if (!this.#streams.holds(raw)) this.#arrived(raw)
+  }
+
+  #arrived(raw: AmqpMessage): void {
     const message = new RabbitMessage(raw, this.#queue, this.#number)
     const { deliveryTag } = raw.fields
     this.#arrivals.add(
@@ -92,7 +107,7 @@ export class DropInConsumer {
     const health = this.#inline.health()
     return {
       ...health,
-      ready: health.ready && this.#source === 'consuming',
+      ready: health.ready && this.#source === 'consuming' && this.#streams.problem === undefined,
       checks: { ...health.checks, source: this.#sourceForPeople() },
       counts: this.#counts.all(),
     }
@@ -101,7 +116,7 @@ export class DropInConsumer {
   #sourceForPeople(): string {
     switch (this.#source) {
       case 'consuming':
-        return this.#stopped === undefined ? 'ok' : 'stopped'
+        return this.#stopped === undefined ? (this.#streams.problem ?? 'ok') : 'stopped'
       case 'cancelled':
         return 'the broker has ended the consumer: consume again'
       case 'closed':
@@ -126,6 +141,7 @@ export class DropInConsumer {
   #endOrigin(): void {
     this.#origin.isLive = false
     this.#arrivals.takeHeld()
+    this.#streams.reset()
     this.#inline.standingChanged()
   }
 
@@ -167,6 +183,7 @@ export class DropInConsumer {
   async #stop(options: StopOptions | undefined): Promise<void> {
     this.#cancelOpening()
     this.#arrivals.shut()
+    this.#streams.reset()
     for (const delivery of this.#arrivals.takeHeld()) delivery.handBack()
     try {
       await this.#inline.stop(options)

@@ -2,7 +2,7 @@ import { ConfigError, durationText, type Capacity, type DurationMs } from '../..
 import { MOST_PREFETCH, type RabbitSettings } from './resolve.ts'
 
 /** The settings for consuming, with the prefetch computed from the pipeline's capacity. */
-export type FittedSettings = RabbitSettings & { readonly prefetch: number }
+export type FittedSettings = RabbitSettings & { readonly prefetch: number; readonly maxAttempts: number }
 
 const LEAST_DEFAULT_PREFETCH = 10
 
@@ -19,7 +19,7 @@ export function fitToCapacity(
   settings: RabbitSettings,
   capacity: Capacity,
 ): { readonly settings: FittedSettings; readonly warning: string | undefined } {
-  const { handlers, claims, leaseMs, longestRunMs } = capacity
+  const { handlers, claims, leaseMs, longestRunMs, maxAttempts } = capacity
   const enough = Math.min(MOST_PREFETCH, Math.max(LEAST_DEFAULT_PREFETCH, 2 * claims))
   const { prefetch = enough, consumerTimeoutMs } = settings
   const problems: string[] = []
@@ -41,7 +41,7 @@ export function fitToCapacity(
   const longestMs = Math.max(leaseMs, longestRunMs)
   const isNear = consumerTimeoutMs === undefined && BROKERS_TIMEOUT_MS < 2 * longestMs
   return {
-    settings: Object.freeze({ ...settings, prefetch }),
+    settings: Object.freeze({ ...settings, prefetch, maxAttempts }),
     warning: isNear
       ? `a message may be under way for ${durationText(longestMs)}, and the broker's default consumer_timeout is ${durationText(BROKERS_TIMEOUT_MS)}: raise it there, and say so by consumerTimeoutMs`
       : undefined,

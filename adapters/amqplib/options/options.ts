@@ -100,7 +100,9 @@ export interface RabbitOptions {
    * durable if they are missing, and again if one is deleted later. An existing queue must have the same arguments;
    * only another delivery limit is a warning. `check`: the queues must exist, and a delay queue must have its delay
    * and target; anything else that can lose messages is a warning. `off`: only warn. To consume a missing queue then
-   * fails, and a copy for a missing queue is published again and again until the queue exists. The library finds out
+   * fails, and a copy for a missing queue is published again and again until the queue exists. Each of them refuses a
+   * stream, and a queue that is not durable or is auto-delete; `auto` and `check` also a delivery limit below
+   * `maxAttempts` without a dead-letter exchange. The library finds out
    * how an existing queue was declared by declaring it differently, which changes nothing. It cannot see arguments set
    * by a policy, nor the queues behind a dead-letter exchange.
    * @defaultValue `auto`

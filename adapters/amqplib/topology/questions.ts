@@ -1,4 +1,4 @@
-import { ConfigError, describeError } from '../../../src/spi.ts'
+import { ConfigError, describeError, systemEntropy } from '../../../src/spi.ts'
 import { closeQuietly } from '../connection/close.ts'
 import type { Link } from '../connection/link.ts'
 import { openChannel } from '../connection/open-channel.ts'
@@ -7,6 +7,7 @@ import { within } from '../connection/within.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import type { AmqpChannel } from '../slice.ts'
 import type { QueueArgument, QueueArguments, QueuePlan } from './plans.ts'
+import { isAtLeast } from './server-version.ts'
 
 const ANSWER_WITHIN_MS = 15_000
 /** More than there are arguments. */
@@ -65,15 +66,49 @@ export async function declarationOf(link: Link, queue: string): Promise<Declarat
       const answer = isReply(error, 406) ? answerIn(describeError(error)) : undefined
       // An error of the connection says nothing about this queue.
       if (answer === undefined && !isReply(error, 403, 405, 406)) throw error
-      if (answer === undefined) return 'unknown'
+      if (answer === undefined) return ofUnnamed(link, queue)
       const { name, value } = answer
       if (name === 'durable') guess = { ...guess, durable: value === 'true' }
       else if (name === 'auto_delete') guess = { ...guess, autoDelete: value === 'true' }
       else guess = { ...guess, arguments: withArgument(guess.arguments, name, value) }
     }
   }
-  return 'unknown'
+  return ofUnnamed(link, queue)
 }
+
+const STREAM: Declaration = { durable: true, autoDelete: false, arguments: { 'x-queue-type': 'stream' } }
+
+/** Who may not declare a queue can still find out that it is a stream. */
+async function ofUnnamed(link: Link, queue: string): Promise<Declaration | 'unknown'> {
+  if (link.serverVersion !== '' && !isAtLeast(link.serverVersion, 3, 10)) return 'unknown'
+  return (await isStream((what, question) => ask(link, what, question), queue)) === true ? STREAM : 'unknown'
+}
+
+/**
+ * True for a stream, by a question that needs only the right to read: to consume from an offset. Other types of queues
+ * refuse that argument (406) from 3.10 on; a stream delivers a message at most, which stays where it is. `undefined`: it
+ * cannot be found out.
+ */
+export async function isStream(
+  asker: (what: string, question: (channel: AmqpChannel) => Promise<unknown>) => Promise<unknown>,
+  queue: string,
+): Promise<boolean | undefined> {
+  try {
+    await asker(`look at the type of ${queue}`, async (channel) => {
+      await channel.prefetch(1)
+      const consumerTag = `consume-once-type-${systemEntropy.ownerToken()}`
+      await channel.consume(queue, () => {}, { consumerTag, arguments: { 'x-stream-offset': 'next' } })
+    })
+    return true
+  } catch (error) {
+    if (isReply(error, 406)) return OTHER_TYPE.test(describeError(error)) ? false : undefined
+    if (isReply(error, 403, 404, 405)) return undefined
+    throw error
+  }
+}
+
+/** `… of queue type rabbit_quorum_queue`. The same on 3.10, 4.0 and 4.3. */
+const OTHER_TYPE = /invalid arg 'x-stream-offset' for queue/
 
 const DIFFERENCE =
   /inequivalent arg '([^']+)' for queue '[\s\S]*' in vhost '[\s\S]*': received [\s\S]* but current is (none|the value '([\s\S]*)' of type '(\w+)'|'([\s\S]*)')/

@@ -45,7 +45,7 @@ export function sourceAlone(pace: Pace): Run {
   return warmed(async (job, tally) => {
     const source = new PreparedSource(messagesOf(job), tally, pace)
     await source.open({
-      capacity: { maxInFlight: 1_000, handlers: 1, claims: 1, leaseMs: 30_000, longestRunMs: 65_000 },
+      capacity: { maxInFlight: 1_000, handlers: 1, claims: 1, leaseMs: 30_000, longestRunMs: 65_000, maxAttempts: 5 },
       deliver: (deliveries) => {
         for (const delivery of deliveries) {
           tally.started(delivery.message.headers[ID_HEADER])

@@ -38,7 +38,14 @@ export function adapterAlone(load: LoadBroker, handle: Handle, atOnce: number): 
       waiting.length = next = 0
     }
     await source.open({
-      capacity: { maxInFlight: 2_000, handlers: atOnce, claims: atOnce, leaseMs: 30_000, longestRunMs: 65_000 },
+      capacity: {
+        maxInFlight: 2_000,
+        handlers: atOnce,
+        claims: atOnce,
+        leaseMs: 30_000,
+        longestRunMs: 65_000,
+        maxAttempts: 5,
+      },
       deliver: (deliveries) => {
         tally.arrived()
         waiting.push(...deliveries)

@@ -20,7 +20,14 @@ export type NaiveConsumer = (taken: Taken) => Promise<void>
 const AGAIN_MS = 50
 
 /** The simulated brokers bound themselves by their prefetch. */
-const CAPACITY: Capacity = { maxInFlight: 100, handlers: 100, claims: 100, leaseMs: 1_000, longestRunMs: 2_000 }
+const CAPACITY: Capacity = {
+  maxInFlight: 100,
+  handlers: 100,
+  claims: 100,
+  leaseMs: 1_000,
+  longestRunMs: 2_000,
+  maxAttempts: 5,
+}
 
 /** A consumer without the library, with the same broker, provider and faults. */
 export class NaiveWorker implements SimWorker {

@@ -6,7 +6,14 @@ import { defineConsumer, memoryStore, type ConfigError } from '../../../src/inde
 import { type Capacity } from '../../../src/spi.ts'
 import { freePort } from '../../kit/servers/ports.ts'
 
-const CAPACITY: Capacity = { maxInFlight: 1000, handlers: 50, claims: 50, leaseMs: 30_000, longestRunMs: 65_000 }
+const CAPACITY: Capacity = {
+  maxInFlight: 1000,
+  handlers: 50,
+  claims: 50,
+  leaseMs: 30_000,
+  longestRunMs: 65_000,
+  maxAttempts: 5,
+}
 
 function problemsOf(options: object): string {
   try {

@@ -10,8 +10,8 @@ import type { RabbitOptions } from './options/options.ts'
  * Returns a handle at once, whose `health()` and `stop()` work while it connects. Await it, or its `ready()`, to wait
  * until it consumes. A `stop()` before that is no failure: `ready()` resolves with `stopped`.
  *
- * @throws (rejects) ConfigError `CONFIG_INVALID`: options, a queue that is missing or of another kind, amqplib not
- * installed
+ * @throws (rejects) ConfigError `CONFIG_INVALID`: options; a queue that is missing, of another kind, or that loses
+ * messages; a login, virtual host or certificate that is refused; amqplib not installed
  * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer with another name runs on this queue, in this process
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE`: no connection at the start
  * @throws (rejects) StoreError if the store cannot be opened

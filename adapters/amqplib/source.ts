@@ -3,6 +3,7 @@ import {
   ConfigError,
   StoppedError,
   backoffMs,
+  hasCode,
   isConsumeOnceError,
   systemClock,
   systemEntropy,
@@ -20,7 +21,7 @@ import { Watches } from './consuming/watches.ts'
 import type { DelayedCopies } from './copies/delayed.ts'
 import type { Connector } from './connection/connector.ts'
 import type { Generation, GenerationEnd } from './consuming/generation.ts'
-import { reasonOf } from './connection/link.ts'
+import { reasonOf } from './connection/advice.ts'
 import type { RabbitMessage } from './message/message.ts'
 import { sourceEvent, type RabbitEvent } from './report.ts'
 import { fitToCapacity, type FittedSettings } from './options/fit.ts'
@@ -201,7 +202,7 @@ export class RabbitSource implements Source {
       } catch (error) {
         isQueueTaken ||= isInUse(error)
         const wasAnswered = assembly.hasOwnLink && systemClock.monotonic() < deadline
-        const isWaiting = isInUse(error) || ((isQueueTaken || wasAnswered) && !isConsumeOnceError(error))
+        const isWaiting = isInUse(error) || ((isQueueTaken || wasAnswered) && isPassing(error))
         if (!isWaiting || this.#state !== building) throw error
         if (!isInUse(error)) await assembly.drop()
         why = reasonOf(error)
@@ -318,9 +319,11 @@ function stoppedWhileStarting(queue: string): StoppedError {
   return new StoppedError(`the consumer of ${queue} was stopped while it was starting`)
 }
 
+/** Anything but a mistake in the options, queues or address. */
+function isPassing(error: unknown): boolean {
+  return !isConsumeOnceError(error) || hasCode(error, 'BROKER_UNREACHABLE')
+}
+
 function unreachable({ where }: Connector, cause: unknown): BrokerError {
-  const advice = 'Check that it runs, the address, and that the user may log in to that virtual host'
-  return new BrokerError('BROKER_UNREACHABLE', `RabbitMQ at ${where} cannot be used: ${reasonOf(cause)}. ${advice}`, {
-    cause,
-  })
+  return new BrokerError('BROKER_UNREACHABLE', `RabbitMQ at ${where} cannot be used: ${reasonOf(cause)}`, { cause })
 }

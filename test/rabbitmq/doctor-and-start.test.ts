@@ -30,7 +30,9 @@ interface Situation {
 const args = (given: Record<string, unknown>): Options.AssertQueue => ({ arguments: given })
 
 /** For each check that can be `broken`, situations in which it may be. The start waits for a queue in use: start.test. */
-const SITUATIONS: Readonly<Record<Exclude<keyof typeof AT_START, 'queue-in-use'>, readonly Situation[]>> = {
+const SITUATIONS: Readonly<
+  Record<Exclude<keyof typeof AT_START, 'queue-in-use' | 'connection'>, readonly Situation[]>
+> = {
   queue: [
     { declared: undefined, options: { deadLetter: 'reject' } },
     { declared: args(QUORUM), options: {} },

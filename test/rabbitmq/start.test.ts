@@ -124,8 +124,8 @@ describe('starting on RabbitMQ', () => {
   })
 
   it('refuses to start with a wrong password', async () => {
-    const error = (await failure(rabbit.url.replace('guest:guest', 'guest:wrong'), { queue: 'q' })) as BrokerError
-    expect(error.code).toBe('BROKER_UNREACHABLE')
+    const error = (await failure(rabbit.url.replace('guest:guest', 'guest:wrong'), { queue: 'q' })) as ConfigError
+    expect(error.code).toBe('CONFIG_INVALID')
     expect(error.message).toContain('ACCESS-REFUSED')
     expect(error.message).not.toContain('wrong')
   })

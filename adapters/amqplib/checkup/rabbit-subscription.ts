@@ -1,4 +1,10 @@
-import { durationText, type CheckedConsumer, type CheckFinding, type Subscription } from '../../../src/spi.ts'
+import {
+  ConfigError,
+  durationText,
+  type CheckedConsumer,
+  type CheckFinding,
+  type Subscription,
+} from '../../../src/spi.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
 import { Link } from '../connection/link.ts'
 import type { RabbitOptions } from '../options/options.ts'
@@ -34,7 +40,13 @@ async function look(
   settings: RabbitSettings,
   consumer: CheckedConsumer,
 ): Promise<readonly CheckFinding[]> {
-  const link = await Link.open(connector, `consume-once ${settings.queue}, checkup`)
+  let link: Link
+  try {
+    link = await Link.open(connector, `consume-once ${settings.queue}, checkup`)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems.map((problem) => broken('connection', problem, 'No consumer starts here.'))
+  }
   try {
     const tooOld = tooOldForDelays(settings, link.serverVersion)
     const findings = [ofVersion(link.serverVersion), ...(tooOld === undefined ? [] : [tooOld])]

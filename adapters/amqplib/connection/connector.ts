@@ -1,6 +1,7 @@
 import { unescape } from 'node:querystring'
 import { ConfigError } from '../../../src/spi.ts'
 import type { AmqpConnectOptions, AmqpConnection } from '../slice.ts'
+import type { Target } from './ask-why.ts'
 
 /**
  * How to reach RabbitMQ. With a URL, options, or a function that opens a connection (without amqplib's `recovery`), the
@@ -32,6 +33,8 @@ export interface Connector {
   readonly place: unknown
   /** A borrowed connection is never closed here, and may come back on its own. */
   readonly isBorrowed: boolean
+  /** Only if the library itself dials. */
+  readonly target?: Target
   open(title: string): Promise<AmqpConnection>
 }
 
@@ -54,7 +57,8 @@ export function connectorOf(connect: RabbitConnect): Connector {
     return { where: 'the lent connection', place, isBorrowed: true, open: async () => connection }
   }
   const where = whereOf(connect)
-  return { where, place: virtualHostOf(connect), isBorrowed: false, open: (title) => dial(connect, title) }
+  const target = targetOf(connect)
+  return { where, place: placeOf(target), isBorrowed: false, target, open: (title) => dial(connect, title) }
 }
 
 /** @throws ConfigError if the factory resolved with something else than a connection */
@@ -127,13 +131,36 @@ export function placeOfConnection(owner: { readonly connection?: unknown }): unk
   return owner.connection ?? owner
 }
 
-/** Parsed as amqplib does. Without user and protocol, which do not distinguish queues. */
-function virtualHostOf(to: string | AmqpConnectOptions): string {
-  const { protocol, hostname, port, vhost } = typeof to === 'string' ? partsOf(new URL(to)) : to
-  const defaultPort = protocol === 'amqps' ? 5671 : 5672
-  return `${(hostname || 'localhost').toLowerCase()}:${port || defaultPort}/${unescape(vhost || '/')}`
+/** Without user and protocol, which do not distinguish queues. */
+function placeOf({ host, port, vhost }: Target): string {
+  return `${host.toLowerCase()}:${port}/${vhost}`
 }
 
-function partsOf({ protocol, hostname, port, pathname }: URL): AmqpConnectOptions {
-  return { protocol: protocol.slice(0, -1), hostname, port: Number(port), vhost: pathname.slice(1) }
+/** Parsed as amqplib does. */
+function targetOf(to: string | AmqpConnectOptions): Target {
+  const { protocol, hostname, port, vhost, username, password, frameMax } =
+    typeof to === 'string' ? partsOf(new URL(to)) : to
+  const isTls = protocol === 'amqps'
+  const isGuest = username === undefined && password === undefined
+  return {
+    isTls,
+    host: (hostname || 'localhost').replaceAll(/^\[|\]$/g, ''),
+    port: port || (isTls ? 5671 : 5672),
+    vhost: unescape(vhost || '/'),
+    user: isGuest ? 'guest' : (username ?? ''),
+    password: isGuest ? 'guest' : (password ?? ''),
+    frameMax,
+  }
+}
+
+function partsOf({ protocol, hostname, port, pathname, username, password, searchParams }: URL): AmqpConnectOptions {
+  const frameMax = searchParams.get('frameMax')
+  return {
+    protocol: protocol.slice(0, -1),
+    hostname,
+    port: Number(port),
+    vhost: pathname.slice(1),
+    ...(username === '' && password === '' ? {} : { username: unescape(username), password: unescape(password) }),
+    ...(frameMax === null ? {} : { frameMax: Number(frameMax) }),
+  }
 }

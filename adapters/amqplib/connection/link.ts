@@ -1,4 +1,4 @@
-import { describeError } from '../../../src/spi.ts'
+import { openingFailed } from './advice.ts'
 import { close } from './close.ts'
 import type { Connector } from './connector.ts'
 import { watch } from './watch.ts'
@@ -36,14 +36,18 @@ export class Link {
     }
   }
 
-  /** A connection that opens after the timeout is closed. */
+  /**
+   * A connection that opens after the timeout is closed.
+   *
+   * @throws ConfigError `CONFIG_INVALID`: address, user or certificate must change; BrokerError `BROKER_UNREACHABLE`
+   */
   static async open(connector: Connector, title: string): Promise<Link> {
     const opening = connector.open(title)
     try {
       return new Link(await within(OPEN_WITHIN_MS, 'connect', opening), connector.isBorrowed)
     } catch (error) {
       if (!connector.isBorrowed) opening.then((late) => new Link(late, false).close()).catch(() => {})
-      throw error
+      throw await openingFailed(error, connector)
     }
   }
 
@@ -77,9 +81,4 @@ export class Link {
       if (error instanceof NoAnswerError) this.connection.connection?.stream?.destroy(error)
     }
   }
-}
-
-/** Text of an error for people. A dual-stack connect wraps the errors in an AggregateError. */
-export function reasonOf(error: unknown): string {
-  return describeError(error instanceof AggregateError && error.message === '' ? error.errors[0] : error)
 }

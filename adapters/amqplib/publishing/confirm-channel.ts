@@ -1,8 +1,9 @@
-import { BrokerError, COPY_HEADER, isConsumeOnceError, systemEntropy, withoutUndefined } from '../../../src/spi.ts'
+import { BrokerError, COPY_HEADER, systemEntropy, withoutUndefined } from '../../../src/spi.ts'
 import { closeQuietly } from '../connection/close.ts'
 import type { Connector } from '../connection/connector.ts'
 import { openChannel } from '../connection/open-channel.ts'
-import { Link, reasonOf } from '../connection/link.ts'
+import { reasonOf } from '../connection/advice.ts'
+import { Link } from '../connection/link.ts'
 import type { AmqpConfirmChannel, AmqpMessage, AmqpPublishOptions, AmqpPublishProperties } from '../slice.ts'
 import { watch } from '../connection/watch.ts'
 import { MOST_UNCONFIRMED, Semaphore } from './semaphore.ts'
@@ -40,13 +41,11 @@ export class ConfirmChannel {
   }
 
   /**
-   * @throws BrokerError `BROKER_UNREACHABLE`; ConfigError if a factory resolves with something else than a connection,
-   * or amqplib is missing
+   * @throws BrokerError `BROKER_UNREACHABLE`; ConfigError if address, user or certificate must change, a factory resolves
+   * with something else than a connection, or amqplib is missing
    */
   static async open(connector: Connector, title: string): Promise<ConfirmChannel> {
-    const link = await Link.open(connector, title).catch((error: unknown) => {
-      throw isConsumeOnceError(error) ? error : unreachable(connector, error)
-    })
+    const link = await Link.open(connector, title)
     try {
       const opening = link.connection.createConfirmChannel()
       return new ConfirmChannel(link, await openChannel(opening, OPEN_CHANNEL_WITHIN_MS))

@@ -1,6 +1,7 @@
 import { BrokerError, ConfigError, ReplayError, isConsumeOnceError, type ReplayPlaces } from '../../../src/spi.ts'
 import type { Connector } from '../connection/connector.ts'
-import { Link, reasonOf } from '../connection/link.ts'
+import { reasonOf } from '../connection/advice.ts'
+import { Link } from '../connection/link.ts'
 import { isName, MOST_NAME_BYTES } from '../options/names.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import { asConfigError, checkQueue, consumersOf, declarationOf } from '../topology/questions.ts'
@@ -25,9 +26,7 @@ async function openQueue(connector: Connector, queue: string): Promise<QueueRead
       `rabbitmq: expected the name of a queue, 1 to ${MOST_NAME_BYTES} bytes without control characters`,
     ])
   }
-  const link = await Link.open(connector, `consume-once ${queue}, replay`).catch((cause: unknown) => {
-    throw asBrokerError(cause, connector)
-  })
+  const link = await Link.open(connector, `consume-once ${queue}, replay`)
   try {
     return new QueueReader(link, await known(link, queue), (messages) => publishAgain(connector, queue, messages))
   } catch (error) {

@@ -9,7 +9,8 @@ import {
   type ReplayReader,
 } from '../../../src/spi.ts'
 import { closeQuietly } from '../connection/close.ts'
-import { reasonOf, type Link } from '../connection/link.ts'
+import { reasonOf } from '../connection/advice.ts'
+import type { Link } from '../connection/link.ts'
 import { openChannel } from '../connection/open-channel.ts'
 import { watch } from '../connection/watch.ts'
 import { RabbitMessage } from '../message/message.ts'

@@ -5,6 +5,8 @@ import { checkFindings, type CheckFindings } from '../../../src/spi.ts'
  * in normal operation, with every `setup`, because no policy can mend those arguments.
  */
 export const AT_START = {
+  /** The address, the user or the certificate must change. */
+  connection: 'refused',
   queue: 'refused',
   'queue-in-use': {
     startsBecause: 'The queue ends with the connection that has it for itself: the start waits for that, and says so.',

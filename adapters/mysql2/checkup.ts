@@ -1,4 +1,4 @@
-import type { CheckFinding, ScopeRow } from '../../src/spi.ts'
+import { checkFindings, type AtStart, type CheckFinding, type ScopeRow } from '../../src/spi.ts'
 import { foreignEngines } from './schema/check-engines.ts'
 import { missingKeys, type MissingKey } from './schema/check-keys.ts'
 import { isolationOf } from './isolation.ts'
@@ -19,6 +19,20 @@ interface SettingsRow {
 const READ_SETTINGS = `select version() as version, @@global.innodb_flush_log_at_trx_commit as flush_log,
   @@global.log_bin as has_binlog, @@global.sync_binlog as sync_binlog,
   if(@@global.read_only in ('0', 'OFF'), 0, 1) as is_read_only, @@session.sql_mode as sql_mode`
+
+const AT_START = {
+  keys: 'refused',
+  engine: 'refused',
+  isolation: 'refused',
+  primary: 'refused',
+  sql_mode: 'refused',
+  flush: {
+    startsBecause:
+      'Nothing is lost before the server crashes, and servers for tests and development are set so on purpose.',
+  },
+} as const satisfies Record<string, AtStart>
+
+const { holds, weaker, unknown, broken } = checkFindings('mysql', AT_START)
 
 const LOST = {
   inbox: 'marks are lost with their effects, after the settle: lost messages',
@@ -135,11 +149,23 @@ function judgeMode({ sql_mode: mode }: SettingsRow): CheckFinding {
   ])
 }
 
+type Breakable = keyof typeof AT_START
+
 function finding(
-  check: string,
-  verdict: CheckFinding['verdict'],
-  found: string,
-  meaning: readonly string[] = [],
+  ...[check, verdict, found, meaning = []]:
+    | [check: Breakable, is: 'broken', found: string, meaning: readonly string[]]
+    | [check: string, is: 'weaker' | 'unknown', found: string, meaning: readonly string[]]
+    | [check: string, is: 'holds', found: string, meaning?: readonly string[]]
 ): CheckFinding {
-  return { check: `mysql.${check}`, verdict, found, meaning: meaning.join(' ') }
+  const text = meaning.join(' ')
+  switch (verdict) {
+    case 'holds':
+      return holds(check, found)
+    case 'weaker':
+      return weaker(check, found, text)
+    case 'unknown':
+      return unknown(check, found, text)
+    case 'broken':
+      return broken(check, found, text)
+  }
 }

@@ -1,4 +1,4 @@
-import type { CheckFinding, ScopeRow, Strategy } from '../../src/spi.ts'
+import { checkFindings, type AtStart, type CheckFinding, type ScopeRow, type Strategy } from '../../src/spi.ts'
 import { missingKey } from './schema/check-keys.ts'
 import type { Pooling, PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
@@ -18,6 +18,23 @@ import type { Tables } from './statements/tables.ts'
 
 const OLDEST = 130_000
 
+const UNTIL_A_CRASH = {
+  startsBecause:
+    'Nothing is lost before the server crashes, and servers for tests and development are set so on purpose.',
+} as const
+
+const AT_START = {
+  version: 'refused',
+  primary: 'refused',
+  writable: 'refused',
+  fsync: UNTIL_A_CRASH,
+  tables: UNTIL_A_CRASH,
+  keys: 'refused',
+  pooler: 'refused',
+} as const satisfies Record<string, AtStart>
+
+const { holds, weaker, broken, unknown: unknownWith } = checkFindings('postgres', AT_START)
+
 interface CheckedParts {
   readonly sessions: PgSessions
   readonly tables: Tables
@@ -27,7 +44,7 @@ interface CheckedParts {
 /** The consequence if the server loses committed data. */
 interface Loss {
   readonly text: string
-  readonly judge: typeof broken
+  readonly judge: (check: 'fsync', found: string, meaning: string) => CheckFinding
 }
 
 const LOSSES: { readonly [kind in 'transaction' | 'lease']: Loss } = {
@@ -208,23 +225,6 @@ function judgePooler(pooling: Pooling | undefined, flushing: Flushing): CheckFin
   )
 }
 
-function holds(check: string, found: string): CheckFinding {
-  return { check: `postgres.${check}`, verdict: 'holds', found, meaning: '' }
-}
-
-function weaker(check: string, found: string, meaning: string): CheckFinding {
-  return { check: `postgres.${check}`, verdict: 'weaker', found, meaning }
-}
-
-function broken(check: string, found: string, meaning: string): CheckFinding {
-  return { check: `postgres.${check}`, verdict: 'broken', found, meaning }
-}
-
 function unknown(check: string, found: string): CheckFinding {
-  return {
-    check: `postgres.${check}`,
-    verdict: 'unknown',
-    found,
-    meaning: 'This role may not read it: ask the administrator of the server.',
-  }
+  return unknownWith(check, found, 'This role may not read it: ask the administrator of the server.')
 }

@@ -17,13 +17,14 @@ export interface CheckFindings<Breakable extends string> {
  * takes from the same findings, so the two cannot differ.
  *
  * @param system - the prefix of the checks: `redis`, `kafka`
- * @param atStart - every check of this server that can be `broken`
+ * @param atStart - every check of this server that can be `broken`. A word after the name (`topic missing`) tells apart
+ * what one check finds
  */
 export function checkFindings<Breakable extends string>(
   system: string,
   atStart: Readonly<Record<Breakable, AtStart>>,
 ): CheckFindings<Breakable> {
-  const nameOf = (check: string): string => `${system}.${check}`
+  const nameOf = (check: string): string => `${system}.${check.split(' ', 1)[0]}`
   return {
     holds: (check, found) => ({ check: nameOf(check), verdict: 'holds', found, meaning: '' }),
     weaker: (check, found, meaning) => ({ check: nameOf(check), verdict: 'weaker', found, meaning }),

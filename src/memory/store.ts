@@ -10,12 +10,17 @@ import type {
 import { transition, viewOf } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import { systemClock } from '../foundation/clock.ts'
+import { checkFindings } from '../foundation/check-findings.ts'
 import type { CheckFinding } from '../ports/checkup.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ListQuery, RecordPage, StoreAdmin } from '../ports/store-admin.ts'
 import { memoryAdmin, pageIn, type MemoryRecords } from './admin.ts'
 import { MemoryHistory } from './history.ts'
 import type { Claim, ClaimRequest, LeaseAnswer, LeaseStore, ReleaseOptions, SetAsideOptions } from '../ports/store.ts'
+
+const { broken } = checkFindings('memory', {
+  durability: { startsBecause: 'It is the store for tests and first steps.' },
+})
 
 export interface MemoryStoreOptions {
   /** @defaultValue the system clock */
@@ -71,15 +76,9 @@ class MemoryStore implements LeaseStore {
   async open(): Promise<void> {}
 
   async checkup(): Promise<readonly CheckFinding[]> {
-    return [
-      {
-        check: 'memory.durability',
-        verdict: 'broken',
-        found: 'records in the memory of this process',
-        meaning:
-          'They end with it, and no other process sees them: what is delivered again after that runs again. Take redisLease, postgresInbox or another store.',
-      },
-    ]
+    const meaning =
+      'They end with it, and no other process sees them: what is delivered again after that runs again. Take redisLease, postgresInbox or another store.'
+    return [broken('durability', 'records in the memory of this process', meaning)]
   }
 
   async claim({ token, leaseMs, retentionMs, alone, scope, items }: ClaimRequest): Promise<readonly LeaseAnswer[]> {

@@ -4,6 +4,7 @@ import type { ResolvedKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
 import { brokerSettings, groupState, replicasOf, topicSettings } from './asked.ts'
 import { findingsOfCopies } from './copy-findings.ts'
+import { broken } from './found.ts'
 import { findingOfGroup, findingsOfBrokers } from './group-findings.ts'
 import { isKafkajs } from '../fetch/own-decoder.ts'
 import { weaker } from './found.ts'
@@ -37,7 +38,7 @@ async function look(
   const copies = await Promise.all(
     topology.places.map(async (place) => {
       const settings = existing.has(place.topic) ? await topicSettings(admin, place.topic) : undefined
-      return findingsOfCopies(place, settings, { consumer, isCreated: setup === 'auto' })
+      return findingsOfCopies(place, settings, { consumer, setup })
     }),
   )
   const stranded = await findingsOfStranded(admin, options, existing)
@@ -62,11 +63,8 @@ function findingsOfClient(kafka: CheckupKafkaLike): CheckFinding[] {
 }
 
 function missing(topic: string): CheckFinding {
-  return {
-    check: 'kafka.topic',
-    verdict: 'broken',
-    found: `topic ${topic}: does not exist, or this client may not see it`,
-    meaning:
-      'Nothing of it is consumed, and a consumer that has no other topic cannot start. Create the topic, or correct its name.',
-  }
+  const found = `topic ${topic}: does not exist, or this client may not see it`
+  const meaning =
+    'Nothing of it is consumed, and a consumer that has no other topic cannot start. Create the topic, or correct its name.'
+  return { check: 'kafka.topic', ...broken('topic missing', found, meaning) }
 }

@@ -55,6 +55,7 @@ async function findingOf(admin: CheckupAdminLike, { topic, groups, own }: Suspec
 
 function ofTakenOut(what: string, count: number): Found {
   return broken(
+    'stranded-copies own',
     `${what}: ${messages(count)} not handled by this group, which does not consume it`,
     'These messages have failed and wait for their next attempt, which never comes: they are deleted when their retention is over. Put the stage back into retry.topics until it is drained.',
   )

@@ -37,6 +37,7 @@ function cleanup(topic: string, settings: Settings): Found {
   const found = `topic ${topic}: cleanup.policy ${policy}`
   if (!policy.includes('compact')) return holds(found)
   return broken(
+    'cleanup-policy compacted',
     found,
     'Compaction keeps only the last message of each key: it may delete one that was not handled yet. Set cleanup.policy to delete.',
   )

@@ -89,6 +89,7 @@ describeOnRedis('The checkup of redisLease finds', () => {
         verdict: 'broken',
         found: 'appendonly no, save ""',
         meaning: expect.stringContaining('a restart forgets every mark'),
+        startsBecause: expect.stringContaining('before the server restarts'),
       })
       await using limited = await connect(await urlOfUserWith(redis, '-config'))
       expect(verdictsOf(await findingsOf(limited.lease()))).toEqual({ 'redis.append-only-file': 'unknown' })

@@ -101,7 +101,7 @@ export const AMQPLIB_MUTANTS: readonly Mutant[] = [
     name: 'rabbit-drop-in-takes-a-stream',
     what: 'Deliveries of a stream are handled and acked on a channel of the user.',
     layer: 'real servers',
-    changes: [{ dropOperand: 0 }],
+    changes: [{ value: 'false' }],
     tests: ['test/rabbitmq/streams.test.ts', '-t', 'handles and acks nothing of a stream'],
   },
   {

@@ -65,11 +65,15 @@ export function checkWhole(
   name: string,
   value: unknown,
   problems: string[],
-  { most = Number.MAX_SAFE_INTEGER, show = shown }: { readonly most?: number; readonly show?: Show } = {},
+  {
+    most = Number.MAX_SAFE_INTEGER,
+    or = '',
+    show = shown,
+  }: { readonly most?: number; readonly or?: string; readonly show?: Show } = {},
 ): void {
   if (Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= most) return
   const upTo = most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`
-  problems.push(`${name}: expected a whole number from 1${upTo}, got ${show(value)}`)
+  problems.push(`${name}: expected a whole number from 1${upTo}${or}, got ${show(value)}`)
 }
 
 /**

@@ -13,6 +13,7 @@ export function resolveLeaveAfter(
 ): DurationMs | undefined {
   if (given === 'never') return undefined
   const leaveAfterMs = given ?? DEFAULTS.leaveAfterMs
-  checkWhole('leaveAfterMs', leaveAfterMs, problems, { most: LONGEST_MS, ...(show !== undefined && { show }) })
+  const how = { most: LONGEST_MS, or: `, or 'never'`, ...(show !== undefined && { show }) }
+  checkWhole('leaveAfterMs', leaveAfterMs, problems, how)
   return leaveAfterMs
 }

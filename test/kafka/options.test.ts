@@ -29,7 +29,11 @@ function withRetry(topics: string[], retry: string): ReturnType<typeof kafkaSour
 
 describe('the options of a Kafka source', () => {
   it.each<[string, object, string]>([
-    ['a leave at once', { leaveAfterMs: 0 }, 'leaveAfterMs: expected a whole number from 1 to 2147483647, got 0'],
+    [
+      'a leave at once',
+      { leaveAfterMs: 0 },
+      "leaveAfterMs: expected a whole number from 1 to 2147483647, or 'never', got 0",
+    ],
     ['a leave that no timer waits for', { leaveAfterMs: 2 ** 31 }, 'leaveAfterMs: expected a whole number from 1 to'],
     ['no topic', { topics: [] }, 'topics: expected at least one'],
     ['no group', { group: '' }, 'group: expected text'],

@@ -156,7 +156,10 @@ function deliveryLimit(
     return unknown(check, found, 'From RabbitMQ 4.0 the default is 20, and the server does not report its version.')
   }
   if (limit === undefined || exchange !== undefined) return holds(check, found)
-  const advice = `Declare it with x-delivery-limit -1 (not before 4.0), or set that by the policy delivery-limit. ${NO_POLICIES}`
+  const unlimited = isAtLeast(version, 4, 0)
+    ? 'Declare it with x-delivery-limit -1, or set that by the policy delivery-limit'
+    : 'Declare it without x-delivery-limit, or with a higher one: before 4.0 a queue without one has no limit, and -1 is a limit'
+  const advice = `${unlimited}. ${NO_POLICIES}`
   if (role === 'consumed' && limit < maxAttempts && settings.setup !== 'off') {
     const dropped = `The broker drops a message at its return number ${limit + 1}, before its ${maxAttempts} attempts are over.`
     return broken(check, found, `${dropped} ${advice}: if one mends it, choose setup: 'off'.`)

@@ -47,7 +47,7 @@ describe('options of runRabbit', () => {
   it('tells all problems in one error', () => {
     const message = problemsOf({ queue: '', prefetch: 0, qeueType: 'quorum', setup: 'no', retry: {} })
     expect(problemsOf({ leaveAfterMs: 0 })).toBe(
-      'RabbitMQ: leaveAfterMs: expected a whole number from 1 to 2147483647, got 0',
+      "RabbitMQ: leaveAfterMs: expected a whole number from 1 to 2147483647, or 'never', got 0",
     )
     expect(problemsOf({ leaveAfterMs: 'never' })).toBe('')
     for (const name of ['queue', 'prefetch', 'qeueType', 'setup', 'retry']) {

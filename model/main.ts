@@ -16,7 +16,7 @@ const USAGE = `usage: npm run model -- [options]
   --only NAME  a model, or a cell (may be repeated)
   --quick      the short form, below half a minute
   --trails     with the shortest way to each violation, as the processes of the model tell it
-  --record     writes docs/proof/model.json`
+  --record     writes docs/proof/model.json, of whole models`
 
 const AT_ONCE = 2
 
@@ -65,7 +65,8 @@ function wishes(
     const { only = [], quick, trails, record } = parseArgs({ args: [...args], options }).values
     const unknown = only.filter((name) => !CELLS.some((cell) => isNamed(cell, name)))
     if (unknown.length > 0) throw new TypeError(`no model and no cell is named ${unknown.join(', ')}`)
-    if (record && (quick || only.length > 0)) throw new TypeError('only a whole run is recorded')
+    const cellsOnly = only.filter((name) => !CELLS.some(({ model }) => model === name))
+    if (record && (quick || cellsOnly.length > 0)) throw new TypeError('only whole models are recorded')
     const cells = CELLS.filter((cell) => only.length === 0 || only.some((name) => isNamed(cell, name)))
     return { cells: quick ? cells.filter((cell) => cell.quick) : cells, trails, record }
   } catch (error) {

@@ -102,7 +102,7 @@ export const AMQPLIB_MUTANTS: readonly Mutant[] = [
     what: 'Deliveries of a stream are handled and acked on a channel of the user.',
     layer: 'real servers',
     changes: [{ value: 'false' }],
-    tests: ['test/rabbitmq/streams.test.ts', '-t', 'handles and acks nothing of a stream'],
+    tests: ['test/rabbitmq/findings/streams.test.ts', '-t', 'handles and acks nothing of a stream'],
   },
   {
     name: 'rabbit-closed-before-its-acks',

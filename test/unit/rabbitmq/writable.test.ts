@@ -1,9 +1,12 @@
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { writable } from '../../../adapters/amqplib/message/writable.ts'
 
-/** amqplib's own codec, which has no types. */
-const codec = createRequire(__filename)('amqplib/lib/codec') as {
+const load = createRequire(__filename)
+
+/** amqplib's own codec, which has no types and is no entry point of the package. */
+const codec = load(join(dirname(load.resolve('amqplib')), 'lib', 'codec.js')) as {
   encodeTable(buffer: Buffer, table: object, offset: number): number
   decodeFields(bytes: Buffer): unknown
 }

@@ -1,12 +1,12 @@
-import { openedOnce } from '../kit/opened.ts'
-import { RecordingIntake } from '../kit/recording-intake.ts'
+import { openedOnce } from '../../kit/opened.ts'
+import { RecordingIntake } from '../../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { connect, type ChannelModel } from 'amqplib'
 import { connect as connectWithOldest } from 'amqplib-0.10'
-import { rabbitSubscription, type RabbitOptions } from '../../adapters/amqplib/index.ts'
-import type { ConfigError } from '../../src/index.ts'
-import { Consumers } from './consumers.ts'
-import { OwnChannels } from './own-channels.ts'
+import { rabbitSubscription, type RabbitOptions } from '../../../adapters/amqplib/index.ts'
+import type { ConfigError } from '../../../src/index.ts'
+import { Consumers } from '../consumers.ts'
+import { OwnChannels } from '../own-channels.ts'
 
 const STREAM = { 'x-queue-type': 'stream' }
 const CHECKED = {

@@ -1,13 +1,13 @@
-import { openedOnce } from '../kit/opened.ts'
-import { RecordingIntake } from '../kit/recording-intake.ts'
+import { openedOnce } from '../../kit/opened.ts'
+import { RecordingIntake } from '../../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Options } from 'amqplib'
-import { rabbitSubscription, type RabbitOptions } from '../../adapters/amqplib/index.ts'
-import { AT_START } from '../../adapters/amqplib/topology/findings.ts'
-import type { ConfigError } from '../../src/index.ts'
-import { refusalsOf, type CheckFinding } from '../../src/spi.ts'
-import { Consumers } from './consumers.ts'
-import { Rabbit } from './rabbit.ts'
+import { rabbitSubscription, type RabbitOptions } from '../../../adapters/amqplib/index.ts'
+import { AT_START } from '../../../adapters/amqplib/topology/findings.ts'
+import type { ConfigError } from '../../../src/index.ts'
+import { refusalsOf, type CheckFinding } from '../../../src/spi.ts'
+import { Consumers } from '../consumers.ts'
+import { Rabbit } from '../rabbit.ts'
 
 let rabbit: Rabbit
 const consumers = new Consumers()

@@ -1,8 +1,8 @@
 import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Server } from 'node:net'
 import { once } from 'node:events'
-import { openedOnce } from '../kit/opened.ts'
-import { RecordingIntake } from '../kit/recording-intake.ts'
+import { openedOnce } from '../../kit/opened.ts'
+import { RecordingIntake } from '../../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { connect } from 'amqplib'
 import { connect as connectWithOldest } from 'amqplib-0.10'
@@ -13,9 +13,9 @@ import {
   rabbitSubscription,
   type AmqpConnection,
   type RabbitConnect,
-} from '../../adapters/amqplib/index.ts'
-import { defineConsumer, doctor, memoryStore, type ConfigError } from '../../src/index.ts'
-import { Rabbit } from './rabbit.ts'
+} from '../../../adapters/amqplib/index.ts'
+import { defineConsumer, doctor, memoryStore, type ConfigError } from '../../../src/index.ts'
+import { Rabbit } from '../rabbit.ts'
 
 let rabbit: Rabbit
 const servers: Server[] = []

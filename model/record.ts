@@ -27,8 +27,7 @@ export function recordRuns(runs: readonly CellRun[], tools: string, seconds: num
     const names = missing.map(({ model }) => model).join(', ')
     throw new Error(`expected a record of ${CELLS.length} cells, got ${cells.length}: run ${names} too, or all`)
   }
-  const states = cells.reduce((sum, [, , , count]) => sum + Number(count), 0)
-  const count = (kind: string): number => CELLS.filter(({ expect }) => expect.kind === kind).length
+  const states = cells.reduce((sum, [, , , found]) => sum + Number(found), 0)
   const spent = searched.size === models.length ? 0 : (before?.seconds ?? 0)
   recordPart('model', {
     title: 'Models',
@@ -46,6 +45,10 @@ export function recordRuns(runs: readonly CellRun[], tools: string, seconds: num
       'Not modelled: reconcile, refused publish confirms, results kept with marks, retention by time, batches of `handleBatch`.',
     ],
   })
+}
+
+function count(kind: string): number {
+  return CELLS.filter(({ expect }) => expect.kind === kind).length
 }
 
 function tablesOf(model: string, runs: readonly CellRun[]): readonly ProofTable[] {

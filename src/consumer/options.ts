@@ -139,7 +139,7 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
   /**
    * The most messages that share a transaction or a `handleBatch` call. With `handle`, messages spread over idle
    * transactions first, and share one only as far as their handlers are quick: a transaction ends at the next handler
-   * once it has been open for 20 times what its claim and its commit take, 50 ms to 1 s. When a handler fails, its transaction is rolled back; the failed message runs again
+   * once it has been open for 20 times what its claim and its commit take, 100 ms to 1 s. When a handler fails, its transaction is rolled back; the failed message runs again
    * alone, and those handled before it once more without it. A batch of `handleBatch` that fails runs again in smaller
    * ones. @defaultValue 100, with `handleBatch` 500, with `maxAttempts: 1` 1
    */

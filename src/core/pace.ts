@@ -5,7 +5,7 @@ import type { DurationMs } from './units.ts'
  * these two cost a twentieth of the time of its handlers, and no message waits longer for others of its transaction.
  */
 const HANDLERS_PER_CALL = 20
-const LEAST_OPEN_MS: DurationMs = 50
+const LEAST_OPEN_MS: DurationMs = 100
 const MOST_OPEN_MS: DurationMs = 1_000
 
 /** How many messages share a transaction, by how long everything took so far. */

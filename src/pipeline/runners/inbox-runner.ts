@@ -374,8 +374,10 @@ export class InboxRunner extends Runner {
     const runsAgainHere = !isInterrupted && !this.services.isDraining && items.every(({ task }) => task.isCurrent)
     if (runsAgainHere) await this.release(items, REFUND)
     else {
-      if (innocent.length > 0) await this.release(innocent, REFUND)
-      await this.release(failed, NO_REFUND) // mutant: stop-refunds
+      // A stream counts the starts of its messages together.
+      const counted = this.services.consumer.store.strategy === 'offsets' ? items : failed
+      if (innocent.length > 0 && counted !== items) await this.release(innocent, REFUND)
+      await this.release(counted, NO_REFUND) // mutant: stop-refunds
     }
     this.endAll(tasksOf(failed), RERUN)
     this.#without(innocent)

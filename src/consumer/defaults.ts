@@ -16,7 +16,7 @@ export const DEFAULTS: {
   readonly handlerTimeoutMs: DurationMs
   readonly graceMs: DurationMs
   readonly stopDeadlineMs: DurationMs
-  /** Of the sources. */
+  /** How long a store may be down before its source leaves the group or queue. */
   readonly leaveAfterMs: DurationMs
   readonly maxAttempts: number
   readonly maxResultBytes: number

@@ -17,7 +17,7 @@ export interface CheckFinding {
   /** The consequence, and what to do, in whole sentences. Empty if the guarantee holds. */
   readonly meaning: string
   /**
-   * Of a `broken` finding: why a consumer starts all the same, in whole sentences. Missing: its start is refused with
+   * Only in a `broken` finding: why a consumer starts all the same, in whole sentences. Missing: its start is refused with
    * this finding.
    */
   readonly startsBecause?: string

@@ -273,7 +273,7 @@ export class ScriptedConsumer implements ConsumerLike {
 interface FetchedAs {
   /** By offset; -1 is none. */
   readonly timestamps?: Readonly<Record<number, number>>
-  /** Of the leader that wrote it, by offset; -1 is none. */
+  /** Epoch of the leader that wrote a message, by offset; -1: none. */
   readonly epochs?: Readonly<Record<number, number>>
   /** Offsets of records that kafkajs does not hand over. */
   readonly markers?: readonly number[]

@@ -158,7 +158,7 @@ export class Membership {
     }
   }
 
-  /** Resolves at the end of the absence, if there is one. Whoever was a member has left the group by then. */
+  /** Resolves at the end of the absence, if there is one. The member has left the group by then. */
   async #isAway(): Promise<void> {
     const absence = this.#absence
     if (absence === undefined) return

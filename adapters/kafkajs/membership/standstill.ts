@@ -228,7 +228,7 @@ export class Standstill {
     this.#parts.joinAgain(`fetches as before: ${why}`)
   }
 
-  /** Of the partitions that are not held. */
+  /** The partitions that are not held. */
   #names(): readonly string[] {
     return this.#parts.epochs().flatMap(({ name }) => (this.#held.has(name) ? [] : [name]))
   }

@@ -2,7 +2,7 @@ import type { Moment, ProgramName, StopSpec } from './spec.ts'
 
 type BrokerKind = StopSpec['broker']['kind']
 
-/** Of one consumer with four messages, from its start to its last commit. */
+/** The life of one consumer with four messages, from its start to its last commit. */
 const ONE: Readonly<Record<BrokerKind, readonly string[]>> = {
   kafka: [
     'start open opened GroupCoordinator JoinGroup SyncGroup joined Fetch claim claimed',
@@ -14,7 +14,7 @@ const ONE: Readonly<Record<BrokerKind, readonly string[]>> = {
   ],
 }
 
-/** Of three with four messages each. The second one begins to join when the handlers of the others run. */
+/** Three consumers with four messages each. The second one begins to join when the handlers of the others run. */
 const THREE: Readonly<Record<BrokerKind, readonly string[]>> = {
   kafka: [
     'start open*2 opened JoinGroup*3 joined joined*2 begun begun*2 opened*3 GroupCoordinator*3',

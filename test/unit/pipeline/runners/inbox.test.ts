@@ -33,7 +33,7 @@ describe.each(INBOXES)('a transaction ($handler)', (style) => {
     await rig.deliver('a', 'bad', 'b')
     expect(rig.world.effects.toSorted()).toEqual(['a', 'b'])
     await rig.clock.advance(1_000)
-    // Of a batch handler nobody knows which message failed.
+    // A batch handler does not tell which message failed.
     const ofBad = style.handler === 'handle' ? ['bad1', 'bad2'] : ['bad1', 'bad1', 'bad2']
     expect(attempts.filter((run) => run.startsWith('bad'))).toEqual(ofBad)
     expect(attempts.every((run) => run.startsWith('bad') || run.endsWith('1'))).toBe(true)

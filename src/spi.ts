@@ -118,6 +118,7 @@ export {
   type ScopeStep,
 } from './consumer/scope.ts'
 export type { CheckFinding, Checkup } from './ports/checkup.ts'
+export type { IdleLimit } from './ports/store.ts'
 export type { DoneChannel, DoneEars } from './ports/done-channel.ts'
 export type { Clock } from './ports/clock.ts'
 export type { CheckedConsumer, Subscription } from './ports/subscription.ts'

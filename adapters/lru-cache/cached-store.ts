@@ -7,6 +7,7 @@ import {
   type ClaimRequest,
   type DecideVerdict,
   type DurationMs,
+  type IdleLimit,
   type Key,
   type MarkVerdict,
   type ReleaseOptions,
@@ -32,6 +33,7 @@ export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
   readonly keys: 'ids' | 'sequences'
   readonly admin?: StoreAdmin
   readonly checkup?: Checkup
+  readonly idleLimit?: IdleLimit
   readonly onReachable?: (listener: () => void) => () => void
   readonly #store: StoreCalls<ClaimAnswer<Tx>>
   readonly #done: DoneCache
@@ -46,7 +48,8 @@ export class CachedStore<Tx> implements StoreCalls<ClaimAnswer<Tx>> {
     this.#store = store
     this.#done = done
     this.#shared = shared
-    const { admin } = store
+    const { admin, idleLimit } = store
+    if (idleLimit !== undefined) this.idleLimit = idleLimit
     if (admin !== undefined) this.admin = this.#deciding(admin)
     if (store.onReachable !== undefined) this.onReachable = (listener) => store.onReachable?.(listener) ?? (() => {})
     if (store.checkup !== undefined) this.checkup = async () => (await store.checkup?.()) ?? []

@@ -1,54 +1,99 @@
 import { ConfigError } from '../../src/spi.ts'
-import { databaseProblems } from './options.ts'
+import type { PooledConnection } from './sessions/pooled-connection.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
 import { lastRows } from './statements/script.ts'
+import { COMMIT, IDLE_LIMITS, type IdleLimit } from './statements/transaction.ts'
 
 interface ServerRow {
   readonly version: string
   readonly sql_mode: string
   readonly is_read_only: string | number
-  readonly database_name: string | null
+}
+
+interface VariableRow {
+  readonly Variable_name: string
+  readonly Value: string
 }
 
 /** MariaDB before 10.3 and MySQL before 8.0 are out of support, and the library was not tested with them. */
 const OLDEST = { mariadb: [10, 3], mysql: [8, 0] } as const
 
+/** Facts of a server, and of the sessions that a pool has on it. */
 export interface Server {
   readonly kind: 'mariadb' | 'mysql'
-  /** The default database of the pool's connections. */
-  readonly database: string
+  readonly version: string
+  readonly isReadOnly: boolean
+  readonly sqlMode: string
+  /** Such as `REPEATABLE-READ`. */
+  readonly isolation: string
+  /** Idle limits that sessions have, in seconds. */
+  readonly idle: ReadonlyMap<IdleLimit, number>
+}
+
+const READ_SERVER = `select version() as version, @@session.sql_mode as sql_mode, if(@@global.read_only in ('0', 'OFF'), 0, 1) as is_read_only`
+
+/** MariaDB before 11.1 has one of the variables of isolation, MySQL the other; only MariaDB has idle limits. */
+const READ_VARIABLES = `show session variables where variable_name in ('tx_isolation', 'transaction_isolation', ${IDLE_LIMITS.map((name) => `'${name}'`).join(', ')})`
+
+export function readServer(sessions: MysqlSessions): Promise<Server> {
+  return sessions.settled(ask, (server) => isStrict(server) && !isSerializable(server))
+}
+
+async function ask(connection: PooledConnection): Promise<Server> {
+  const [row] = lastRows(await connection.run([READ_SERVER], false)) as readonly ServerRow[]
+  const sets = await connection.run([READ_VARIABLES, COMMIT], false)
+  const variables = new Map((lastRows(sets) as readonly VariableRow[]).map((one) => [one.Variable_name, one.Value]))
+  if (row === undefined) throw new TypeError('a SELECT without a row (check-server)')
+  const limits = IDLE_LIMITS.map((name) => [name, Number(variables.get(name) ?? 0)] as const)
+  return {
+    kind: /mariadb/i.test(row.version) ? 'mariadb' : 'mysql',
+    version: row.version,
+    isReadOnly: Number(row.is_read_only) !== 0,
+    sqlMode: row.sql_mode,
+    isolation: variables.get('transaction_isolation') ?? variables.get('tx_isolation') ?? 'unknown',
+    idle: new Map(limits.filter(([, seconds]) => seconds > 0)),
+  }
+}
+
+export function isStrict({ sqlMode }: Pick<Server, 'sqlMode'>): boolean {
+  return /STRICT_(?:TRANS|ALL)_TABLES|TRADITIONAL/.test(sqlMode)
 }
 
 /**
- * Checks the server of a pool. `wanted`: the database of the tables, if given.
- *
- * @throws ConfigError `CONFIG_INVALID` for a read-only server, one that is too old, or one that truncates long values
+ * Transactions of handlers use READ COMMITTED: at other levels claims lock the gaps between their keys, and block and
+ * deadlock each other. Compared with REPEATABLE READ, the default of the server, handlers only lose that a second read
+ * of a row returns the same. SERIALIZABLE was chosen explicitly, so it must not be weakened silently.
  */
-export async function checkServer(sessions: MysqlSessions, wanted: string | undefined): Promise<Server> {
-  const sets = await sessions.using((connection) => connection.run([READ_SERVER], false))
-  const [row] = lastRows(sets) as readonly ServerRow[]
-  if (row === undefined) throw new TypeError('a SELECT without a row (check-server)')
-  const kind = /mariadb/i.test(row.version) ? 'mariadb' : 'mysql'
-  const database = wanted ?? row.database_name
-  const problems: string[] = []
-  if (Number(row.is_read_only) !== 0)
-    problems.push('expected the primary, got a server with read_only = on (a replica)')
-  if (!/STRICT_(?:TRANS|ALL)_TABLES|TRADITIONAL/.test(row.sql_mode)) {
-    const text =
-      "expected STRICT_TRANS_TABLES in it, or the server cuts what handlers write where it is too long, got '"
-    problems.push(`sql_mode: ${text}${row.sql_mode}'`)
-  }
-  if (isOlder(row.version, OLDEST[kind])) {
-    problems.push(`expected MariaDB 10.3 or MySQL 8.0 or newer, got ${row.version}`)
-  }
-  if (database === null) problems.push('database: expected a pool with a database, or the option, got neither')
-  else problems.push(...databaseProblems(database))
-  if (problems.length > 0) throw new ConfigError(problems)
-  return { kind, database: database ?? '' }
+export function isSerializable({ isolation }: Pick<Server, 'isolation'>): boolean {
+  return isolation === 'SERIALIZABLE'
 }
 
-const READ_SERVER = `select version() as version, @@session.sql_mode as sql_mode, if(@@global.read_only in ('0', 'OFF'), 0, 1) as is_read_only,
-  database() as database_name`
+/**
+ * @throws ConfigError `CONFIG_INVALID` for a read-only server, one that is too old, or one that truncates long values;
+ * and with an inbox for a pool whose sessions use SERIALIZABLE
+ */
+export async function checkServer(sessions: MysqlSessions, strategy?: 'inbox' | 'lease'): Promise<Server> {
+  const server = await readServer(sessions)
+  const problems: string[] = []
+  if (server.isReadOnly) problems.push('expected the primary, got a server with read_only = on (a replica)')
+  if (!isStrict(server)) {
+    const text =
+      "expected STRICT_TRANS_TABLES in it, or the server cuts what handlers write where it is too long, got '"
+    problems.push(`sql_mode: ${text}${server.sqlMode}'`)
+  }
+  if (isOlder(server.version, OLDEST[server.kind])) {
+    problems.push(`expected MariaDB 10.3 or MySQL 8.0 or newer, got ${server.version}`)
+  }
+  if (strategy === 'inbox' && isSerializable(server)) {
+    problems.push(
+      'transaction isolation: expected READ COMMITTED or REPEATABLE READ, got SERIALIZABLE, which transactions of handlers ' +
+        'do not have: they are READ COMMITTED. Set another level for the sessions of this pool, and lock what handlers read ' +
+        'and then write (select ... for update)',
+    )
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return server
+}
 
 function isOlder(version: string, [major, minor]: readonly [number, number]): boolean {
   const [ours = 0, second = 0] = version.split('.').map((part) => Number.parseInt(part, 10))

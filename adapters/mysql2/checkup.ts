@@ -1,24 +1,23 @@
-import { checkFindings, type AtStart, type CheckFinding, type ScopeRow } from '../../src/spi.ts'
+import { checkFindings, describeError, type AtStart, type CheckFinding, type ScopeRow } from '../../src/spi.ts'
 import { foreignEngines } from './schema/check-engines.ts'
 import { missingKeys, type MissingKey } from './schema/check-keys.ts'
-import { isolationOf } from './isolation.ts'
+import { isSerializable, isStrict, readServer, type Server } from './check-server.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
-import { isRefusal } from './sql-errors.ts'
+import { errnoOf, isRefusal, NO_SUCH_TABLE } from './sql-errors.ts'
 import { findAllShared } from './statements/register-scope.ts'
 import { lastRows, rowsOf } from './statements/script.ts'
+import type { Tables } from './statements/tables.ts'
+import { COMMIT } from './statements/transaction.ts'
+import { tryClaim, whyNoClaim } from './try-claim.ts'
 
 interface SettingsRow {
-  readonly version: string
   readonly flush_log: number | string
   readonly has_binlog: number | string
   readonly sync_binlog: number | string
-  readonly is_read_only: number | string
-  readonly sql_mode: string
 }
 
-const READ_SETTINGS = `select version() as version, @@global.innodb_flush_log_at_trx_commit as flush_log,
-  @@global.log_bin as has_binlog, @@global.sync_binlog as sync_binlog,
-  if(@@global.read_only in ('0', 'OFF'), 0, 1) as is_read_only, @@session.sql_mode as sql_mode`
+const READ_SETTINGS = `select @@global.innodb_flush_log_at_trx_commit as flush_log,
+  @@global.log_bin as has_binlog, @@global.sync_binlog as sync_binlog`
 
 const AT_START = {
   keys: 'refused',
@@ -26,6 +25,7 @@ const AT_START = {
   isolation: 'refused',
   primary: 'refused',
   sql_mode: 'refused',
+  claim: 'refused',
   flush: {
     startsBecause:
       'Nothing is lost before the server crashes, and servers for tests and development are set so on purpose.',
@@ -45,25 +45,27 @@ const LOST = {
 export async function checkup(
   sessions: MysqlSessions,
   strategy: 'inbox' | 'lease',
-  database: string | undefined,
+  tables: Tables,
 ): Promise<readonly CheckFinding[]> {
-  const sets = await sessions.using((connection) => connection.run([READ_SETTINGS, 'commit'], false))
-  const isolation = strategy === 'inbox' ? [judgeIsolation(await isolationOf(sessions))] : []
+  const { database } = tables
+  const server = await readServer(sessions)
+  const sets = await sessions.using((connection) => connection.run([READ_SETTINGS, COMMIT], false))
   const keys = await missingKeys(sessions, database)
   const engines = await foreignEngines(sessions, database)
-  const shared = await sharedScopes(sessions, database)
+  const shared = await sharedScopes(sessions, tables)
+  const claim = await judgeClaim(sessions, tables, strategy)
   const settings = (lastRows(sets) as readonly SettingsRow[]).flatMap((row) => [
-    ...isolation,
-    judgeReadOnly(row),
+    ...(strategy === 'inbox' ? [judgeIsolation(server)] : []),
+    judgeReadOnly(server),
     judgeFlush(row, strategy),
     judgeBinlog(row, strategy),
-    judgeMode(row),
-    finding('replication', 'unknown', row.version, [
+    judgeMode(server),
+    finding('replication', 'unknown', server.version, [
       'Whether replicas are semi-synchronous is not asked. After a failover to an asynchronous one,',
       `${LOST[strategy]}.`,
     ]),
   ])
-  return [...settings, ...keys.flatMap(judgeKey), ...engines.map(judgeEngine), ...shared.map(judgeScope)]
+  return [...settings, ...claim, ...keys.flatMap(judgeKey), ...engines.map(judgeEngine), ...shared.map(judgeScope)]
 }
 
 /** Before the first `open` no table exists, and nothing is wrong. */
@@ -87,9 +89,9 @@ function judgeEngine(explained: string): CheckFinding {
 /** Empty before the first `open`, when the table does not exist. */
 async function sharedScopes(
   sessions: MysqlSessions,
-  database: string | undefined,
+  tables: Tables,
 ): Promise<readonly Pick<ScopeRow, 'id' | 'name'>[]> {
-  const script = findAllShared(database)
+  const script = findAllShared(tables)
   try {
     const sets = await sessions.using((connection) => connection.run(script.statements, false))
     return rowsOf(script, lastRows(sets))
@@ -105,14 +107,32 @@ function judgeScope({ id, name }: Pick<ScopeRow, 'id' | 'name'>): CheckFinding {
   ])
 }
 
-function judgeIsolation(level: string): CheckFinding {
-  const found = `sessions ask for ${level}; transactions of handlers are READ-COMMITTED`
-  if (level !== 'SERIALIZABLE') return finding('isolation', 'holds', found)
+/** Empty before the first `open`, when the tables do not exist. */
+async function judgeClaim(
+  sessions: MysqlSessions,
+  tables: Tables,
+  strategy: 'inbox' | 'lease',
+): Promise<readonly CheckFinding[]> {
+  try {
+    await tryClaim(sessions, tables, strategy)
+    return [finding('claim', 'holds', 'a claim was written, and rolled back')]
+  } catch (error) {
+    if (errnoOf(error) === NO_SUCH_TABLE) return []
+    const found = `a claim was refused (${errnoOf(error) ?? 'no answer'})`
+    const why = whyNoClaim(error, tables)
+    if (why === undefined) return [finding('claim', 'unknown', found, [`${describeError(error)}. Ask again.`])]
+    return [finding('claim', 'broken', found, [`${why}. The store does not open here.`])]
+  }
+}
+
+function judgeIsolation(server: Server): CheckFinding {
+  const found = `sessions ask for ${server.isolation}; transactions of handlers are READ-COMMITTED`
+  if (!isSerializable(server)) return finding('isolation', 'holds', found)
   return finding('isolation', 'broken', found, ['The store does not open here. Set another level for its sessions.'])
 }
 
-function judgeReadOnly({ is_read_only: isReadOnly }: SettingsRow): CheckFinding {
-  if (Number(isReadOnly) === 0) return finding('primary', 'holds', 'read_only off')
+function judgeReadOnly({ isReadOnly }: Server): CheckFinding {
+  if (!isReadOnly) return finding('primary', 'holds', 'read_only off')
   return finding('primary', 'broken', 'read_only on', [
     'This is a replica, or is treated as one: nothing can be marked on it. Connect to the primary.',
   ])
@@ -140,10 +160,9 @@ function judgeBinlog(row: SettingsRow, strategy: 'inbox' | 'lease'): CheckFindin
   ])
 }
 
-function judgeMode({ sql_mode: mode }: SettingsRow): CheckFinding {
-  const isStrict = /STRICT_(?:TRANS|ALL)_TABLES|TRADITIONAL/.test(mode)
-  if (isStrict) return finding('sql_mode', 'holds', 'sql_mode is strict')
-  return finding('sql_mode', 'broken', `sql_mode '${mode}'`, [
+function judgeMode(server: Server): CheckFinding {
+  if (isStrict(server)) return finding('sql_mode', 'holds', 'sql_mode is strict')
+  return finding('sql_mode', 'broken', `sql_mode '${server.sqlMode}'`, [
     'What handlers write is cut where it is too long, without an error, and the store does not open.',
     'Add STRICT_TRANS_TABLES.',
   ])

@@ -2,9 +2,9 @@ import type { DurationMs } from '../../src/spi.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
 import { checkServer } from './check-server.ts'
+import { checkClaim } from './try-claim.ts'
 import { mysqlHistory } from './history.ts'
 import { mysqlInbox } from './inbox/inbox.ts'
-import { refuseSerializable } from './isolation.ts'
 import type { ResolvedMysql } from './options.ts'
 import { checkEngines } from './schema/check-engines.ts'
 import { checkKeys } from './schema/check-keys.ts'
@@ -28,25 +28,26 @@ export interface MysqlDatabase {
 }
 
 export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'): MysqlDatabase {
-  const { pool, max, limits, database: wanted, setup: mode } = options
+  const { pool, max, limits, database: name, setup: mode } = options
+  const tables = tablesIn(name)
   const { lockTimeoutMs } = limits
   const sessions = new MysqlSessions(pool, max, limits)
   const prepare = async (): Promise<Tables> => {
-    const { kind, database } = await checkServer(sessions, wanted)
+    const { kind, idle } = await checkServer(sessions, strategy)
     sessions.asOne = kind === 'mariadb'
-    const tables = tablesIn(database)
+    sessions.lift([...idle.keys()])
     await migrate(sessions, tables, mode)
-    await checkEngines(sessions, database)
-    await checkKeys(sessions, database)
-    if (strategy === 'inbox') await refuseSerializable(sessions)
+    await checkEngines(sessions, name)
+    await checkKeys(sessions, name)
+    await checkClaim(sessions, tables, strategy)
     return tables
   }
   const database = new Database({
     sessions,
     prepare,
-    at: (tables: Tables, scope, losses) => {
-      const [inbox, history] = [mysqlInbox(sessions, tables, scope), mysqlHistory(tables, scope, strategy)]
-      return { sessions, tables, scope, losses, lockTimeoutMs, inbox, history }
+    at: (known: Tables, scope, losses) => {
+      const [inbox, history] = [mysqlInbox(sessions, known, scope), mysqlHistory(known, scope, strategy)]
+      return { sessions, tables: known, scope, losses, lockTimeoutMs, inbox, history }
     },
     scopes: { find: findScopes, register: registerScope, share: shareScope },
   })

@@ -1,4 +1,5 @@
 import { ConfigError, type InboxStore, type LeaseStore } from '../../src/spi.ts'
+import { idleLimitOf } from '../sql/idle-end.ts'
 import { sqlInbox } from '../sql/inbox/store.ts'
 import { checkup } from './checkup.ts'
 import { databaseOf } from './database.ts'
@@ -32,7 +33,8 @@ export function mysqlInbox(options: MysqlInboxOptions): InboxStore<MysqlTransact
   return sqlInbox({
     ...opened,
     name: 'mysql-inbox',
-    checkup: () => checkup(opened.sessions, 'inbox', resolved.database),
+    idleLimit: idleLimitOf(resolved.limits.idleInTransactionTimeoutMs),
+    checkup: () => checkup(opened.sessions, 'inbox', tablesIn(resolved.database)),
   })
 }
 
@@ -51,7 +53,7 @@ export function mysqlLease(options: MysqlLeaseOptions): LeaseStore {
     database,
     calls: LEASE_CALLS,
     admin: adminOf(ERRORS, database, new LeaseAdmin()),
-    checkup: () => checkup(sessions, 'lease', resolved.database),
+    checkup: () => checkup(sessions, 'lease', tablesIn(resolved.database)),
   })
 }
 

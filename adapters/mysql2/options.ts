@@ -12,7 +12,7 @@ export interface MysqlOptions {
   readonly pool: MysqlPoolLike
   /**
    * The database of the library's tables, all named `consume_once_…`. It must exist and match `^[A-Za-z0-9_-]{1,64}$`.
-   * @defaultValue the default database of the pool's connections
+   * @defaultValue the `database` of the pool's configuration
    */
   readonly database?: string
   /**
@@ -63,7 +63,7 @@ export interface Limits extends TransactionLimits {
 export interface ResolvedMysql {
   readonly pool: MysqlPoolLike
   readonly max: number
-  readonly database: string | undefined
+  readonly database: string
   readonly setup: 'auto' | 'check'
   readonly limits: Limits
 }
@@ -91,8 +91,9 @@ export function resolveMysql(
   if (isPool(options)) throw new ConfigError([`${store}: pool: expected options, { pool }, got the pool itself`])
   const given = givenOf(options)
   const { pool, setup, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs } = { ...DEFAULTS, ...given }
-  const { database } = given
-  const problems = database === undefined ? [] : databaseProblems(database)
+  // From the configuration, and not from a connection: whoever had that before may have changed its database.
+  const database = given.database ?? (isPool(pool) ? pool.pool.config.connectionConfig?.database : undefined)
+  const problems: string[] = []
   checkNames('', given, { known: KNOWN[store] }, problems)
   const isPromised = isPool(pool)
   const max = isPromised ? (pool.pool.config.connectionLimit ?? Number.NaN) : Number.NaN
@@ -101,11 +102,13 @@ export function resolveMysql(
     const text = 'connectionLimit >= 2 (a transaction, and beside it short statements)'
     problems.push(`pool: expected a mysql2 pool with ${text}, got ${max}`)
   }
+  if (database !== undefined) problems.push(...databaseProblems(database))
+  else if (isPromised) problems.push('database: expected a pool with a database, or the option, got neither')
   const limits = { lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs }
   const lockWait = { ms: Math.ceil(lockTimeoutMs / 1_000) * 1_000, unit: ' in whole seconds' }
   problems.push(...commonProblems({ setup, limits, mayBeNone: ['idleInTransactionTimeoutMs'], lockWait }))
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
-  return Object.freeze({ pool, max, database, setup, limits })
+  return Object.freeze({ pool, max, database: database ?? '', setup, limits })
 }
 
 function isPool(value: Partial<MysqlPoolLike> | MysqlOptions | null | undefined): value is MysqlPoolLike {

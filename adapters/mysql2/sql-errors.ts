@@ -9,6 +9,9 @@ const CHANGED_SINCE_READ = 1020
 const SHUTDOWN = 1053
 const KILLED = 1927
 
+/** The tables are not there yet. */
+export const NO_SUCH_TABLE = 1146
+
 /**
  * Errors of a server after which the state of the statement or the connection is unknown: an error during commit
  * (1180), of the storage engine (1026, 1030), of unknown kind (1105), a session that was idle for too long (4031), and

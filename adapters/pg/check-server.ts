@@ -10,7 +10,7 @@ const OLDEST = 130_000
  * statement mode
  */
 export async function checkServer(sessions: PgSessions): Promise<ServerRow> {
-  const [server] = await sessions.committed(READ_SERVER)
+  const [server] = await sessions.settled(READ_SERVER, ([row]) => row?.read_only === false)
   if (server === undefined) throw new TypeError('a SELECT without a row (check-server)')
   const problems: string[] = []
   if (server.in_recovery) problems.push('Postgres: expected the primary, got a server in recovery (a replica)')

@@ -1,4 +1,11 @@
-import { checkFindings, type AtStart, type CheckFinding, type ScopeRow, type Strategy } from '../../src/spi.ts'
+import {
+  checkFindings,
+  describeError,
+  type AtStart,
+  type CheckFinding,
+  type ScopeRow,
+  type Strategy,
+} from '../../src/spi.ts'
 import { missingKey } from './schema/check-keys.ts'
 import type { Pooling, PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
@@ -15,6 +22,7 @@ import {
 import { findAllShared } from './statements/register-scope.ts'
 import type { Statement } from './statements/statement.ts'
 import type { Tables } from './statements/tables.ts'
+import { tryClaim, whyNoClaim } from './try-claim.ts'
 
 const OLDEST = 130_000
 
@@ -30,6 +38,7 @@ const AT_START = {
   fsync: UNTIL_A_CRASH,
   tables: UNTIL_A_CRASH,
   keys: 'refused',
+  claim: 'refused',
   pooler: 'refused',
 } as const satisfies Record<string, AtStart>
 
@@ -68,6 +77,7 @@ export async function checkup(
     await ask(sessions, findAllShared(tables)),
   ]
   const pooling = await sessions.pooling()
+  const claim = pooling === 'by-statement' ? [] : await judgeClaim(sessions, tables, strategy)
   return [
     ...('refused' in settings
       ? [unknown('settings', settings.refused)]
@@ -77,10 +87,39 @@ export async function checkup(
       : standbys.rows.map((row) => judgeStandbys(row, loss, 'rows' in settings ? settings.rows[0] : undefined))),
     ...('refused' in ofTables ? [unknown('tables', ofTables.refused)] : ofTables.rows.flatMap(judgeTable)),
     ...('refused' in keys ? [unknown('keys', keys.refused)] : keys.rows.flatMap(judgeKey)),
+    ...claim,
     // The table does not exist before the first `open`.
     ...('rows' in shared ? shared.rows.map(judgeScope) : []),
     judgePooler(pooling, flushing),
   ]
+}
+
+/** Empty before the first `open`, when the tables do not exist, and on a replica, which other findings name. */
+async function judgeClaim(sessions: PgSessions, tables: Tables, strategy: Strategy): Promise<readonly CheckFinding[]> {
+  try {
+    await tryClaim(sessions, tables, strategy)
+    return [holds('claim', 'a claim was written, and rolled back')]
+  } catch (error) {
+    const state = sqlState(error)
+    if (state === NO_TABLE || state === NO_SCHEMA) return []
+    const found = `a claim was refused (${state ?? 'no answer'})`
+    const why = whyNoClaim(error, tables)
+    if (why === undefined) return [unknownWith('claim', found, `${describeError(error)}. Ask again.`)]
+    return [broken('claim', found, `${why}. The store does not open here.`)]
+  }
+}
+
+const NO_TABLE = '42P01'
+const NO_SCHEMA = '3F000'
+
+/** Only Postgres 17 and newer have it. */
+function judgeTimeout({ transaction_timeout: timeout }: SettingsRow): readonly CheckFinding[] {
+  if (timeout === null) return []
+  const found = `transaction_timeout ${timeout}`
+  if (timeout === '0') return [holds('transaction_timeout', found)]
+  const meaning =
+    'A handler whose transaction takes longer is never marked. Set it above handlerTimeoutMs, or to 0, for the role of the pool.'
+  return [weaker('transaction_timeout', found, meaning)]
 }
 
 type Asked<Row> = { readonly rows: readonly Row[] } | { readonly refused: string }
@@ -134,6 +173,7 @@ function judgeSettings(row: SettingsRow, loss: Loss): readonly CheckFinding[] {
       `synchronous_commit ${commit}; marks are committed with ${commit === 'remote_apply' ? commit : 'on'}`,
     ),
     holds('isolation', `default_transaction_isolation ${isolation}; transactions of handlers have it`),
+    ...judgeTimeout(row),
     autovacuum
       ? holds('autovacuum', 'autovacuum on')
       : weaker(

@@ -1,4 +1,4 @@
-import type { DurationMs, Strategy } from '../../src/spi.ts'
+import type { DurationMs, IdleLimit, Strategy } from '../../src/spi.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
 import { pgHistory } from './history.ts'
@@ -7,6 +7,7 @@ import type { PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
 import { announceTicker, findScopes, registerScope, shareScope } from './statements/register-scope.ts'
 import type { Tables } from './statements/tables.ts'
+import { checkClaim } from './try-claim.ts'
 import type { PgTransaction } from './tx/pg-transaction.ts'
 
 /** Database, tables and ID of a scope. */
@@ -20,6 +21,8 @@ export interface PgParts {
   readonly sessions: PgSessions
   readonly tables: Tables
   readonly lockTimeoutMs: DurationMs
+  /** Missing: none. */
+  readonly idleLimit?: IdleLimit | undefined
   /** How marks are flushed. */
   readonly flushing: Flushing
   /** Checks the server and brings the schema up to date. */
@@ -33,6 +36,7 @@ export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace
     tables,
     prepare: async () => {
       await prepare()
+      await checkClaim(sessions, tables, strategy)
       return tables
     },
     at: (_, scope, losses) => {

@@ -41,6 +41,7 @@ import { PgliteSessions } from './sessions/pglite-sessions.ts'
 import { PoolSessions } from './sessions/pool-sessions.ts'
 import type { PgSessions } from './sessions/session.ts'
 import type { Tables } from './statements/tables.ts'
+import { idleLimitOf } from '../sql/idle-end.ts'
 import { sqlInbox } from '../sql/inbox/store.ts'
 import type { StoreParts } from '../sql/transaction-store.ts'
 import { pgOffsets } from './offsets/store.ts'
@@ -239,7 +240,15 @@ function inboxSequencesOf(parts: PgParts, sequences: ResolvedSequences): InboxSt
 function partsOf(parts: PgParts, strategy: 'inbox' | 'offsets'): StoreParts<PgTransaction, PgPlace> {
   const { sessions, lockTimeoutMs } = parts
   const database = databaseOf(parts, strategy)
-  return { name: `postgres-${strategy}`, sessions, lockTimeoutMs, database, checkup: () => checkup(parts, strategy) }
+  const { idleLimit } = parts
+  return {
+    name: `postgres-${strategy}`,
+    sessions,
+    lockTimeoutMs,
+    database,
+    checkup: () => checkup(parts, strategy),
+    idleLimit,
+  }
 }
 
 function onPool({ pool, transactions, flushing, limits, tables, setup: mode }: ResolvedPostgres): PgParts {
@@ -248,6 +257,7 @@ function onPool({ pool, transactions, flushing, limits, tables, setup: mode }: R
     sessions,
     tables,
     lockTimeoutMs: limits.lockTimeoutMs,
+    idleLimit: idleLimitOf(limits.idleInTransactionTimeoutMs),
     flushing,
     prepare: async () => {
       if (flushing === 'late') await checkFlush(sessions)

@@ -53,6 +53,11 @@ export function isCanceled(error: unknown): boolean {
   return sqlState(error) === QUERY_CANCELED
 }
 
+/** The server has ended a transaction that took longer than its `transaction_timeout`, which Postgres has from 17 on. */
+export function isTransactionTimeout(error: unknown): boolean {
+  return sqlState(error) === '25P04'
+}
+
 /** The server was shut down, or another backend crashed: no handler is at fault. */
 function isShutdown(error: unknown): boolean {
   const state = sqlState(error)
@@ -67,12 +72,13 @@ export function isUnstorable(error: unknown): boolean {
 
 /**
  * The server refused a statement and the connection is still usable: nothing of the statement happened. Any other error
- * leaves the outcome unknown: connection exceptions (08), a terminated backend (57P), a session timeout (25P03),
+ * leaves the outcome unknown: connection exceptions (08), a terminated backend (57P), the time limits of a
+ * session and a transaction (25P03, 25P04),
  * internal errors (XX), and errors that are not from the server.
  */
 export function isRefusal(error: unknown): boolean {
   const state = sqlState(error)
-  return state !== undefined && !/^(?:08|57P|25P03|XX)/.test(state)
+  return state !== undefined && !/^(?:08|57P|25P0[34]|XX)/.test(state)
 }
 
 /** Why a COMMIT was refused, in terms of a handler. */

@@ -31,6 +31,8 @@ export abstract class TakenConnection {
   #spoiledBy: unknown
   #isRetired = false
   #isClosed = false
+  #answeredAt = performance.now()
+  #lostAfterMs = 0
 
   constructor(connection: ConnectionLike) {
     this.#connection = connection
@@ -48,6 +50,19 @@ export abstract class TakenConnection {
 
   spoil(cause: unknown): void {
     this.#spoiledBy ??= cause ?? new Error('spoiled for no reason (taken-connection.spoil)')
+  }
+
+  /** A statement was answered. */
+  protected answered(): void {
+    this.#answeredAt = performance.now()
+  }
+
+  /**
+   * How long no statement had been sent when the server closed the connection, in milliseconds; 0 if it did not, or
+   * while a statement was under way.
+   */
+  get lostAfterMs(): number {
+    return this.#lostAfterMs
   }
 
   /** It is usable, but goes to nobody else: `close` closes it. */
@@ -71,5 +86,8 @@ export abstract class TakenConnection {
     this.#connection.removeListener('error', this.#onError)
   }
 
-  readonly #onError = (error: Error): void => this.spoil(error)
+  readonly #onError = (error: Error): void => {
+    if (this.#spoiledBy === undefined) this.#lostAfterMs = performance.now() - this.#answeredAt
+    this.spoil(error)
+  }
 }

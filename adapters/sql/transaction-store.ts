@@ -4,6 +4,7 @@ import {
   type Checkup,
   type ClaimRequest,
   type DurationMs,
+  type IdleLimit,
   type Key,
   type MarkVerdict,
   type Result,
@@ -25,6 +26,7 @@ export interface StoreParts<Tx, P extends Place<Tx> & HistoryPlace> {
   readonly database: Pick<Database<P, unknown>, 'open' | 'placeOf' | 'placeOfUse'>
   readonly lockTimeoutMs: DurationMs
   readonly checkup: Checkup
+  readonly idleLimit?: IdleLimit | undefined
 }
 
 /** Opens a transaction for the granted items. If none is granted, none stays open. */
@@ -39,13 +41,14 @@ type Grant<Tx, P> = (
  * committed before that, in another table, because they must survive whatever ends the transaction.
  */
 export function transactionStore<Tx, P extends Place<Tx> & HistoryPlace>(
-  { name, sessions, database, lockTimeoutMs, checkup }: StoreParts<Tx, P>,
+  { name, sessions, database, lockTimeoutMs, checkup, idleLimit }: StoreParts<Tx, P>,
   grant: Grant<Tx, P>,
 ): StoreCalls<TransactionAnswer<Tx>> {
   const { errors } = sessions
   return {
     name,
     checkup: () => answered(errors, 'checkup', checkup),
+    ...(idleLimit !== undefined && { idleLimit }),
     open: async () => void (await database.open()),
     claim: async (request) => {
       if (request.items.length === 0) return []

@@ -28,6 +28,12 @@ describeOnRedis('The checkup of redisLease finds', () => {
       {},
       { 'redis.eviction': 'weaker' },
     ],
+    [
+      'a server that is full, by a claim',
+      { appendfsync: 'always', args: ['--maxmemory', '1', '--maxmemory-policy', 'noeviction'] },
+      {},
+      { 'redis.claim': 'broken' },
+    ],
     ['nothing on disk', { args: ['--appendonly', 'no'] }, {}, { 'redis.append-only-file': 'broken' }],
     [
       'snapshots without an append-only file',

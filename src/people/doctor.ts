@@ -4,6 +4,7 @@ import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError, describeError } from '../foundation/errors.ts'
 import { durationText } from '../core/duration-text.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
+import { shorterThanHandlers } from './idle-limit.ts'
 import type { CheckFinding, Checkup } from '../ports/checkup.ts'
 import type { CheckedConsumer, Subscription } from '../ports/subscription.ts'
 import type { Strategy } from '../ports/store.ts'
@@ -58,7 +59,7 @@ export async function doctor(
     look('store', store.checkup?.bind(store), timeoutMs),
     look('broker', subscription?.checkup?.bind(subscription, checked), timeoutMs),
   ])
-  const findings = [...ofStore.findings, ...ofBroker.findings]
+  const findings = [...ofStore.findings, ...ofIdleLimit(definition), ...ofBroker.findings]
   return {
     consumer: name,
     strategy,
@@ -67,6 +68,13 @@ export async function doctor(
     findings,
     unreachable: [ofStore, ofBroker].flatMap(({ of, isReachable }) => (isReachable ? [] : [of])),
   }
+}
+
+function ofIdleLimit(definition: ResolvedConsumer): readonly Finding[] {
+  const found = shorterThanHandlers(definition)
+  if (found === undefined) return []
+  const meaning = 'A handler that waits longer for somebody else is never marked, and ends as a dead letter.'
+  return [{ of: 'store', check: 'store.idle-limit', verdict: 'weaker', found, meaning }]
 }
 
 function checkedOf(definition: ResolvedConsumer): CheckedConsumer {

@@ -83,6 +83,11 @@ export interface StoreCalls<Answer = ClaimAnswer<unknown>> {
   /** Checks how durable the marks on this server are. */
   readonly checkup?: Checkup
   /**
+   * Inbox and offsets: after how long the server ends the transaction of a handler that sends it nothing, as far as the
+   * store decides that. `undefined`: never.
+   */
+  readonly idleLimit?: IdleLimit | undefined
+  /**
    * Calls `listener` whenever the store may be reachable again, such as after its client reconnected; callers that wait
    * to retry then retry at once. It may call too often or not at all. The returned function unsubscribes.
    */
@@ -105,6 +110,12 @@ export interface StoreCalls<Answer = ClaimAnswer<unknown>> {
     as: 'given-up' | 'parked',
     why: SetAsideOptions,
   ): Promise<readonly SetAsideVerdict[]>
+}
+
+export interface IdleLimit {
+  readonly limitMs: DurationMs
+  /** What to change: an option, or a setting of the server. */
+  readonly setting: string
 }
 
 /** Each method may be called again after any error. */

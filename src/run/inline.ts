@@ -10,6 +10,7 @@ import { ConfigError, describeError } from '../foundation/errors.ts'
 import { DEFAULTS } from '../consumer/defaults.ts'
 import type { Pausable, Running, StartResult, StopOptions } from '../ports/lifecycle.ts'
 import { openStore } from './open-store.ts'
+import { reportIdleLimit } from './report-idle-limit.ts'
 import { Start } from './start.ts'
 import { checkText, givenOf } from '../foundation/option-checks.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
@@ -266,6 +267,7 @@ class RunningInline implements InlineRunning {
     if (this.#stopped !== undefined) return
     this.#state = 'running'
     this.#pipeline.purger.start()
+    reportIdleLimit(this.#definition, (event) => this.#pipeline.report(event))
   }
 
   #failed(): void {

@@ -6,6 +6,7 @@ import { systemEntropy } from '../foundation/entropy.ts'
 import { DEFAULTS } from '../consumer/defaults.ts'
 import type { PauseOptions, Running, Starting, StartResult, StopOptions } from '../ports/lifecycle.ts'
 import { openStore } from './open-store.ts'
+import { reportIdleLimit } from './report-idle-limit.ts'
 import { Start } from './start.ts'
 import { checkText } from '../foundation/option-checks.ts'
 import type { Member } from '../pipeline/store/absence.ts'
@@ -195,6 +196,7 @@ class RunningConsumer implements Running {
     if (this.#stopped !== undefined) return
     this.#state = 'running'
     this.#pipeline.purger.start()
+    reportIdleLimit(this.#definition, (event) => this.#pipeline.report(event))
     void this.#compareRetention()
   }
 

@@ -8,6 +8,7 @@ import type { StoreAdmin } from '../ports/store-admin.ts'
 import type {
   Claim,
   ClaimRequest,
+  IdleLimit,
   InboxStore,
   ReleaseOptions,
   SetAsideOptions,
@@ -47,6 +48,7 @@ class InboxSequences<Tx> implements InboxStore<Tx> {
   readonly name: string
   readonly admin?: StoreAdmin
   readonly checkup?: Checkup
+  readonly idleLimit?: IdleLimit | undefined
   readonly onReachable?: (listener: () => void) => () => void
   readonly #records: InboxStore<Tx>
   readonly #sources: Sources
@@ -59,6 +61,7 @@ class InboxSequences<Tx> implements InboxStore<Tx> {
     const { name, tail, maxGaps, onBehind } = options
     this.name = name
     this.#records = records
+    this.idleLimit = records.idleLimit
     this.#sources = new Sources(ledger, { tail, maxGaps })
     this.#onBehind = onBehind
     if (records.admin !== undefined) this.admin = sequenceAdmin(records.admin, this.#sources)

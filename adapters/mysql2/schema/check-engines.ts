@@ -2,13 +2,11 @@ import { ConfigError } from '../../../src/spi.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
 import { readForeignEngines, type EngineRow } from './read-tables.ts'
 import { lastRows } from '../statements/script.ts'
+import { COMMIT } from '../statements/transaction.ts'
 
-/** Describes each table of the library that a ROLLBACK does not undo. `database`: as for `readForeignEngines`. */
-export async function foreignEngines(
-  sessions: MysqlSessions,
-  database: string | undefined,
-): Promise<readonly string[]> {
-  const sets = await sessions.using((connection) => connection.run([readForeignEngines(database), 'commit'], false))
+/** Describes each table of the library that a ROLLBACK does not undo. */
+export async function foreignEngines(sessions: MysqlSessions, database: string): Promise<readonly string[]> {
+  const sets = await sessions.using((connection) => connection.run([readForeignEngines(database), COMMIT], false))
   return (lastRows(sets) as readonly EngineRow[]).map(
     ({ table, engine }) => `${table}: expected engine InnoDB, got ${engine ?? 'none'}`,
   )

@@ -2,6 +2,7 @@ import { ConfigError } from '../../../src/spi.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
 import { KEYS, readUniqueIndexes, type IndexRow } from './find-keys.ts'
 import { lastRows } from '../statements/script.ts'
+import { COMMIT } from '../statements/transaction.ts'
 
 export interface MissingKey {
   /** The table exists; otherwise no index is missing yet. */
@@ -11,13 +12,10 @@ export interface MissingKey {
 
 /**
  * Each key without a unique index, as after a restore without keys. An index with fewer or more columns, or of a column
- * prefix, does not count. `database`: as for `readUniqueIndexes`.
+ * prefix, does not count.
  */
-export async function missingKeys(
-  sessions: MysqlSessions,
-  database: string | undefined,
-): Promise<readonly MissingKey[]> {
-  const sets = await sessions.using((connection) => connection.run([readUniqueIndexes(database), 'commit'], false))
+export async function missingKeys(sessions: MysqlSessions, database: string): Promise<readonly MissingKey[]> {
+  const sets = await sessions.using((connection) => connection.run([readUniqueIndexes(database), COMMIT], false))
   const rows = lastRows(sets) as readonly IndexRow[]
   return KEYS.flatMap(({ name, columns }): MissingKey[] => {
     const ofTable = rows.filter(({ table }) => table === name)

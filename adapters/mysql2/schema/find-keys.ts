@@ -27,11 +27,10 @@ export interface IndexRow {
 
 /**
  * Locks nothing; a row for each column of the unique indexes of each existing table. One query for each table: for
- * several at once the server would open all tables of the database. `database`: `undefined` is the default database of
- * the connection.
+ * several at once the server would open all tables of the database.
  */
-export function readUniqueIndexes(database: string | undefined): string {
-  const place = database === undefined ? 'database()' : text(database)
+export function readUniqueIndexes(database: string): string {
+  const place = text(database)
   const names = [...new Set(KEYS.map(({ name }) => name))]
   const parts = names.map(
     (name) => `select '${name}' as \`table\`, s.index_name as \`index\`, s.column_name as \`column\`, s.sub_part as part

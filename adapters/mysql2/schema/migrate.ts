@@ -2,7 +2,7 @@ import { ConfigError, StoreError } from '../../../src/spi.ts'
 import { MIGRATIONS, NEWEST } from './migrations.ts'
 import type { PooledConnection } from '../sessions/pooled-connection.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
-import { errnoOf } from '../sql-errors.ts'
+import { errnoOf, NO_SUCH_TABLE } from '../sql-errors.ts'
 import {
   createMigrationTable,
   lockMigrations,
@@ -13,8 +13,7 @@ import {
 } from './migration-table.ts'
 import { lastRows } from '../statements/script.ts'
 import type { Tables } from '../statements/tables.ts'
-
-export const NO_SUCH_TABLE = 1146
+import { COMMIT } from '../statements/transaction.ts'
 
 /** Another process's migration may take a while. Each request stays within `queryTimeoutMs`. */
 const TRIES = 60
@@ -71,7 +70,7 @@ async function versionOf(connection: PooledConnection, tables: Tables): Promise<
 
 /** Commits whatever `autocommit` is in the session. */
 async function ask<Row>(connection: PooledConnection, statement: string): Promise<readonly Row[]> {
-  return lastRows(await connection.run([statement, 'commit'], false)) as readonly Row[]
+  return lastRows(await connection.run([statement, COMMIT], false)) as readonly Row[]
 }
 
 function outOfDate({ database }: Tables): string {

@@ -4,12 +4,13 @@ import { checkServer } from '../check-server.ts'
 import type { MysqlPoolLike } from '../clients.ts'
 import { databaseProblems, resolveMysql } from '../options.ts'
 import { MysqlSessions } from '../sessions/sessions.ts'
-import { ERRORS, errnoOf } from '../sql-errors.ts'
+import { ERRORS, errnoOf, NO_SUCH_TABLE } from '../sql-errors.ts'
 import { lastRows } from '../statements/script.ts'
 import { tablesIn, type Tables } from '../statements/tables.ts'
+import { COMMIT } from '../statements/transaction.ts'
 import { foreignEngines } from './check-engines.ts'
 import { missingKeys } from './check-keys.ts'
-import { migrate, NO_SUCH_TABLE } from './migrate.ts'
+import { migrate } from './migrate.ts'
 import { readMigrations, type RunRow } from './migration-table.ts'
 import { MIGRATIONS, migrationScript } from './migrations.ts'
 
@@ -86,9 +87,9 @@ function databaseOf({ pool }: MysqlPoolLike): string | undefined {
 }
 
 async function sessionsOn(given: MysqlPoolLike, database: string): Promise<MysqlSessions> {
-  const { pool, max, limits } = resolveMysql({ pool: given, ...LIMITS }, 'mysqlMigrations')
+  const { pool, max, limits } = resolveMysql({ pool: given, database, ...LIMITS }, 'mysqlMigrations')
   const sessions = new MysqlSessions(pool, max, limits)
-  await checkServer(sessions, database)
+  await checkServer(sessions)
   return sessions
 }
 
@@ -126,7 +127,7 @@ async function statusOf(sessions: MysqlSessions, tables: Tables): Promise<Migrat
 }
 
 async function runIn(sessions: MysqlSessions, tables: Tables): Promise<readonly RunRow[]> {
-  const ask = sessions.using((connection) => connection.run([readMigrations(tables), 'commit'], false))
+  const ask = sessions.using((connection) => connection.run([readMigrations(tables), COMMIT], false))
   const sets = await ask.catch((error: unknown) => {
     if (errnoOf(error) === NO_SUCH_TABLE) return []
     throw error

@@ -39,7 +39,9 @@ export class PooledConnection extends TakenConnection {
    */
   async run(statements: readonly string[], asOne: boolean): Promise<readonly Rows[]> {
     try {
-      return await within(this.#limitMs, 'statements of the store', this.#send(statements, asOne))
+      const sets = await within(this.#limitMs, 'statements of the store', this.#send(statements, asOne))
+      this.answered()
+      return sets
     } catch (error) {
       if (!isRefusal(error)) this.spoil(error)
       throw error
@@ -49,7 +51,9 @@ export class PooledConnection extends TakenConnection {
   /** Runs a statement of a handler. */
   async query(by: SendBy, query: string | MysqlQuery, values?: unknown[]): Promise<[unknown, unknown]> {
     try {
-      return await this.#connection[by](query, values as never[] | undefined)
+      const answer = await this.#connection[by](query, values as never[] | undefined)
+      this.answered()
+      return answer
     } catch (error) {
       // A TypeError is a value that cannot be sent, which does no harm. After any other error that is not from the
       // server the outcome of the statement is unknown: after a `timeout` of mysql2 it still runs.

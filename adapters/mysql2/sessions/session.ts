@@ -1,4 +1,5 @@
 import { StoreError, TransactionError } from '../../../src/spi.ts'
+import { endedIdle, idleLimitOf } from '../../sql/idle-end.ts'
 import type { Lent, Released, Session, ToldOfQueries } from '../../sql/session.ts'
 import type { Limits } from '../options.ts'
 import {
@@ -9,16 +10,27 @@ import {
   type MysqlTransaction,
   type SendBy,
 } from '../tx/mysql-transaction.ts'
+import { leaves, mayLeave } from './leftovers.ts'
 import type { PooledConnection, Rows } from './pooled-connection.ts'
-import { errnoOf, explainRefusal, isAnotherTransaction, isConflictOfTransactions, isRefusal } from '../sql-errors.ts'
+import {
+  errnoOf,
+  ERRORS,
+  explainRefusal,
+  isAnotherTransaction,
+  isConflictOfTransactions,
+  isRefusal,
+} from '../sql-errors.ts'
 import { rowsOf, type Script } from '../statements/script.ts'
 import {
-  AS_BEFORE,
   BEFORE_COMMIT,
   BEFORE_HANDLER,
+  COMMIT,
   RELEASE_HANDLER,
+  RIGHT_CLOCK,
+  ROLLBACK,
   withoutHandlers,
   WRITABLE,
+  type Bounds,
 } from '../statements/transaction.ts'
 
 /** Bit of the status in an answer: a transaction is open. */
@@ -28,6 +40,7 @@ const IN_TRANSACTION = 1
 interface Committing {
   readonly asOne: boolean
   readonly limits: Limits
+  readonly bounds: Bounds
   committed<Row>(script: Script<Row>): Promise<readonly Row[]>
   commitOn<Row>(connection: PooledConnection, script: Script<Row>): Promise<readonly Row[]>
 }
@@ -54,9 +67,18 @@ export class MysqlSession implements Session<MysqlTransaction> {
     return this.#connection.spoiledBy
   }
 
-  /** Why it must not be committed: a statement of a handler failed, so the handler's writes are incomplete. */
+  /**
+   * Why it must not be committed: a statement of a handler failed, so the handler's writes are incomplete, or it sent
+   * nothing for so long that the server has ended the transaction.
+   */
   get failure(): TransactionError | undefined {
-    return this.#failure
+    return this.#failure ?? this.#endedIdle
+  }
+
+  get #endedIdle(): TransactionError | undefined {
+    const { lostAfterMs, spoiledBy } = this.#connection
+    if (lostAfterMs === 0 || ERRORS.isShutdown(spoiledBy)) return undefined
+    return endedIdle(lostAfterMs, idleLimitOf(this.#sessions.limits.idleInTransactionTimeoutMs), spoiledBy)
   }
 
   /** Something may still run on the connection: the end of the transaction closes it too. */
@@ -98,6 +120,9 @@ export class MysqlSession implements Session<MysqlTransaction> {
    * or the whole transaction (a deadlock), after which the next statement would commit by itself. So no statement is
    * accepted after a failure, and none is sent before the previous one is answered.
    *
+   * What a statement leaves in the session (another database, `sql_mode`, a lock) would outlive the transaction, and
+   * reach whoever gets the connection next. So the connection goes to nobody else then.
+   *
    * The handlers share the transaction and its savepoints: one handler could roll back to a savepoint of another and
    * undo its effect. So a handler that uses savepoints gets one of the store's below its own. The store releases it
    * after the handler, together with all of the handler's.
@@ -116,11 +141,14 @@ export class MysqlSession implements Session<MysqlTransaction> {
   ): Promise<[unknown, unknown]> {
     if (this.#isOver)
       throw new TransactionError('TRANSACTION_OVER', 'the transaction ended before its statement was sent')
+    const idle = this.#endedIdle
+    if (idle !== undefined) throw idle
     const isBack = goesBack(query)
     if (this.#failure !== undefined && !isBack) throw this.#failure
     if (mayUseSavepoints(query)) await this.#keepApart(handler)
     try {
       const result = await this.#connection.query(by, query, values)
+      if (leaves(query, result[0])) this.#connection.retire()
       if (isBack) this.#failure = undefined
       if (hasEnded(result[0])) {
         const text = 'a statement of a handler has ended the transaction: what was written in it is committed'
@@ -129,6 +157,7 @@ export class MysqlSession implements Session<MysqlTransaction> {
       }
       return result
     } catch (cause) {
+      if (mayLeave(query)) this.#connection.retire()
       if (errnoOf(cause) !== undefined) {
         const text =
           'a statement of a handler failed: let it reject, or roll back to a savepoint that was set before it'
@@ -160,8 +189,9 @@ export class MysqlSession implements Session<MysqlTransaction> {
         const text = 'the connection was lost before the COMMIT was sent: nothing was committed'
         throw new StoreError('STORE_UNREACHABLE', text, { cause: this.spoiledBy })
       }
-      const ended = [...last.flatMap(({ statements }) => statements), AS_BEFORE, WRITABLE, 'commit']
-      await this.#send([...this.#releaseHandler(), BEFORE_COMMIT, ...ended]) // mutant: mysql-commit-of-another-transaction
+      const ended = [...last.flatMap(({ statements }) => statements), this.#sessions.bounds.asBefore, WRITABLE, COMMIT]
+      const clock = this.#connection.isRetired ? [RIGHT_CLOCK] : []
+      await this.#send([...this.#releaseHandler(), BEFORE_COMMIT, ...clock, ...ended]) // mutant: mysql-commit-of-another-transaction
       this.#end()
       return 'committed'
     } catch (error) {
@@ -181,7 +211,12 @@ export class MysqlSession implements Session<MysqlTransaction> {
     let released: Released = 'lost'
     try {
       if (this.spoiledBy === undefined && !this.#isOver) {
-        const ended = [...last.flatMap(({ statements }) => statements), AS_BEFORE, WRITABLE, 'commit']
+        const ended = [
+          ...last.flatMap(({ statements }) => statements),
+          this.#sessions.bounds.asBefore,
+          WRITABLE,
+          COMMIT,
+        ]
         await this.#send([...withoutHandlers(this.#sessions.limits), ...ended])
         released = 'released'
       }
@@ -212,7 +247,7 @@ export class MysqlSession implements Session<MysqlTransaction> {
   async #rollBack(): Promise<void> {
     if (this.spoiledBy !== undefined || this.#isOver) return
     await this.#retireIfEnded()
-    await this.#send(['rollback', AS_BEFORE, WRITABLE]).catch((error: unknown) => this.spoil(error))
+    await this.#send([ROLLBACK, this.#sessions.bounds.asBefore, WRITABLE]).catch((error: unknown) => this.spoil(error))
   }
 
   /**

@@ -5,7 +5,17 @@ import type { MysqlPoolLike } from '../clients.ts'
 import type { Limits } from '../options.ts'
 import { ERRORS } from '../sql-errors.ts'
 import { lastRows, rowsOf, type Script } from '../statements/script.ts'
-import { AS_BEFORE, begin, BEFORE_HANDLERS, BEGIN_NEXT, OPENED, WAIT_AS_BEFORE } from '../statements/transaction.ts'
+import {
+  BEFORE_HANDLERS,
+  BEGIN_NEXT,
+  boundsOf,
+  COMMIT,
+  OPENED,
+  ROLLBACK,
+  WAIT_AS_BEFORE,
+  type Bounds,
+  type IdleLimit,
+} from '../statements/transaction.ts'
 import type { MysqlTransaction } from '../tx/mysql-transaction.ts'
 import { PooledConnection, type Rows } from './pooled-connection.ts'
 import { MysqlSession } from './session.ts'
@@ -36,11 +46,24 @@ export class MysqlSessions implements Sessions<MysqlTransaction> {
   readonly limits: Limits
   readonly #pool: MysqlPoolLike
   readonly #slots: Slots
+  readonly #max: number
+  #bounds: Bounds
 
   constructor(pool: MysqlPoolLike, max: number, limits: Limits) {
     this.#pool = pool
+    this.#max = max
     this.limits = limits
+    this.#bounds = boundsOf(limits, [])
     this.#slots = slotsOf(pool, max - 1)
+  }
+
+  get bounds(): Bounds {
+    return this.#bounds
+  }
+
+  /** From now on the limits of the session do not end its transactions. */
+  lift(idleLimits: readonly IdleLimit[]): void {
+    this.#bounds = boundsOf(this.limits, idleLimits)
   }
 
   /** `sets`: the rows of each statement of `first` that returns any. */
@@ -48,14 +71,14 @@ export class MysqlSessions implements Sessions<MysqlTransaction> {
     first: Script<Row>,
   ): Promise<{ readonly session: MysqlSession; readonly rows: readonly Row[]; readonly sets: readonly Rows[] }> {
     const session = await this.#session()
-    const sets = await session.start([...begin(this.limits), OPENED, ...first.statements, WAIT_AS_BEFORE])
+    const sets = await session.start([...this.#bounds.begin, OPENED, ...first.statements, WAIT_AS_BEFORE])
     return { session, rows: rowsOf(first, sets.at(-1)), sets }
   }
 
   /** As `begin`, for handlers, after attempts were counted. If the server refuses, the count is undone. */
   async claim<Row, Counted>({ count, uncount, first }: Opening<Row, Counted>): Promise<Opened<Row, Counted>> {
     const session = await this.#session()
-    const counted = [...begin(this.limits), ...count.statements, 'commit']
+    const counted = [...this.#bounds.begin, ...count.statements, COMMIT]
     const opened = [...BEGIN_NEXT, OPENED, ...first.statements, BEFORE_HANDLERS, WAIT_AS_BEFORE]
     const sets = await session.start([...counted, ...opened], uncount)
     return { session, rows: rowsOf(first, sets.at(-1)), counted: rowsOf(count, sets[0]) }
@@ -82,15 +105,39 @@ export class MysqlSessions implements Sessions<MysqlTransaction> {
 
   /** As `committed`, on a connection without a transaction. */
   async commitOn<Row>(connection: PooledConnection, script: Script<Row>): Promise<readonly Row[]> {
+    return this.#run(connection, script, [this.#bounds.asBefore, COMMIT])
+  }
+
+  /** As `committed`, but rolls back: whether the script could be committed, as far as a server tells before a COMMIT. */
+  async undone(script: Script): Promise<void> {
+    await this.using((connection) => this.#run(connection, script, [ROLLBACK, this.#bounds.asBefore]))
+  }
+
+  async #run<Row>(connection: PooledConnection, script: Script<Row>, end: readonly string[]): Promise<readonly Row[]> {
     try {
-      const all = [...begin(this.limits), ...script.statements, AS_BEFORE, 'commit']
+      const all = [...this.#bounds.begin, ...script.statements, ...end]
       return rowsOf(script, lastRows(await connection.run(all, this.asOne)))
     } catch (error) {
       if (connection.spoiledBy === undefined) {
-        const back = connection.run(['rollback', AS_BEFORE], this.asOne)
+        const back = connection.run([ROLLBACK, this.#bounds.asBefore], this.asOne)
         await back.catch((cause: unknown) => connection.spoil(cause))
       }
       throw error
+    }
+  }
+
+  /**
+   * Asks a session for facts of its pool. Somebody else may have changed that session, so one whose answer is not `fine`
+   * is closed, and another one asked: the pool makes new ones once it has closed those it had.
+   */
+  async settled<T>(ask: (connection: PooledConnection) => Promise<T>, isFine: (answer: T) => boolean): Promise<T> {
+    for (let closed = 0; ; closed++) {
+      const answer = await this.using(async (connection) => {
+        const told = await ask(connection)
+        if (!isFine(told)) connection.retire()
+        return told
+      })
+      if (isFine(answer) || closed >= this.#max) return answer
     }
   }
 

@@ -2,6 +2,7 @@ import type { ScopeRow } from '../../../src/spi.ts'
 import { fromHex, inHex, text } from './literals.ts'
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
+import { COMMIT } from './transaction.ts'
 
 interface NamedScope {
   readonly id: number
@@ -29,14 +30,10 @@ export function findShared({ scope }: Tables, id: number): Script<Pick<ScopeRow,
   }
 }
 
-/**
- * Locks nothing. A row for each shared scope. Fails if the table does not exist, or is that of an earlier version.
- * `database`: `undefined` is the default database of the connection.
- */
-export function findAllShared(database: string | undefined): Script<Pick<ScopeRow, 'id' | 'name'>> {
-  const table = `${database === undefined ? '' : `\`${database}\`.`}\`consume_once_scope\``
+/** Locks nothing. A row for each shared scope. Fails if the table does not exist, or is that of an earlier version. */
+export function findAllShared({ scope }: Tables): Script<Pick<ScopeRow, 'id' | 'name'>> {
   return {
-    statements: [`select id, ${inHex('name')} as name from ${table} where shared order by id`, 'commit'],
+    statements: [`select id, ${inHex('name')} as name from ${scope} where shared order by id`, COMMIT],
     read: (row: NamedScope) => ({ id: row.id, name: fromHex(row.name) }),
   }
 }

@@ -7,21 +7,60 @@ export interface TransactionLimits {
   readonly idleInTransactionTimeoutMs: number
 }
 
+/** Whatever `completion_type` says, no transaction follows, and the connection stays. */
+export const COMMIT = 'commit and no chain no release'
+
+export const ROLLBACK = 'rollback and no chain no release'
+
 /**
- * Begins a transaction at READ COMMITTED, whatever the session's isolation level and `autocommit`: gaps between keys
- * are not locked. Fails with 1568 if the connection has a transaction already. Changed session settings are kept in
- * user variables.
+ * Limits of a session that end a transaction while its handler waits for somebody else, in seconds; 0: none.
+ * `idleInTransactionTimeoutMs` replaces them.
  */
-export function begin({ lockTimeoutMs, idleInTransactionTimeoutMs }: TransactionLimits): readonly string[] {
-  const idle = idleInTransactionTimeoutMs === 0 ? '@consume_once_idle' : seconds(idleInTransactionTimeoutMs)
-  return [
-    'set transaction isolation level read committed',
-    `set @consume_once_idle = @@session.wait_timeout, @consume_once_lock_wait = @@session.innodb_lock_wait_timeout,
-  @consume_once_select_limit = @@session.sql_select_limit`,
-    `set session wait_timeout = ${idle}, session innodb_lock_wait_timeout = ${seconds(lockTimeoutMs)},
-  session ${ALL_ROWS}`,
-    'start transaction read write',
+export const IDLE_LIMITS = [
+  'idle_transaction_timeout',
+  'idle_readonly_transaction_timeout',
+  'idle_write_transaction_timeout',
+] as const
+
+export type IdleLimit = (typeof IDLE_LIMITS)[number]
+
+/** The statements at both ends of a transaction. */
+export interface Bounds {
+  readonly begin: readonly string[]
+  /**
+   * Restores the session settings. It runs before every COMMIT, so that nothing can fail after it, and after every
+   * ROLLBACK.
+   */
+  readonly asBefore: string
+}
+
+/**
+ * `begin` opens a transaction at READ COMMITTED, whatever the session's isolation level and `autocommit`: gaps between
+ * keys are not locked. It fails with 1568 if the connection has a transaction already. Changed session settings are kept
+ * in user variables. The server tells of each statement whether it has changed its session (`leaves`). `lifted`: idle limits that the
+ * server has, and sessions of the pool use.
+ */
+export function boundsOf(
+  { lockTimeoutMs, idleInTransactionTimeoutMs }: TransactionLimits,
+  lifted: readonly IdleLimit[],
+): Bounds {
+  const idle = idleInTransactionTimeoutMs === 0 ? undefined : seconds(idleInTransactionTimeoutMs)
+  const changed: readonly (readonly [setting: string, keptIn: string, value: string | number])[] = [
+    ['wait_timeout', '@consume_once_idle', idle ?? '@consume_once_idle'],
+    ['innodb_lock_wait_timeout', '@consume_once_lock_wait', seconds(lockTimeoutMs)],
+    ['sql_select_limit', '@consume_once_select_limit', ALL_ROWS],
+    ['session_track_state_change', '@consume_once_track', 1],
+    ...(idle === undefined ? [] : lifted.map((limit) => [limit, `@consume_once_${limit}`, idle] as const)),
   ]
+  return {
+    begin: [
+      'set transaction isolation level read committed',
+      `set ${changed.map(([setting, keptIn]) => `${keptIn} = @@session.${setting}`).join(', ')}`,
+      `set ${changed.map(([setting, , value]) => `session ${setting} = ${value}`).join(', ')}`,
+      'start transaction read write',
+    ],
+    asBefore: `set ${changed.map(([setting, keptIn]) => `session ${setting} = ${keptIn}`).join(', ')}`,
+  }
 }
 
 /** Begins the next transaction of the same message, with the limits of the first. */
@@ -52,7 +91,7 @@ export const BEFORE_HANDLERS: string = `savepoint ${HANDLERS}`
 export function withoutHandlers({ lockTimeoutMs }: Pick<TransactionLimits, 'lockTimeoutMs'>): readonly string[] {
   return [
     `rollback to savepoint ${HANDLERS}`,
-    `set session innodb_lock_wait_timeout = ${seconds(lockTimeoutMs)}, session ${ALL_ROWS}`,
+    `set session innodb_lock_wait_timeout = ${seconds(lockTimeoutMs)}, session sql_select_limit = ${ALL_ROWS}`,
   ]
 }
 
@@ -63,18 +102,11 @@ export const BEFORE_HANDLER = 'savepoint consume_once_handler'
 export const RELEASE_HANDLER = 'release savepoint consume_once_handler'
 
 /** A session may limit what a SELECT returns. The store needs every row that it asks for. */
-const ALL_ROWS = 'sql_select_limit = 18446744073709551615'
+const ALL_ROWS = '18446744073709551615'
 
 /** For handlers: restores the session's own limits. */
 export const WAIT_AS_BEFORE =
   'set session innodb_lock_wait_timeout = @consume_once_lock_wait, session sql_select_limit = @consume_once_select_limit'
-
-/**
- * Restores the session settings. It runs before every COMMIT, so that nothing can fail after it, and after every
- * ROLLBACK.
- */
-export const AS_BEFORE =
-  'set session wait_timeout = @consume_once_idle, session innodb_lock_wait_timeout = @consume_once_lock_wait, session sql_select_limit = @consume_once_select_limit'
 
 /**
  * Runs after handlers, because one may have made its session read-only. The store's next transaction says `read write`
@@ -82,7 +114,10 @@ export const AS_BEFORE =
  */
 export const WRITABLE = 'set session transaction read write'
 
-/** The unit of both limits. */
+/** For the time of the mark, after a handler has changed its session. */
+export const RIGHT_CLOCK = 'set session timestamp = default'
+
+/** The unit of the limits. */
 function seconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000))
 }

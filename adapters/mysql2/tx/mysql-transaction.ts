@@ -7,12 +7,13 @@ import type { ToldOfQueries } from '../../sql/session.ts'
 export interface MysqlTransaction {
   /**
    * Runs a statement in the transaction. Await it before the handler ends. After a failed statement the transaction
-   * accepts only `rollback to savepoint`, and is not committed without it.
+   * accepts only `rollback to savepoint`, and is not committed without it. A statement that changes its session (`use`,
+   * `set`, `get_lock`) costs the connection, which is closed after the transaction.
    *
    * @throws TransactionError `TRANSACTION_OVER` after the handler has ended, was aborted, or has ended the transaction
-   * itself
+   * itself; and if the server has ended it because nothing was sent for `idleInTransactionTimeoutMs`
    * @throws TransactionError `COMMIT_REFUSED` after a failed statement
-   * @throws TypeError for a statement that would end the transaction, also implicitly (DDL)
+   * @throws TypeError for a statement that would end the transaction, also implicitly (DDL), or set `autocommit`
    */
   readonly query: RunStatement
   /** The same as a prepared statement. */
@@ -72,7 +73,7 @@ const ENDS_TRANSACTION = new RegExp(
     'commit',
     String.raw`rollback(?!\s+(?:work\s+)?to\b)`,
     'xa',
-    String.raw`set\s+(?:session\s+|@@(?:session\.)?)?autocommit`,
+    String.raw`set\b[^]*\bautocommit`,
     String.raw`(?:un)?lock\s+tables?`,
     String.raw`(?:create|drop)(?!\s+temporary\b)`,
     'alter|rename|truncate|grant|revoke|analyze|optimize|repair|flush',
@@ -94,6 +95,6 @@ export function mayUseSavepoints(query: string | MysqlQuery): boolean {
   return MAY_USE_SAVEPOINTS.test(sqlOf(query))
 }
 
-function sqlOf(query: string | MysqlQuery): string {
+export function sqlOf(query: string | MysqlQuery): string {
   return typeof query === 'string' ? query : query.sql
 }

@@ -1,6 +1,7 @@
 import { TransactionError } from '../../../src/spi.ts'
 import type { PgQuery, PgResult, RunQuery } from '../tx/pg-transaction.ts'
 import type { PgSession } from './session.ts'
+import { leaves } from './leftovers.ts'
 import { explainRefusal, isFailedTransaction, isUndone } from '../sql-errors.ts'
 import { beforeHandler, IS_OPEN, releaseHandler } from '../statements/transaction.ts'
 import { Turns } from '../../sql/turns.ts'
@@ -14,6 +15,8 @@ import { Turns } from '../../sql/turns.ts'
  * The handlers share the transaction and its savepoints: one handler could roll back to a savepoint of another and undo
  * its effect. So a handler that uses savepoints gets one of the store's below its own. The store releases it after the
  * handler, together with all of the handler's. That fails if the handler has rolled back further.
+ *
+ * A connection whose session a handler may have changed goes to nobody else after the transaction.
  */
 export class HandlerStatements {
   readonly #session: PgSession
@@ -47,7 +50,9 @@ export class HandlerStatements {
     let result: PgResult<unknown>
     try {
       result = await this.#session.query(query, values)
+      if (leaves(text, valuesOf(query, values), commandOf(result))) this.#session.retire()
     } catch (error) {
+      if (leaves(text, valuesOf(query, values), undefined)) this.#session.retire()
       // A COMMIT that fails has ended the transaction too.
       if (MAY_END.test(text) && this.#session.spoiledBy === undefined) await this.#isStillOpen()
       throw error
@@ -113,6 +118,16 @@ const MAY_END = /commit|rollback|end|abort|prepare/i
 function mayHaveEnded(text: string, result: PgResult<unknown> & { readonly command?: unknown }): boolean {
   if (Array.isArray(result) || typeof result.command !== 'string') return MAY_END.test(text)
   return ENDS.has(result.command)
+}
+
+/** Of the last statement, if a client that is too old to send a single one has sent several. */
+function commandOf(result: PgResult<unknown> | readonly PgResult<unknown>[]): string | null | undefined {
+  const last = Array.isArray(result) ? result.at(-1) : result
+  return (last as { readonly command?: string | null } | undefined)?.command
+}
+
+function valuesOf(query: string | PgQuery, values: readonly unknown[] | undefined): readonly unknown[] | undefined {
+  return values ?? (typeof query === 'string' ? undefined : query.values)
 }
 
 /** A ROLLBACK may be one to a savepoint. */

@@ -59,6 +59,17 @@ export class PgliteSessions implements PgSessions {
     return (await run(this.#db, statement)) as Row[]
   }
 
+  async undone(statements: readonly Statement[]): Promise<void> {
+    await this.#db.transaction(async (transaction) => {
+      for (const statement of statements) await run(transaction, statement)
+      await transaction.rollback()
+    })
+  }
+
+  settled<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    return this.committed(statement)
+  }
+
   durably<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     return this.committed(statement)
   }

@@ -36,7 +36,9 @@ export class PoolConnection extends TakenConnection {
       this.#refuseIfOver()
       try {
         const query = this.#client.query({ text, values: values?.slice(), types: TYPES })
-        return [await within(this.#limitMs, 'a statement of the store', query)].flat()
+        const results = [await within(this.#limitMs, 'a statement of the store', query)].flat()
+        this.answered()
+        return results
       } catch (error) {
         if (!isRefusal(error)) this.spoil(error)
         throw error
@@ -54,7 +56,9 @@ export class PoolConnection extends TakenConnection {
     return this.#turns.take(async () => {
       this.#refuseIfOver()
       try {
-        return (await this.#client.query({ ...sent, queryMode: 'extended' })) as PgResult<unknown>
+        const result = (await this.#client.query({ ...sent, queryMode: 'extended' })) as PgResult<unknown>
+        this.answered()
+        return result
       } catch (error) {
         // The server says why it ends a connection before the client notices the close. An error that is not from the
         // server may be a value that cannot be sent, which does no harm.

@@ -1,15 +1,16 @@
-import { StoreError } from '../../../src/spi.ts'
+import { StoreError, TransactionError } from '../../../src/spi.ts'
 import type { ClientResult, PoolLike } from '../clients.ts'
 import { tickerOf, type Attendance, type FlushTicker } from './flush-ticker.ts'
 import type { Limits } from '../options.ts'
 import type { SqlErrors } from '../../sql/errors.ts'
+import { endedIdle, idleLimitOf } from '../../sql/idle-end.ts'
 import { HandlerStatements } from './handler-statements.ts'
 import { LentPgTransaction, type PgQuery, type PgResult, type PgTransaction } from '../tx/pg-transaction.ts'
 import { PoolConnection } from './pool-connection.ts'
 import type { Lent, Released, ToldOfQueries } from '../../sql/session.ts'
 import type { Opened, Opening, PgSession, PgSessions, Pooling } from './session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
-import { ERRORS, isProtocolViolation, isRefusal, isWithoutSavepoint } from '../sql-errors.ts'
+import { ERRORS, isProtocolViolation, isRefusal, isTransactionTimeout, isWithoutSavepoint } from '../sql-errors.ts'
 import { READ_BACKEND, type BackendRow } from '../statements/read-settings.ts'
 import type { Script, Statement } from '../statements/statement.ts'
 import {
@@ -20,10 +21,14 @@ import {
   briefly,
   ROLLBACK_OF_HANDLERS,
   STATEMENTS_BEFORE_HANDLERS,
+  waiting,
   WITHOUT_FLUSH,
   WITHOUT_HANDLERS,
   type Flushing,
 } from '../statements/transaction.ts'
+
+/** Connections of a pool that does not say how many. */
+const MOST = 10
 
 /** Where the rows of `begin` are among the results of `forHandlers`. */
 const ROWS_BEFORE_HANDLERS: number = -2 - STATEMENTS_BEFORE_HANDLERS
@@ -36,7 +41,7 @@ const ROWS_BEFORE_HANDLERS: number = -2 - STATEMENTS_BEFORE_HANDLERS
 export class PoolSessions implements PgSessions {
   readonly errors: SqlErrors = ERRORS
   readonly #pool: PoolLike
-  readonly #limits: Limits
+  readonly limits: Limits
   readonly #slots: Slots
   readonly #ticker: FlushTicker
   readonly #flushing: Flushing
@@ -44,7 +49,7 @@ export class PoolSessions implements PgSessions {
   /** `transactions`: the number that may be open at once. */
   constructor(pool: PoolLike, transactions: number, limits: Limits, flushing: Flushing) {
     this.#pool = pool
-    this.#limits = limits
+    this.limits = limits
     this.#slots = slotsOf(pool, transactions)
     this.#ticker = tickerOf(pool, () => this.#connect())
     this.#flushing = flushing
@@ -54,15 +59,15 @@ export class PoolSessions implements PgSessions {
 
   async begin<Row>(first: Script<Row>): Promise<{ session: PgSession; rows: readonly Row[] }> {
     const session = await this.#session(undefined)
-    const results = await session.start(begin(first, this.#limits))
+    const results = await session.start(begin(first, this.limits))
     return { session, rows: rowsOf(results, -2) as Row[] }
   }
 
   async claim<Row, Counted>(opening: Opening<Row, Counted>): Promise<Opened<Row, Counted>> {
     const { count, uncount } = opening
     const session = await this.#session(this.#flushing === 'late' ? this.#ticker : undefined)
-    const text = `${briefly(count, this.#limits)};\n${this.forHandlers(opening.first)}`
-    const results = await session.start(text, briefly(uncount, this.#limits))
+    const text = `${briefly(count, this.limits)};\n${this.forHandlers(opening.first)}`
+    const results = await session.start(text, briefly(uncount, this.limits))
     return {
       session,
       rows: rowsOf(results, ROWS_BEFORE_HANDLERS) as Row[],
@@ -72,17 +77,17 @@ export class PoolSessions implements PgSessions {
 
   /** Begins a transaction for handlers. */
   forHandlers(first: Script): string {
-    return `${begin(first, this.#limits, 'of the session')};\n${BEFORE_HANDLERS}`
+    return `${begin(first, this.limits, 'of the session')};\n${BEFORE_HANDLERS}`
   }
 
   uncounted(uncount: Script): string {
-    return briefly(uncount, this.#limits)
+    return briefly(uncount, this.limits)
   }
 
   async briefly(script: Script): Promise<void> {
     const connection = await this.#connect()
     try {
-      await connection.run({ text: briefly(script, this.#limits) })
+      await connection.run({ text: briefly(script, this.limits) })
     } catch (error) {
       if (isRefusal(error))
         await connection.run({ text: 'rollback' }).catch((cause: unknown) => connection.spoil(cause))
@@ -118,6 +123,31 @@ export class PoolSessions implements PgSessions {
     }
   }
 
+  async undone(statements: readonly Statement[]): Promise<void> {
+    const connection = await this.#connect()
+    try {
+      await connection.run({ text: `begin isolation level read committed read write;\nselect ${waiting(this.limits)}` })
+      for (const statement of statements) await connection.run(statement)
+    } finally {
+      if (!connection.isOver)
+        await connection.run({ text: 'rollback' }).catch((cause: unknown) => connection.spoil(cause))
+      connection.close()
+    }
+  }
+
+  async settled<Row>(statement: Statement<Row>, isFine: (rows: readonly Row[]) => boolean): Promise<readonly Row[]> {
+    for (let closed = 0; ; closed++) {
+      const connection = await this.#connect()
+      try {
+        const rows = lastRows(await connection.run(statement)) as Row[]
+        if (isFine(rows) || closed >= (this.#pool.options.max ?? MOST)) return rows
+        connection.retire()
+      } finally {
+        connection.close()
+      }
+    }
+  }
+
   /** On the flushing connection, because another one may not be available. */
   async durably<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     const attendance = await this.#ticker.attend()
@@ -149,12 +179,11 @@ export class PoolSessions implements PgSessions {
   }
 
   #connect(): Promise<PoolConnection> {
-    return PoolConnection.open(this.#pool, this.#limits.queryTimeoutMs)
+    return PoolConnection.open(this.#pool, this.limits.queryTimeoutMs)
   }
 }
 
 class PoolSession implements PgSession {
-  readonly failure = undefined
   readonly #sessions: PoolSessions
   readonly #connection: PoolConnection
   /** Set if COMMITs are flushed late. */
@@ -179,6 +208,14 @@ class PoolSession implements PgSession {
 
   get spoiledBy(): unknown {
     return this.#connection.spoiledBy
+  }
+
+  /** The server refuses to commit after a failed statement. */
+  get failure(): TransactionError | undefined {
+    const { lostAfterMs, spoiledBy } = this.#connection
+    if (isTransactionTimeout(spoiledBy)) return endedByTimeout(spoiledBy)
+    if (lostAfterMs === 0 || ERRORS.isShutdown(spoiledBy)) return undefined
+    return endedIdle(lostAfterMs, idleLimitOf(this.#sessions.limits.idleInTransactionTimeoutMs), spoiledBy)
   }
 
   spoil(cause: unknown): void {
@@ -219,6 +256,8 @@ class PoolSession implements PgSession {
   }
 
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
+    const idle = this.failure
+    if (idle !== undefined) return Promise.reject(idle)
     this.#isLent = true
     return this.#connection.query(query, values)
   }
@@ -314,6 +353,12 @@ class PoolSession implements PgSession {
     this.#connection.close()
     this.#giveSlot()
   }
+}
+
+function endedByTimeout(cause: unknown): TransactionError {
+  const text =
+    'the server ended the transaction, because it took longer than transaction_timeout: nothing was committed. Raise that limit above handlerTimeoutMs for the role of the pool, or set it to 0'
+  return new TransactionError('TRANSACTION_OVER', text, { cause })
 }
 
 function textOf(statements: readonly string[]): string {

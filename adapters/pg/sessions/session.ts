@@ -11,6 +11,13 @@ export interface PgSessions extends Sessions<PgTransaction> {
   committed<Row>(statement: Statement<Row>): Promise<readonly Row[]>
   /** Reads committed data, including that of other processes, and resolves when no crash of the server can undo it. */
   durably<Row>(statement: Statement<Row>): Promise<readonly Row[]>
+  /** Runs statements as a transaction of its own, and rolls it back. */
+  undone(statements: readonly Statement[]): Promise<void>
+  /**
+   * Asks a session for facts of its pool. Somebody else may have changed that session, so one whose answer is not `fine` is
+   * closed, and another one asked: the pool makes new ones once it has closed those it had.
+   */
+  settled<Row>(statement: Statement<Row>, isFine: (rows: readonly Row[]) => boolean): Promise<readonly Row[]>
   /** How connections get their backends. `undefined`: the client does not say. */
   pooling(): Promise<Pooling | undefined>
 }
@@ -50,8 +57,8 @@ export interface PgSession extends Session<PgTransaction> {
   /** Runs a statement of a handler, with the limits of the handler and the pool. */
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>>
   /**
-   * A handler has ended the transaction. What it has set (`set role`) outlives the transaction, so the connection is
-   * closed and not used again.
+   * What a handler has set (`set role`) may outlive the transaction, so the connection is closed after it, and goes to
+   * nobody else.
    */
   retire(): void
 }

@@ -12,6 +12,8 @@ export interface SettingsRow {
   readonly isolation: string
   readonly read_only: boolean
   readonly autovacuum: boolean
+  /** With a unit; `null` before Postgres 17. */
+  readonly transaction_timeout: string | null
   readonly encoding: string
 }
 
@@ -23,6 +25,7 @@ export const READ_SETTINGS: Statement<SettingsRow> = {
   current_setting('synchronous_standby_names') as synchronous_standby_names,
   current_setting('default_transaction_isolation') as isolation,
   current_setting('default_transaction_read_only')::bool as read_only,
+  current_setting('transaction_timeout', true) as transaction_timeout,
   current_setting('autovacuum')::bool as autovacuum, current_setting('server_encoding') as encoding`,
   values: [],
 }

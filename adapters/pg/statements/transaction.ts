@@ -114,7 +114,8 @@ export const IS_OPEN: Script<OpenRow> = {
   text: `select coalesce(current_setting('consume_once.open', true), '') = '1' as is_open`,
 }
 
-function waiting({ lockTimeoutMs }: TransactionLimits): string {
+/** How long a claim waits for a lock, in the transaction. */
+export function waiting({ lockTimeoutMs }: TransactionLimits): string {
   return `set_config('lock_timeout', '${lockTimeoutMs}', true)`
 }
 

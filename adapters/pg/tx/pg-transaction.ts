@@ -5,10 +5,11 @@ import type { ToldOfQueries } from '../../sql/session.ts'
 export interface PgTransaction {
   /**
    * Runs one statement in the transaction. Await it before the handler ends. The server refuses several statements in
-   * one text (42601).
+   * one text (42601). A statement that changes its session (`set` without `local`, `listen`, `pg_advisory_lock`) costs the
+   * connection, which is closed after the transaction.
    *
    * @throws TransactionError `TRANSACTION_OVER` after the handler has ended, was aborted, or has ended the transaction
-   * itself
+   * itself; and if the server has ended it because nothing was sent for `idleInTransactionTimeoutMs`
    * @throws TypeError for a statement that would end the transaction, or a query object that outlives it (a cursor)
    */
   readonly query: <Row = Record<string, unknown>>(

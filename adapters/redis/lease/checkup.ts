@@ -19,17 +19,36 @@ const AT_START = {
       'Nothing is lost before the server restarts, and servers for tests and development are set so on purpose.',
   },
   replicas: { startsBecause: 'Replicas come back: the consumer pauses until then.' },
+  claim: 'refused',
 } as const satisfies Record<string, AtStart>
 
 const { holds, weaker, unknown, broken } = checkFindings('redis', AT_START)
 
-/** Checks how durable marks are on each primary. Changes nothing. */
+/** Reads how durable marks are on each primary. */
 export async function checkup(redis: RedisPort, durability: Durability): Promise<readonly CheckFinding[]> {
   const servers = await Promise.all((await redis.nodes()).map(factsOf))
   return servers.flatMap((server) => {
     const findings = findingsOf(server, redis.isCluster, durability)
     return redis.isCluster ? findings.map((one) => ({ ...one, found: `${server.name}: ${one.found}` })) : findings
   })
+}
+
+/**
+ * Whether a claim is taken: only a real one shows that, such as that the server is full. `tryOut` claims keys of nobody, which
+ * expire by themselves; `why` explains its error. A refusal that `others` explain is not told twice.
+ */
+export async function checkClaim(
+  tryOut: () => Promise<void>,
+  why: (error: unknown) => string,
+  others: readonly CheckFinding[],
+): Promise<readonly CheckFinding[]> {
+  try {
+    await tryOut()
+    return [holds('claim', 'a claim was taken, of a key that expires')]
+  } catch (error) {
+    if (others.some(({ verdict }) => verdict === 'broken')) return []
+    return [broken('claim', 'a claim was refused', why(error))]
+  }
 }
 
 type Info = NonNullable<ServerFacts['info']>

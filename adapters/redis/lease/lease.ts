@@ -1,5 +1,6 @@
 import {
   ConfigError,
+  describeError,
   hasCode,
   sequencesOver,
   StoreError,
@@ -26,7 +27,7 @@ import {
 import { RedisAdmin } from './admin.ts'
 import { isWithoutRight } from './answers-within.ts'
 import { checkServers } from './check-servers.ts'
-import { checkup } from './checkup.ts'
+import { checkClaim, checkup } from './checkup.ts'
 import { NotFarEnoughError, type Durability } from './durability.ts'
 import { KeyNames } from './key-names.ts'
 import type { ResolvedLease } from './options.ts'
@@ -110,7 +111,7 @@ class RedisLease implements LeaseStore {
 
   /** At the start it does not matter whether the test keys were written, only why Redis gave no valid answer. */
   #withAdvice(error: unknown): unknown {
-    const isRefused = hasCode(error, 'STORE_UNREACHABLE') && isWithoutRight(error)
+    const isRefused = hasCode(error, 'STORE_UNREACHABLE') && (isWithoutRight(error) || whyNoWrites(error) !== undefined)
     if (!isRefused && !hasCode(error, 'STORE_AMBIGUOUS')) return error
     const advice = adviceFor(error, this.#durability)
     return new StoreError('STORE_UNREACHABLE', `${error.message}. ${advice}`, { cause: error.cause ?? error })
@@ -121,7 +122,9 @@ class RedisLease implements LeaseStore {
   }
 
   async checkup(): Promise<readonly CheckFinding[]> {
-    return this.#line.ask(checkup(this.#redis, this.#durability))
+    const findings = await this.#line.ask(checkup(this.#redis, this.#durability))
+    const why = (error: unknown): string => describeError(this.#withAdvice(error))
+    return [...findings, ...(await checkClaim(() => this.#tryOut(), why, findings))]
   }
 
   async #tryOut(): Promise<void> {
@@ -259,6 +262,19 @@ function isNeverConnected({ message }: Error): boolean {
   return /client is closed/i.test(message)
 }
 
+/** What to do about a server that takes no writes as it is; `undefined` for other errors. */
+function whyNoWrites({ message }: Error): string | undefined {
+  const [, code = ''] = /(?:^|[\s-])(READONLY|OOM|MISCONF|NOREPLICAS)\s/.exec(message) ?? []
+  return NO_WRITES.get(code)
+}
+
+const NO_WRITES: ReadonlyMap<string, string> = new Map([
+  ['READONLY', 'This server is a replica: give the store a client of its primary'],
+  ['OOM', 'It is full: raise its maxmemory, or remove keys that nobody needs (with maxmemory-policy noeviction)'],
+  ['MISCONF', 'It cannot write its snapshots, and takes no writes until it can: see to its disk and its log'],
+  ['NOREPLICAS', 'It has fewer replicas than min-replicas-to-write asks for: see to its replicas'],
+])
+
 /** What to do about a store that does not open. */
 function adviceFor(error: Error, durability: Durability): string {
   if (error instanceof NotFarEnoughError) {
@@ -269,6 +285,8 @@ function adviceFor(error: Error, durability: Durability): string {
   if (isNeverConnected(error)) {
     return 'It was never connected, or closed since: `await client.connect()` before it is given to redisLease()'
   }
+  const why = whyNoWrites(error)
+  if (why !== undefined) return why
   if (isWithoutRight(error)) return 'Grant its user the rights that docs/stores.md lists (ACL SETUSER)'
   return 'Check that it is up and that the client given to redisLease() has its address'
 }

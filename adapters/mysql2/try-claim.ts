@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { ConfigError, describeError, systemEntropy } from '../../src/spi.ts'
+import { countFirst, forgetAttempts } from './inbox/statements/attempts.ts'
+import { claimKeys, markKeys } from './inbox/statements/records.ts'
+import { writeLeases } from './lease/statements/records.ts'
+import type { MysqlSessions } from './sessions/sessions.ts'
+import { errnoOf } from './sql-errors.ts'
+import type { Script } from './statements/script.ts'
+import type { Tables } from './statements/tables.ts'
+
+/** No scope has this ID: the column counts from 1. */
+const NO_SCOPE = 0
+
+/**
+ * Claims and marks a key that nobody has, and rolls that back. Only this shows that a server takes the writes of a
+ * claim: variables tell a part of it.
+ */
+export async function tryClaim(sessions: MysqlSessions, tables: Tables, strategy: 'inbox' | 'lease'): Promise<void> {
+  await sessions.undone(strategy === 'inbox' ? claimOfInbox(tables) : claimOfLease(tables))
+}
+
+/** @throws ConfigError `CONFIG_INVALID` if the server takes no claims, as it is or with these rights */
+export async function checkClaim(sessions: MysqlSessions, tables: Tables, strategy: 'inbox' | 'lease'): Promise<void> {
+  try {
+    await tryClaim(sessions, tables, strategy)
+  } catch (error) {
+    const why = whyNoClaim(error, tables)
+    if (why === undefined) throw error
+    throw new ConfigError([`a claim, which was tried and rolled back: ${why}`], 'CONFIG_INVALID', { cause: error })
+  }
+}
+
+/** What people have to do about a refused claim; `undefined` if it may pass by itself. */
+export function whyNoClaim(error: unknown, { database }: Pick<Tables, 'database'>): string | undefined {
+  const errno = errnoOf(error) ?? 0
+  const advice = ADVICE.find(([errnos]) => errnos.includes(errno))?.[1]
+  return advice === undefined ? undefined : `${describeError(error)}. ${advice.replaceAll('DATABASE', database)}`
+}
+
+const ADVICE: readonly (readonly [errnos: readonly number[], advice: string])[] = [
+  [
+    // Also what InnoDB says with innodb_read_only, as readers of a cluster have it.
+    [1015, 1036, 1290, 1792, 1836, 1874, 3100],
+    'The server takes no writes (read_only, super_read_only, innodb_read_only, a replica or the reader of a cluster): connect the pool to the primary',
+  ],
+  [
+    [1665],
+    'The binary log has binlog_format = STATEMENT, which takes no writes at READ COMMITTED, the level of a claim: set binlog_format = ROW (or MIXED)',
+  ],
+  [
+    [1044, 1142, 1143, 1227, 1410],
+    "The user lacks rights: grant select, insert, update, delete on `DATABASE`.* to the user of the pool, and for setup: 'auto' also create, alter, index",
+  ],
+]
+
+function claimOfInbox(tables: Tables): Script {
+  const claim = { scope: NO_SCOPE, items: [{ key: aKey(), fp: null }], owner: systemEntropy.ownerToken() }
+  const keys = claim.items.map(({ key }) => key)
+  const parts = [
+    countFirst(tables, claim),
+    claimKeys(tables, claim),
+    markKeys(tables, NO_SCOPE, keys, new Map()),
+    forgetAttempts(tables, NO_SCOPE, keys),
+  ]
+  return { statements: parts.flatMap(({ statements }) => statements) }
+}
+
+function claimOfLease(tables: Tables): Script {
+  const record = { k: aKey(), fp: null, owner: systemEntropy.ownerToken(), state: 'P', fence: 1, attempt: 1 } as const
+  return { statements: writeLeases(tables, NO_SCOPE, { fresh: [record], kept: [{ ...record, state: 'D' }] }) }
+}
+
+function aKey(): string {
+  return randomBytes(16).toString('hex')
+}

@@ -1,0 +1,27 @@
+import { durationText, TransactionError, type IdleLimit } from '../../src/spi.ts'
+
+/** Timers of servers and of this process differ by so much. */
+const EARLIER = 0.9
+
+/** `undefined` for 0, which is no limit. */
+export function idleLimitOf(limitMs: number): IdleLimit | undefined {
+  return limitMs === 0 ? undefined : { limitMs, setting: `idleInTransactionTimeoutMs ${limitMs}` }
+}
+
+/**
+ * Why a transaction cannot be committed, if its server has closed the connection because a handler sent nothing for too
+ * long. That is neither an outage nor to be tried at once: the next run would end in the same way.
+ *
+ * @param lostAfterMs - how long nothing had been sent when the server closed the connection
+ */
+export function endedIdle(
+  lostAfterMs: number,
+  limit: IdleLimit | undefined,
+  cause: unknown,
+): TransactionError | undefined {
+  if (limit === undefined || lostAfterMs < limit.limitMs * EARLIER) return undefined
+  const text =
+    `the server ended the transaction, because its handler had sent nothing for ${durationText(Math.round(lostAfterMs))} ` +
+    `(${limit.setting}): nothing was committed. Raise that limit above handlerTimeoutMs, or do the slow part before the first statement and in less time`
+  return new TransactionError('TRANSACTION_OVER', text, { cause })
+}

@@ -34,7 +34,9 @@ export async function checkClaim(sessions: MysqlSessions, tables: Tables, strate
 export function whyNoClaim(error: unknown, { database }: Pick<Tables, 'database'>): string | undefined {
   const errno = errnoOf(error) ?? 0
   const advice = ADVICE.find(([errnos]) => errnos.includes(errno))?.[1]
-  return advice === undefined ? undefined : `${describeError(error)}. ${advice.replaceAll('DATABASE', database)}`
+  return advice === undefined
+    ? undefined
+    : `${describeError(error).replace(/\.+$/, '')}. ${advice.replaceAll('DATABASE', database)}`
 }
 
 const ADVICE: readonly (readonly [errnos: readonly number[], advice: string])[] = [

@@ -39,7 +39,9 @@ export async function checkClaim(sessions: PgSessions, tables: Tables, strategy:
 /** What people have to do about a refused claim; `undefined` if it may pass by itself. */
 export function whyNoClaim(error: unknown, { schema }: Pick<Tables, 'schema'>): string | undefined {
   const advice = ADVICE[sqlState(error) ?? '']
-  return advice === undefined ? undefined : `${describeError(error)}. ${advice.replaceAll('SCHEMA', schema)}`
+  return advice === undefined
+    ? undefined
+    : `${describeError(error).replace(/\.+$/, '')}. ${advice.replaceAll('SCHEMA', schema)}`
 }
 
 const ADVICE: Readonly<Record<string, string>> = {

@@ -22,6 +22,6 @@ export function endedIdle(
   if (limit === undefined || lostAfterMs < limit.limitMs * EARLIER) return undefined
   const text =
     `the server ended the transaction, because its handler had sent nothing for ${durationText(Math.round(lostAfterMs))} ` +
-    `(${limit.setting}): nothing was committed. Raise that limit above handlerTimeoutMs, or do the slow part before the first statement and in less time`
+    `(${limit.setting}). Raise that limit above handlerTimeoutMs, or do the slow part before the first statement and in less time`
   return new TransactionError('TRANSACTION_OVER', text, { cause })
 }

@@ -78,7 +78,7 @@ describeMariadb('open() and the checkup try a claim, and roll it back', () => {
 
   it.each(['CHAIN', 'RELEASE'])('handles messages with completion_type = %s', async (type) => {
     await place.rows('set global binlog_format = ROW')
-    await place.rows(`set global completion_type = ${type}`)
+    await place.rows(`set global completion_type = '${type}'`)
     try {
       const pool = place.newPool({ connectionLimit: 2 })
       const inbox = await place.newInbox({ pool })
@@ -89,7 +89,7 @@ describeMariadb('open() and the checkup try a claim, and roll it back', () => {
         expect(await place.committed(effect)).toBe(1)
       }
     } finally {
-      await place.rows('set global completion_type = NO_CHAIN')
+      await place.rows('set global completion_type = 0')
     }
   })
 })

@@ -357,7 +357,7 @@ class PoolSession implements PgSession {
 
 function endedByTimeout(cause: unknown): TransactionError {
   const text =
-    'the server ended the transaction, because it took longer than transaction_timeout: nothing was committed. Raise that limit above handlerTimeoutMs for the role of the pool, or set it to 0'
+    'the server ended the transaction, because it took longer than transaction_timeout. Raise that limit above handlerTimeoutMs for the role of the pool, or set it to 0'
   return new TransactionError('TRANSACTION_OVER', text, { cause })
 }
 

@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { MemoryBroker, defineConsumer, messageId, runMemory, type ObserverEvent } from '../../src/index.ts'
+import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { turns } from '../kit/manual-clock.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Signal } from '../kit/signal.ts'
-import { describePostgres, newPlace, type PgPlace } from './support.ts'
+import { describePostgres, lend, newPlace, type PgPlace } from './support.ts'
 
 /** A row as an ORM maps it. */
 export interface Charge {
@@ -123,6 +124,20 @@ export function describeOrm(name: string, create: (place: PgPlace) => Promise<Or
       })
       expect(run).toEqual({ outcomes: ['handled'], failures: ['thrown'] })
       expect(await committed()).toEqual(['attempt 2'])
+    })
+
+    it('leaves nothing in its session, which would cost the connection', async () => {
+      const inbox = await place.newInbox({ pool: place.newPool({ max: 2 }) })
+      const backends = new Set<unknown>()
+      for (const payment of ['one', 'two', 'three']) {
+        const { claim } = await hold(inbox, newItem())
+        const { tx } = lend(claim)
+        backends.add((await tx.query('select pg_backend_pid() as pid')).rows[0]?.['pid'])
+        await orm.insert(tx, payment)
+        await orm.transaction(tx, (inner) => inner.insert(payment))
+        expect(await inbox.mark([claim])).toEqual(['marked'])
+      }
+      expect([...backends]).toHaveLength(1)
     })
 
     it('rejects what it is asked after the handler, with TRANSACTION_OVER', async () => {

@@ -1,4 +1,5 @@
 import {
+  atOnce,
   BrokerError,
   ConfigError,
   StoppedError,
@@ -22,6 +23,7 @@ import type { DelayedCopies } from './copies/delayed.ts'
 import type { Connector } from './connection/connector.ts'
 import type { Generation, GenerationEnd } from './consuming/generation.ts'
 import { reasonOf } from './connection/advice.ts'
+import { LANE_AT_ONCE } from './message/lane.ts'
 import type { RabbitMessage } from './message/message.ts'
 import { sourceEvent, type RabbitEvent } from './report.ts'
 import { fitToCapacity, type FittedSettings } from './options/fit.ts'
@@ -302,7 +304,7 @@ export class RabbitSource implements Source {
 
   #laneOf(message: RabbitMessage): string | undefined {
     try {
-      return this.#parts.settings.lane?.(message)
+      return atOnce('lane', this.#parts.settings.lane?.(message), LANE_AT_ONCE)
     } catch (error) {
       this.#report('lane-failed', `${message.position}: ${reasonOf(error)}`)
       return undefined

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import {
+  atOnce,
   ConfigError,
   checkNames,
   checkText,
@@ -34,6 +35,8 @@ const KNOWN: Record<keyof ConsumeOnceFastifyOptions, true> = {
   deadlineMs: true,
 }
 
+const START_AT_ONCE = 'return the running consumers themselves; waitForReady waits until they have joined'
+
 const ROUTES = { live: '/healthz', ready: '/readyz' } as const
 
 /**
@@ -55,7 +58,7 @@ export async function consumeOncePlugin(app: FastifyInstance, options: ConsumeOn
   app.addHook('onReady', async () => {
     // `close()` before the application has loaded calls `onClose` first. A consumer that starts after that would never stop.
     if (isClosed) return
-    Object.assign(consumers, start())
+    Object.assign(consumers, atOnce('start', start(), START_AT_ONCE))
     if (!waitForReady) return
     try {
       await Promise.all(Object.values(consumers).map((running) => running.ready()))

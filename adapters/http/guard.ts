@@ -79,7 +79,7 @@ export class Guard<Request> {
       if (hasRun) throw new OnceError('ONCE_BUSY', 'another request with this key is under way')
       hasRun = true
       const reply = await handle(context)
-      if (!remember({ status: reply.status })) throw new NotRemembered()
+      if (!(await remember({ status: reply.status }))) throw new NotRemembered()
       return keptReply(reply, headers)
     }
     try {

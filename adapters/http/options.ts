@@ -45,7 +45,7 @@ export interface IdempotencyOptions<Request, Tx = never> extends Pick<
    * Which responses are kept and replayed. Any other frees the key: the next request runs. Return false only for a
    * response that says that nothing happened. @defaultValue `({ status }) => status < 400`
    */
-  readonly remember?: (response: { readonly status: number }) => boolean
+  readonly remember?: (response: { readonly status: number }) => boolean | Promise<boolean>
   /** Headers of a response that are kept too. Those of cookies, authentication and connections are refused. @defaultValue none */
   readonly keepHeaders?: readonly string[]
   /** The largest request body, in bytes. A larger one is answered 413. @defaultValue 1048576 */
@@ -65,7 +65,7 @@ export interface IdempotencySettings<Request> {
   readonly caller: (request: Request) => unknown
   readonly methods: ReadonlySet<string>
   readonly required: boolean
-  readonly remember: (response: { readonly status: number }) => boolean
+  readonly remember: (response: { readonly status: number }) => boolean | Promise<boolean>
   readonly headers: ReadonlySet<string>
   readonly maxBodyBytes: number
   readonly maxResponseBytes: number

@@ -1,4 +1,5 @@
 import { DiscoveryService } from '@nestjs/core'
+import { atOnce } from '../../src/spi.ts'
 import {
   ConfigError,
   defineConsumer,
@@ -105,7 +106,13 @@ export class ConsumeOnceConsumers {
       const handle = (context: unknown): unknown =>
         (provider as Record<string, (given: unknown) => unknown>)[method]?.(context)
       const given = { ...this.#options.defaults, ...own, handle } as unknown as ConsumerOptions<unknown, unknown, never>
-      this.#running.set(own.name, this.#options.start(defineConsumer(given), from as never))
+      this.#running.set(
+        own.name,
+        atOnce('start', this.#options.start(defineConsumer(given), from as never), START_AT_ONCE),
+      )
     }
   }
 }
+
+const START_AT_ONCE =
+  'return the running consumer itself, as runKafka() and runRabbit() do; waitForReady waits until it has joined'

@@ -31,7 +31,7 @@ export async function findAt(session: Session, entry: ConfiguredConsumer, text: 
   try {
     const item = await session.answer(readAt(of, { place, offset: position.offset, signal: stop.signal }))
     if (item === undefined) throw new CommandError(EXIT.findings, `--at ${printable(text)}: ${NOTHING}`)
-    const key = of.keyOf(item.message)
+    const key = await of.keyOf(item.message)
     if (typeof key !== 'string') return { item, record: key.detail, isConflict: false }
     const record = await recordOf(session, entry, key)
     return { item, record, isConflict: of.isConflict(item, record) }

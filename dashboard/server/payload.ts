@@ -1,3 +1,4 @@
+import { atOnce } from '../../src/foundation/at-once.ts'
 import type { ReplayItem } from '../../src/ports/replay.ts'
 import type { ShownMessage } from '../api.ts'
 import type { DashboardOptions } from './options.ts'
@@ -6,6 +7,8 @@ const LONGEST_PAYLOAD = 16_384
 const LONGEST_HEADER = 1_024
 const MOST_HEADERS = 100
 const HIDDEN = '***'
+
+const REDACT_AT_ONCE = 'return the text that may be shown'
 
 type How = Pick<DashboardOptions, 'showPayload' | 'redact'>
 
@@ -28,7 +31,7 @@ export function shownMessage(item: ReplayItem, how: How, consumer: string): Show
 /** Redacted as a whole, and cut only then: a cut text is not JSON any more. */
 function payloadText(value: Uint8Array, { redact = [] }: How, consumer: string): string {
   const text = Buffer.from(value).toString('utf8')
-  if (typeof redact === 'function') return redact(text, { consumer, part: 'payload' })
+  if (typeof redact === 'function') return atOnce('redact', redact(text, { consumer, part: 'payload' }), REDACT_AT_ONCE)
   if (redact.length === 0) return text
   const names = new Set(redact.map((name) => name.toLowerCase()))
   try {
@@ -42,7 +45,7 @@ function headerText(name: string, given: unknown, { redact = [] }: How, consumer
   const text = textOf(given)
   const shown =
     typeof redact === 'function'
-      ? redact(text, { consumer, part: 'header', name })
+      ? atOnce('redact', redact(text, { consumer, part: 'header', name }), REDACT_AT_ONCE)
       : redact.some((one) => one.toLowerCase() === name.toLowerCase())
         ? HIDDEN
         : text

@@ -1,7 +1,16 @@
 import type { Message } from '../ports/message.ts'
 
-/** Turns the bytes of the payload into a value. If it throws, the message is set aside as `undecodable`. */
-export type Decode<Decoded> = (value: Uint8Array | null, message: Message) => Decoded
+/**
+ * Turns the bytes of the payload into a value, at once or by a promise, such as with a client of a schema registry. The
+ * messages of one claim are decoded together.
+ *
+ * If it throws or rejects, the message is set aside as `undecodable`, except where the error says nothing about the
+ * payload: `NoEffectError`, an error of a socket or of a time-out, or a `status` of 401, 403, 407, 408, 425, 429 or 500
+ * to 599, also as a `cause`. Then the message is decoded again, after the delays of `backoff`, for as long as it takes;
+ * no attempt counts, `health()` is not ready, and `decode-down` is told. The same holds for a promise that is not settled
+ * within `handlerTimeoutMs`. `TerminalError` sets the message aside whatever its cause is.
+ */
+export type Decode<Decoded> = (value: Uint8Array | null, message: Message) => Decoded | PromiseLike<Decoded>
 
 /**
  * Decodes JSON from UTF-8 bytes, strictly: invalid UTF-8 is an error. A leading byte order mark is dropped, and a

@@ -121,11 +121,14 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    * @defaultValue `standardId()`: the first of the usual places that has an ID
    */
   readonly id?: IdExtractor<Decoded> | readonly [IdentityOption<Decoded>, ...IdentityOption<Decoded>[]]
-  /** Decodes the raw bytes of the payload. It runs after the payload digest was computed. @defaultValue `json()` */
+  /**
+   * Decodes the raw bytes of the payload. It may return a promise. It runs after the claim, and again when an ID extractor
+   * reads `payload`, before the claim. @defaultValue `json()`
+   */
   readonly decode?: Decode<Decoded>
   /**
    * A Standard Schema (zod, valibot, arktype, ...) that checks and types the payload. A message that fails it is given
-   * up and dead-lettered.
+   * up and dead-lettered. It may answer by a promise, under the same rules as `decode`.
    */
   readonly schema?: StandardSchema<Decoded, Payload>
   /**
@@ -265,8 +268,8 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    * Returns true for a failure that is the final answer, such as a declined payment. The message is then marked done
    * with the name, message and code of the error, and settled; every duplicate gets the same failure
    * (`Settlement.failure`). With an inbox the writes of the handler are rolled back. The function is not called after
-   * an abort or an `OutcomeUnknownError`; a message in doubt is parked instead. Any other return value, or an
-   * exception, counts as false. Not allowed with `handleBatch` or strategy `offsets`.
+   * an abort or an `OutcomeUnknownError`; a message in doubt is parked instead. Any other return value, a promise, or
+   * an exception counts as false. Not allowed with `handleBatch` or strategy `offsets`.
    * @defaultValue none
    */
   readonly rememberFailure?: (error: unknown) => boolean

@@ -3,9 +3,10 @@ import { canonicalText, pathsOf, type Parts } from '../core/canonical-json.ts'
 import { parseJsonTree } from '../core/json-tree.ts'
 import { keyMaterial } from '../core/key.ts'
 import { idBytes, WHY_UNUSABLE } from '../core/message-id.ts'
+import { atOnce } from '../foundation/at-once.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { withTraits } from './id-traits.ts'
-import { idIn } from './id-value.ts'
+import { ID_AT_ONCE, idIn } from './id-value.ts'
 import type { IdExtractor, IncomingMessage } from '../ports/id-extractor.ts'
 import { checkFunction, checkNames, checkWhole, givenOf, shownText } from '../foundation/option-checks.ts'
 import { checkedPaths } from './payload-id.ts'
@@ -98,7 +99,7 @@ function payloadText(
 }
 
 function scopePart(extract: IdExtractor, at: number, message: IncomingMessage<unknown>): Uint8Array {
-  const part = idBytes(idIn(extract(message)))
+  const part = idBytes(idIn(atOnce('fingerprint.scope', extract(message), ID_AT_ONCE)))
   if (typeof part === 'string') throw new TypeError(`scope ${at + 1}: ${WHY_UNUSABLE[part]}`)
   return part
 }

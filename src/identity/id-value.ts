@@ -58,3 +58,7 @@ function objectInstead(value: object | null): string {
   if (type === 'timestamp' || type === 'decimal') return `a ${type}`
   return typeof (value as { readonly then?: unknown }).then === 'function' ? 'a promise' : 'an object'
 }
+
+/** What to do with an ID extractor that returns a promise. */
+export const ID_AT_ONCE =
+  'return the ID itself. What has to be awaited belongs into decode, and the extractor reads its payload'

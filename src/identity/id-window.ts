@@ -1,7 +1,8 @@
 import type { DurationMs } from '../core/units.ts'
+import { atOnce } from '../foundation/at-once.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
-import { idIn } from './id-value.ts'
+import { ID_AT_ONCE, idIn } from './id-value.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
 import { checkFunction, checkNames, checkWhole, givenOf } from '../foundation/option-checks.ts'
 
@@ -15,7 +16,7 @@ export function windowed<Decoded>(id: IdExtractor<Decoded>, options: WindowOptio
   const { fixedMs } = checked(id, options)
   const traits = { ...traitsOf(id), windowMs: fixedMs }
   return withTraits((message) => {
-    const inner = idIn(id(message))
+    const inner = idIn(atOnce('messageId.window', id(message), ID_AT_ONCE))
     if (inner === undefined) return undefined
     // A copy has a time of its own: a retry must stay in the window of its original.
     const at = message.firstTimestamp ?? message.timestamp

@@ -1,7 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { atOnce } from '../foundation/at-once.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
-import { idIn } from './id-value.ts'
+import { ID_AT_ONCE, idIn } from './id-value.ts'
 import type { IdExtractor } from './message-id.ts'
 import { checkFunction, checkNames, checkObject } from '../foundation/option-checks.ts'
 
@@ -27,9 +28,9 @@ const SIGNATURE_BYTES = 32
 export function signedId<Decoded = unknown>(options: SignedIdOptions<Decoded>): IdExtractor<Decoded> {
   const { id, signature, secrets } = checked(options)
   return withTraits((message) => {
-    const taken = idIn(id(message))
+    const taken = idIn(atOnce('signedId.id', id(message), ID_AT_ONCE))
     if (taken === undefined) return undefined
-    const given = signatureBytes(signature(message))
+    const given = signatureBytes(atOnce('signedId.signature', signature(message), ID_AT_ONCE))
     // Throw, so that no other extractor is tried.
     if (given === undefined) throw new Error('expected a signature of 32 bytes with the message ID, got none')
     const isSigned = secrets.some((secret) => {

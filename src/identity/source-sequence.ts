@@ -1,11 +1,12 @@
 import { whyUnusable } from '../core/message-id.ts'
 import { HIGHEST_NUMBER } from '../core/sequence.ts'
+import { atOnce } from '../foundation/at-once.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { checkFunction, checkNames, givenOf } from '../foundation/option-checks.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
 import type { Message } from '../ports/message.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
-import { foundInsteadOfId, idIn } from './id-value.ts'
+import { foundInsteadOfId, ID_AT_ONCE, idIn } from './id-value.ts'
 import { numberedId } from './sequence-key.ts'
 
 /** As `IncomingMessage`. */
@@ -39,7 +40,11 @@ const DIGITS = /^\d{1,40}$/
 export function sourceSequence<Decoded = unknown>(
   options: SourceSequenceOptions<Decoded>,
 ): (message: Incoming<Decoded>) => string | undefined {
-  const { source, sequence } = checked(options)
+  const given = checked(options)
+  const source = (message: Incoming<Decoded>): ReturnType<typeof given.source> =>
+    atOnce('sourceSequence.source', given.source(message), ID_AT_ONCE)
+  const sequence = (message: Incoming<Decoded>): ReturnType<typeof given.sequence> =>
+    atOnce('sourceSequence.sequence', given.sequence(message), ID_AT_ONCE)
   const extract = (message: Incoming<Decoded>): string | undefined => {
     const [name, number] = [textOf(idIn(source(message))), numberOf(sequence(message))]
     return name === undefined || number === undefined ? undefined : numberedId({ source: name, number })
@@ -47,8 +52,8 @@ export function sourceSequence<Decoded = unknown>(
   return withTraits(extract, {
     explain: (explained) => {
       const message = explained as Incoming<Decoded>
-      if (textOf(idIn(source(message))) === undefined) return `no usable source: ${whyNot(source, message)}`
-      return `no usable sequence, a whole number from 0 to 2^64 - 1: ${whyNot(sequence, message)}`
+      if (textOf(idIn(source(message))) === undefined) return `no usable source: ${whyNot(given.source, message)}`
+      return `no usable sequence, a whole number from 0 to 2^64 - 1: ${whyNot(given.sequence, message)}`
     },
   })
 }

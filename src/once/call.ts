@@ -2,8 +2,9 @@ import { backoffMs } from '../core/backoff.ts'
 import { afterClaim, afterHandler, isMarked, type DeadLetterReason, type Policy } from '../core/decision.ts'
 import type { MarkVerdict, Result } from '../core/record.ts'
 import { resultOf } from '../core/result.ts'
+import { atOnce } from '../foundation/at-once.ts'
 import { OnceError, StoreError, TerminalError, errorClass, hasCode } from '../foundation/errors.ts'
-import { failureFrom, keptValue, notKept, openKept, sealed } from '../pipeline/handling/remember.ts'
+import { failureFrom, keptValue, notKept, openKept, RETURN_A_BOOLEAN, sealed } from '../pipeline/handling/remember.ts'
 import {
   faultOfMark,
   faultOfRelease,
@@ -172,7 +173,7 @@ export class Call {
 
   #rememberedFailure(error: unknown, { key }: Claim): Result | undefined {
     try {
-      const answer: unknown = this.#settings.rememberFailure?.(error)
+      const answer: unknown = atOnce('rememberFailure', this.#settings.rememberFailure?.(error), RETURN_A_BOOLEAN)
       return answer === true ? sealed(failureFrom(error), key, this.#settings) : undefined
     } catch {
       return undefined

@@ -72,7 +72,7 @@ export interface OnceOptions<T = unknown> {
   /**
    * Returns true for a failure that is the final answer, such as a declined payment. It is kept as the result, and
    * every duplicate rejects with `RememberedFailureError`. On an inbox the writes of the function are rolled back. Any
-   * other return value, or an exception, counts as false. @defaultValue none: a failure frees the key
+   * other return value, a promise, or an exception counts as false. @defaultValue none: a failure frees the key
    */
   readonly rememberFailure?: (error: unknown) => boolean
   /** How long a claim holds without renewal, in milliseconds. It is renewed while the function runs. @defaultValue 30000 */

@@ -15,8 +15,9 @@ import { scopeName } from '../consumer/scope.ts'
 import { CarryOut } from './settling/carry-out.ts'
 import { Copies } from './settling/copies.ts'
 import { DROPPED, type Ending } from './ending.ts'
+import { Decoding } from './handling/decoding.ts'
 import { Fifo } from './intake/fifo.ts'
-import { createIdentify } from './intake/identify.ts'
+import { createIdentify, NotYet, type DecodedPayload, type Identify, type Unidentified } from './intake/identify.ts'
 import { InboxRunner } from './runners/inbox-runner.ts'
 import { Lanes } from './intake/lanes.ts'
 import { LeaseRunner } from './runners/lease-runner.ts'
@@ -66,6 +67,7 @@ export class Pipeline implements Intake, Services {
   readonly lanes: Lanes
   readonly line: StoreLine
   readonly store: StoreClient
+  readonly decoding: Decoding
   readonly capacity: Capacity
   /** Started by the caller that opens the store. */
   readonly purger: Purger
@@ -88,6 +90,8 @@ export class Pipeline implements Intake, Services {
   readonly #stallWatch: StallWatch
   readonly #unfetched: () => Iterable<Work>
   readonly #absence: StoreAbsence | undefined
+  /** The delivery whose ID lies in a payload that is not decoded yet. Those behind it wait, so that their order stays. */
+  #identifying: Identifying | undefined
   #inFlight = 0
   #isFull = false
   #isDraining = false
@@ -113,6 +117,7 @@ export class Pipeline implements Intake, Services {
     this.traces = consumer.trace && new Traces(consumer.trace, tracedAs(consumer, { group, scope }), clock)
     this.#setPaused = setPaused
     this.#identify = createIdentify(consumer, group)
+    this.decoding = new Decoding({ consumer, clock, entropy, observe })
     this.#slices = new Slices(clock, () => this.#handBackNext() || this.#acceptNext())
     this.#copies = new Copies({
       consumer: consumer.name,
@@ -221,6 +226,11 @@ export class Pipeline implements Intake, Services {
     return `${running}, ${apart.count} run apart and hold up the rest for ${Math.round(apart.sinceMs / 1000)} s`
   }
 
+  /** The text of `health().checks.decode`; `undefined`: every payload can be decoded. */
+  get decodeCheck(): string | undefined {
+    return this.decoding.check
+  }
+
   /** Partitions and queues in which nobody makes progress. */
   get stalls(): readonly Stall[] {
     return this.#stallWatch.stalls
@@ -283,6 +293,8 @@ export class Pipeline implements Intake, Services {
     // Stale tasks too, all before new arrivals: otherwise a late copy would join a task behind one that came after it
     // in its lane.
     this.#handBack(this.lanes.removeQueued((queued) => !queued.isCurrent))
+    if (this.#identifying !== undefined && this.#identifying.delivery.standing() !== 'current')
+      this.#handBackIdentifying()
     this.#runner.deliveriesLost()
   }
 
@@ -295,8 +307,10 @@ export class Pipeline implements Intake, Services {
     this.#absence?.stop()
     this.purger.stop()
     this.#stallWatch.stop()
+    this.decoding.stop()
     this.#runner.drain()
     this.#handBack(this.lanes.removeQueued(() => true))
+    this.#handBackIdentifying()
     this.#handBack(this.#arrivals.remove(() => true).values())
     const over = new Promise<void>((resolve) => {
       this.#idle = resolve
@@ -353,7 +367,7 @@ export class Pipeline implements Intake, Services {
    * before earlier messages.
    */
   #acceptNext(): boolean {
-    if (this.#isLookingAtEnough) return false
+    if (this.#isLookingAtEnough || this.#identifying !== undefined) return false
     const next = this.#arrivals.shift()
     if (next === undefined) return false
     if (next.standing() === 'current') this.#accept(next)
@@ -366,7 +380,52 @@ export class Pipeline implements Intake, Services {
   }
 
   #accept(delivery: Delivery): void {
-    const identified = this.#runner.identified(delivery, this.#identify(delivery)) // mutant: ack-first
+    const found = this.#identify(delivery)
+    if (found instanceof NotYet) void this.#acceptLater(delivery, found)
+    else this.#take(delivery, found)
+  }
+
+  /** Its ID lies in its payload, and that is decoded later. */
+  async #acceptLater(delivery: Delivery, { payload }: NotYet): Promise<void> {
+    const identifying: Identifying = { delivery, cancel: undefined }
+    this.#identifying = identifying
+    const decoded = await this.decoding.awaited(payload)
+    if (this.#identifying !== identifying) return
+    if (decoded.is === 'unanswered') {
+      const delayMs = this.decoding.failed(delivery, delivery.message, decoded.error)
+      identifying.cancel = this.clock.after(delayMs, () => this.#goOnWith(delivery))
+    } else {
+      this.decoding.done(delivery)
+      this.#goOnWith(delivery, decoded.is === 'refused' ? decoded.why : decoded)
+    }
+  }
+
+  #goOnWith(delivery: Delivery, decoded?: DecodedPayload | Unidentified): void {
+    this.#identifying = undefined
+    if (delivery.standing() !== 'current') this.#handBackUnidentified(delivery)
+    else if (decoded === undefined) this.#accept(delivery)
+    else if ('reason' in decoded) this.#take(delivery, decoded)
+    else this.#take(delivery, this.#identify(delivery, decoded))
+    this.#slices.run()
+  }
+
+  #handBackIdentifying(): void {
+    const identifying = this.#identifying
+    if (identifying === undefined) return
+    this.#identifying = undefined
+    identifying.cancel?.()
+    this.#handBackUnidentified(identifying.delivery)
+  }
+
+  #handBackUnidentified(delivery: Delivery): void {
+    this.decoding.done(delivery)
+    this.#carryOut.handBack(delivery)
+  }
+
+  #take(delivery: Delivery, found: ReturnType<Identify>): void {
+    // With its payload no extractor has to wait.
+    if (found instanceof NotYet) throw new TypeError('a payload that was decoded is not (pipeline.take)')
+    const identified = this.#runner.identified(delivery, found) // mutant: ack-first
     if (identified instanceof Task) {
       identified.arrival = this.#slices.turn
       this.traces?.arrived(identified)
@@ -420,6 +479,12 @@ export class Pipeline implements Intake, Services {
     const isDown = this.line.isDown && this.consumer.onStoreDown === 'pause'
     this.#setPaused(this.isPaused || this.#isFull || isDown)
   }
+}
+
+interface Identifying {
+  readonly delivery: Delivery
+  /** Set while it waits before it is decoded again. */
+  cancel: (() => void) | undefined
 }
 
 function tracedAs(

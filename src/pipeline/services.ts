@@ -3,6 +3,7 @@ import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Counts } from '../ports/observer.ts'
+import type { Decoding } from './handling/decoding.ts'
 import type { Ending } from './ending.ts'
 import type { Lanes } from './intake/lanes.ts'
 import type { Tell } from './telemetry/observe.ts'
@@ -17,6 +18,7 @@ export interface Services {
   readonly entropy: Entropy
   readonly lanes: Lanes
   readonly store: StoreClient
+  readonly decoding: Decoding
   readonly isDraining: boolean
   /** A person has paused the consumer: nothing begins. */
   readonly isPaused: boolean

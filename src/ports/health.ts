@@ -24,9 +24,9 @@ export interface Health {
   /** False only if a restart would help: the start failed, or a handler is past its timeout and ignores `signal`. */
   readonly live: boolean
   /**
-   * False while the source is paused, rebalancing or reconnecting, while the store is down, and while `state` is
-   * `stalled` or `paused`. Also false when
-   * everything has waited for more than 4 s for a message in its last attempt, which may have killed a process before
+   * False while the source is paused, rebalancing or reconnecting, while the store is down, while messages wait because
+   * their payload cannot be decoded now (`checks.decode` says why), and while `state` is `stalled` or `paused`. Also
+   * false when everything has waited for more than 4 s for a message in its last attempt, which may have killed a process before
    * (see `checks.handlers`).
    */
   readonly ready: boolean

@@ -259,4 +259,11 @@ export type PipelineEvent =
       readonly runsOn?: true
     }
   | { readonly type: 'store-up' }
+  /**
+   * The payload of this message cannot be decoded now, because what `decode` or `schema` asks does not answer, such as a
+   * schema registry. It is tried again with growing delays and no attempt counts. Told for the first message that waits;
+   * it ends with `decode-up`, when none waits any more.
+   */
+  | { readonly type: 'decode-down'; readonly message: Message; readonly error: unknown }
+  | { readonly type: 'decode-up' }
   | SourceEvent

@@ -2,8 +2,9 @@ import { copyNumber } from '../copies/values.ts'
 import { COPY_HEADER } from '../copies/vocabulary.ts'
 import type { Key, RecordView } from '../core/record.ts'
 import { bucketOf, type Bucket, type ReplayRules } from '../core/replay.ts'
-import { createIdReader } from '../pipeline/intake/identify.ts'
-import type { Message } from '../ports/message.ts'
+import { isOutage } from '../foundation/outage.ts'
+import { isThenable } from '../foundation/thenable.ts'
+import { createIdReader, type DecodedPayload } from '../pipeline/intake/identify.ts'
 import type { ReplayItem } from '../ports/replay.ts'
 import { parseCondition, type Condition } from './expression.ts'
 import type { ReplayedConsumer } from './place.ts'
@@ -28,10 +29,20 @@ export class Lookup {
   readonly #ids: ReadonlySet<string> | undefined
   readonly #keys: ReadonlySet<Key> | undefined
   readonly #selection: Selection
-  readonly #idOf: (message: Message) => string | undefined
+  readonly #idOf: ReturnType<typeof createIdReader>
+  readonly #readsPayloads: boolean
 
-  /** @param keys - only messages with these keys */
-  constructor(of: ReplayedConsumer, selection: Selection, keys?: readonly Key[]) {
+  /**
+   * @param keys - only messages with these keys
+   * @param how - `payloads`: whoever gets a message reads its payload
+   */
+  constructor(
+    of: ReplayedConsumer,
+    selection: Selection,
+    keys?: readonly Key[],
+    how: { readonly payloads?: boolean } = {},
+  ) {
+    this.#readsPayloads = how.payloads === true || selection.ids !== undefined || (selection.where ?? []).length > 0
     this.#idOf = createIdReader(of.definition)
     this.#of = of
     this.#selection = selection
@@ -40,9 +51,14 @@ export class Lookup {
     this.#ids = selection.ids === undefined ? undefined : new Set(selection.ids)
   }
 
+  /** @throws what the decoder throws when it, or what it asks, does not answer now: then nothing is known of a message */
   async look(items: readonly ReplayItem[]): Promise<readonly Looked[]> {
-    const keys = items.map(({ message }) => this.#of.keyOf(message))
-    const wanted = items.map((item, at) => this.#isSelected(item, keys[at]))
+    const keys = await Promise.all(items.map(async ({ message }) => this.#of.keyOf(message)))
+    const isInRange = items.map((item, at) => this.#isInRange(item, keys[at]))
+    const payloads = await this.#payloadsOf(items, isInRange)
+    const wanted = items.map(
+      (item, at) => isInRange[at] === true && this.#isSelected(item, keys[at], payloads[at] ?? UNREADABLE),
+    )
     const asked = keys.filter((key, at): key is Key => typeof key === 'string' && wanted[at] === true)
     const views = asked.length === 0 ? [] : await this.#of.admin.peek(this.#of.scope, asked)
     let at = 0
@@ -60,24 +76,33 @@ export class Lookup {
         replays,
         bucket: (isProven, rules) => bucketOf({ view, digest, isSelected, isProven, replays }, rules),
         detail: typeof key === 'object' ? key.detail : detailOf(view),
-        payload: () => payloadOf(this.#of, item),
+        payload: () => payloads[index]?.payload,
       }
     })
   }
 
-  #isSelected(item: ReplayItem, key: unknown): boolean {
+  /** Only if somebody reads them. */
+  async #payloadsOf(items: readonly ReplayItem[], isInRange: readonly boolean[]): Promise<readonly DecodedPayload[]> {
+    if (!this.#readsPayloads) return []
+    return Promise.all(items.map(async (item, at) => (isInRange[at] === true ? payloadOf(this.#of, item) : UNREADABLE)))
+  }
+
+  #isInRange(item: ReplayItem, key: unknown): boolean {
     const { since, until, reasons } = this.#selection
-    const { deadLetter, message } = item
+    const { deadLetter } = item
     const at = deadLetter?.since ?? item.timestamp
     if (since !== undefined && at !== undefined && at < since) return false
     if (until !== undefined && at !== undefined && at >= until) return false
     if (this.#keys !== undefined && !(typeof key === 'string' && this.#keys.has(key))) return false
-    if (reasons !== undefined && !reasons.includes(deadLetter?.reason ?? '')) return false
+    return reasons === undefined || reasons.includes(deadLetter?.reason ?? '')
+  }
+
+  #isSelected({ message }: ReplayItem, key: unknown, payload: DecodedPayload): boolean {
     if (this.#ids !== undefined) {
-      const id = typeof key === 'string' ? this.#idOf(message) : undefined
+      const id = typeof key === 'string' ? this.#idOf(message, payload) : undefined
       if (id === undefined || !this.#ids.has(id)) return false
     }
-    return this.#conditions.every((condition) => condition.holds(message, () => payloadOf(this.#of, item)))
+    return this.#conditions.every((condition) => condition.holds(message, () => payload.payload))
   }
 }
 
@@ -96,11 +121,25 @@ function replaysOf({ message: { headers } }: ReplayItem): number {
   return copyNumber(headers, COPY_HEADER.replayCount) ?? 0
 }
 
-/** `undefined` if it cannot be decoded: then no condition on a field of it holds, except one that it differs. */
-function payloadOf({ definition }: ReplayedConsumer, { message }: ReplayItem): unknown {
+/** If it cannot be decoded, no condition on a field of it holds, except one that it differs. */
+const UNREADABLE: DecodedPayload = { payload: undefined }
+
+function payloadOf(
+  { definition }: ReplayedConsumer,
+  { message }: ReplayItem,
+): DecodedPayload | Promise<DecodedPayload> {
   try {
-    return definition.decode(message.value, message)
-  } catch {
-    return undefined
+    const payload = definition.decode(message.value, message)
+    return isThenable(payload)
+      ? Promise.resolve(payload).then((decoded) => ({ payload: decoded }), unreadable)
+      : { payload }
+  } catch (error) {
+    return unreadable(error)
   }
+}
+
+/** @throws the error, if it says nothing about the payload */
+function unreadable(error: unknown): DecodedPayload {
+  if (isOutage(error)) throw error
+  return UNREADABLE
 }

@@ -104,7 +104,7 @@ async function makePlan(
   const range = await reader.range({ ...times, from: fromPosition, to: toPosition, max })
   const planning = new Planning({ horizon, rules, field, now: createdAt, isLog: !reader.takes })
   const size = range.parts.reduce((sum, part) => sum + Number(BigInt(part.to) - BigInt(part.from)), 0)
-  const lookup = new Lookup(of, selection)
+  const lookup = new Lookup(of, selection, undefined, { payloads: field !== undefined })
   for await (const batch of reader.read(range, { signal: control.signal })) {
     for (let at = 0; at < batch.length; at += LOOKED_AT_ONCE) {
       const items = batch.slice(at, at + LOOKED_AT_ONCE)

@@ -4,7 +4,7 @@ import { horizonOf } from '../core/retention.ts'
 import type { EpochMs } from '../core/units.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError, ReplayError } from '../foundation/errors.ts'
-import { createKeyReader, payloadHash, type Unidentified } from '../pipeline/intake/identify.ts'
+import { createKeyFinder, payloadHash, type Unidentified } from '../pipeline/intake/identify.ts'
 import { shortened } from '../identity/digest.ts'
 import type { Message } from '../ports/message.ts'
 import type { ReplayItem, ReplayLedger, ReplayPlaces, ReplayReader } from '../ports/replay.ts'
@@ -22,7 +22,8 @@ export class ReplayedConsumer {
   readonly subscription: Subscription
   readonly scope: string
   readonly admin: StoreAdmin
-  readonly keyOf: (message: Message) => Key | Unidentified
+  /** @throws what the decoder throws when it, or what it asks, does not answer now */
+  readonly keyOf: (message: Message) => Key | Unidentified | Promise<Key | Unidentified>
 
   /** @throws ConfigError `CONFIG_INVALID` for a store that people cannot look into */
   constructor(consumer: Consumer, subscription: Subscription) {
@@ -41,10 +42,10 @@ export class ReplayedConsumer {
     this.subscription = subscription
     this.admin = admin
     this.scope = scopeName(definition, subscription.group)
-    const keyOf = createKeyReader(definition, subscription.group)
+    const keyOf = createKeyFinder(definition, subscription.group)
     this.keyOf = (message) => {
       const key = keyOf(message)
-      return typeof key === 'string' ? shortened(key) : key
+      return key instanceof Promise ? key.then(short) : short(key)
     }
   }
 
@@ -110,6 +111,10 @@ export class ReplayedConsumer {
     const { replay } = this.subscription
     return replay === undefined ? others : [replay, ...others]
   }
+}
+
+function short(key: string | Unidentified): Key | Unidentified {
+  return typeof key === 'string' ? shortened(key) : key
 }
 
 /** The dead-letter places of a consumer, as `from` of a plan or a redrive. */

@@ -240,18 +240,24 @@ class RunningInline implements InlineRunning {
   }
 
   health(): Health {
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls, load } = this.#pipeline
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, decodeCheck, settledWithoutRun, stalls, load } =
+      this.#pipeline
     const { state } = this
     return {
       consumer: this.#definition.name,
       live: stuck === 0 && !isBroken,
-      ready: state === 'running' && (!line.isDown || this.#definition.onStoreDown !== 'pause') && !isHeldUp,
+      ready:
+        state === 'running' &&
+        (!line.isDown || this.#definition.onStoreDown !== 'pause') &&
+        !isHeldUp &&
+        decodeCheck === undefined,
       state,
       checks: {
         source: 'settled by its caller',
         store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
         handlers: handlersCheck,
         progress: progressCheck(stalls),
+        ...(decodeCheck === undefined ? {} : { decode: decodeCheck }),
       },
       ...load,
       partitions: [],

@@ -152,18 +152,20 @@ class RunningConsumer implements Running {
 
   health(): Health {
     const source = this.#source.health()
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, settledWithoutRun, stalls, load } = this.#pipeline
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, decodeCheck, settledWithoutRun, stalls, load } =
+      this.#pipeline
     const { state } = this
     return {
       consumer: this.#definition.name,
       live: this.#state !== 'failed' && stuck === 0 && !isBroken,
-      ready: state === 'running' && source.ready && !this.#isPaused && !isHeldUp,
+      ready: state === 'running' && source.ready && !this.#isPaused && !isHeldUp && decodeCheck === undefined,
       state,
       checks: {
         source: this.#sourceCheck(source.detail),
         store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
         handlers: handlersCheck,
         progress: progressCheck(stalls),
+        ...(decodeCheck === undefined ? {} : { decode: decodeCheck }),
       },
       ...load,
       partitions: source.partitions ?? [],

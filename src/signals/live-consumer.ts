@@ -3,6 +3,7 @@ import { describeError } from '../foundation/errors.ts'
 import type { EpochMs } from '../core/units.ts'
 import type { ObserverEvent, StoreOperation } from '../ports/observer.ts'
 import type { Outcome } from '../ports/outcome.ts'
+import { redactedError } from '../pipeline/telemetry/redact.ts'
 import { withoutSecrets } from '../foundation/without-secrets.ts'
 import { Histogram } from './histogram.ts'
 import { entryOfDelivery, entryOfStep } from './live-entry.ts'
@@ -115,6 +116,15 @@ export class LiveConsumerState {
       case 'store-up':
         this.#storeDown = undefined
         return this.#tell({ at: now, event: 'store-up' })
+      case 'decode-down':
+        return this.#tell({
+          at: now,
+          event: 'decode-down',
+          detail: cut(redactedError(event.error, event.message)),
+          isWarning: true,
+        })
+      case 'decode-up':
+        return this.#tell({ at: now, event: 'decode-up' })
       case 'stalled':
       case 'stall-over': {
         if (event.type === 'stalled') this.#count(event.type)

@@ -28,6 +28,7 @@ const MOST_EVENTS = 60
 /** Told as 0 from the start, so that a rate sees the first of them. */
 const ALARMS = [
   'store-down',
+  'decode-down',
   'stuck',
   'stalled',
   'lease-lost',
@@ -88,6 +89,8 @@ export class Meter {
         return this.#count('unprotectedRuns', [this.#of(event.consumer).name])
       case 'source':
         return this.#event(event.consumer, event.event)
+      case 'decode-down':
+      case 'decode-up':
       case 'store-down':
       case 'store-up':
       case 'stuck':

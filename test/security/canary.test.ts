@@ -170,6 +170,8 @@ const TYPES: Readonly<Record<ObserverEvent['type'], true>> = {
   'purge-failed': true,
   'store-down': true,
   'store-up': true,
+  'decode-down': true,
+  'decode-up': true,
   settles: true,
   source: true,
   'invariant-broken': true,

@@ -1,4 +1,4 @@
-import { OutcomeUnknownError, StoreError, TerminalError, type StandardSchema } from '../../src/index.ts'
+import { NoEffectError, OutcomeUnknownError, StoreError, TerminalError, type StandardSchema } from '../../src/index.ts'
 import { turns } from '../kit/manual-clock.ts'
 import type { Sent } from '../kit/recording-source.ts'
 import { aborted, gate, startRig, type Rig, type RigOptions, type Style, type Work } from '../kit/rig.ts'
@@ -63,6 +63,22 @@ export const WAYS: readonly Way[] = [
       await rig.deliver(SENT)
       await pass(rig)
       await rig.deliver(SENT)
+      return rig
+    },
+  ],
+  [
+    'a decoder whose server is away for a while',
+    ['decode-down', 'decode-up', 'handled'],
+    async (recorder, style) => {
+      let asked = 0
+      const rig = await start(recorder, style, {
+        decode: async () => {
+          if (asked++ === 0) throw new NoEffectError(careless().message, { cause: careless() })
+          return CANARY_PAYLOAD
+        },
+      })
+      await rig.deliver(SENT)
+      await pass(rig)
       return rig
     },
   ],

@@ -1,4 +1,5 @@
 import {
+  atOnce,
   backoffMs,
   describeError,
   runInline,
@@ -17,6 +18,7 @@ import { contextOf, isInstrumented } from '../consuming/instrumented.ts'
 import { Arrivals } from '../consuming/arrivals.ts'
 import { Counts } from '../counts.ts'
 import { enterQueue } from '../consuming/queue-registry.ts'
+import { LANE_AT_ONCE } from '../message/lane.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { AmqpMessage } from '../slice.ts'
 import { isStream } from '../topology/questions.ts'
@@ -203,7 +205,7 @@ export class DropInConsumer {
 
   #laneOf(message: RabbitMessage): string | undefined {
     try {
-      return this.#lane?.(message)
+      return atOnce('lane', this.#lane?.(message), LANE_AT_ONCE)
     } catch (error) {
       this.#report('lane-failed', `${message.position}: ${describeError(error)}`)
       return undefined

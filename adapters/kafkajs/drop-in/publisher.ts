@@ -1,10 +1,10 @@
-import { ConfigError, isTopicName, type DeadLetter, type Publisher } from '../../../src/spi.ts'
+import { ConfigError, isTopicName, promiseRefused, type DeadLetter, type Publisher } from '../../../src/spi.ts'
 import { AdminClient } from '../admin-client.ts'
 import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
 import type { ResolvedDropIn } from './options.ts'
 import { KafkaPublisher } from '../copies/publisher.ts'
 import type { KafkaLike } from '../slice.ts'
-import { Topology } from '../options/topology.ts'
+import { NAME_AT_ONCE, Topology } from '../options/topology.ts'
 
 /** Publishes the dead letters of a consumer whose topics are known only from its messages. */
 export class DropInPublisher implements Publisher {
@@ -32,6 +32,8 @@ export class DropInPublisher implements Publisher {
   admit(topic: string): void {
     if (this.#places.has(topic)) return
     const place: unknown = this.#deadLetterTopicOf(topic)
+    const refused = promiseRefused('deadLetter.topic', place, NAME_AT_ONCE)
+    if (refused !== undefined) throw new ConfigError([refused])
     if (!isTopicName(place)) {
       throw new ConfigError([
         `deadLetter.topic: expected the name of a topic for ${topic}, got ${JSON.stringify(place)}`,

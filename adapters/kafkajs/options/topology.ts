@@ -1,4 +1,12 @@
-import { checkNames, checkObject, checkWhole, isTopicName, type DurationMs, type Message } from '../../../src/spi.ts'
+import {
+  checkNames,
+  checkObject,
+  checkWhole,
+  isTopicName,
+  promiseRefused,
+  type DurationMs,
+  type Message,
+} from '../../../src/spi.ts'
 import type { KafkaDeadLetter, KafkaOptions, KafkaRetryTopic } from './options.ts'
 
 /** A topic for copies. */
@@ -135,6 +143,8 @@ function retryPlaces(options: KafkaOptions, sources: readonly string[], problems
   })
 }
 
+export const NAME_AT_ONCE = 'return the name of the topic'
+
 function placesOf(
   sources: readonly string[],
   name: string | ((source: string) => string),
@@ -144,7 +154,9 @@ function placesOf(
   const sourcesOf = new Map<string, string[]>()
   for (const source of sources) {
     const topic = typeof name === 'function' ? name(source) : name
-    if (isTopicName(topic)) sourcesOf.set(topic, [...(sourcesOf.get(topic) ?? []), source])
+    const refused = promiseRefused(option, topic, NAME_AT_ONCE)
+    if (refused !== undefined) problems.push(refused)
+    else if (isTopicName(topic)) sourcesOf.set(topic, [...(sourcesOf.get(topic) ?? []), source])
     else problems.push(`${option}: expected the name of a topic for ${source}, got ${JSON.stringify(topic)}`)
   }
   return [...sourcesOf].map(([topic, from]) => ({ kind, topic, sources: from, delayMs }))

@@ -69,7 +69,7 @@ async function find(services: Services, shown: Shown, { id, key, at, origin }: G
   const of = new ReplayedConsumer(entry.consumer, entry.subscription)
   const item = await itemAt(services, of, at)
   const found = shownMessage(item, services.options, entry.consumer.name)
-  const its = of.keyOf(item.message)
+  const its = await of.keyOf(item.message)
   if (typeof its !== 'string') return { ...none, records: [], message: found, noId: its.detail }
   const records = await services.asking(() => admin.inspect([{ key: its }]))
   return { ...none, records, message: found, isConflict: records.some((record) => of.isConflict(item, record)) }

@@ -26,6 +26,8 @@ export function observed(event: ObserverEvent): Observed | undefined {
     case 'publish-failed':
     case 'purge-failed':
     case 'result-not-kept':
+    case 'decode-down':
+    case 'decode-up':
     case 'store-down':
     case 'store-up':
     case 'stuck':

@@ -8,6 +8,7 @@ import {
   sealedText,
   type RememberedFailure,
 } from '../../core/result.ts'
+import { atOnce } from '../../foundation/at-once.ts'
 import { TerminalError, describeError, errorClass } from '../../foundation/errors.ts'
 import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
 import type { HandlerRun, RunEnd } from './handler-run.ts'
@@ -22,6 +23,9 @@ export function remembers({ rememberResult, rememberFailure }: ResolvedConsumer)
   return rememberResult || rememberFailure !== undefined
 }
 
+export const RETURN_A_BOOLEAN = 'decide by the error alone, and return true or false'
+const SEAL_AT_ONCE = 'use functions of node:crypto that answer at once, and load keys before the start'
+
 /**
  * Computes the result that duplicates get. It runs before the mark, because a result that cannot be kept may prevent
  * the mark.
@@ -34,7 +38,7 @@ export function remember(run: HandlerRun<unknown>, end: RunEnd, services: Servic
   const { error } = end
   let policy: 'rememberFailure' | 'sealResult' = 'rememberFailure'
   try {
-    const answer: unknown = rememberFailure(error)
+    const answer: unknown = atOnce('rememberFailure', rememberFailure(error), RETURN_A_BOOLEAN)
     if (answer !== true) return end
     policy = 'sealResult'
     return { result: 'remembered', error, kept: sealed(failureFrom(error), keyOf(run), services.consumer) }
@@ -60,7 +64,7 @@ export function openKept(
   let detail = 'it is sealed, and the consumer has no sealResult'
   if (consumer.sealResult !== undefined) {
     try {
-      const opened = consumer.sealResult.open(text, key)
+      const opened = atOnce('sealResult.open', consumer.sealResult.open(text, key), SEAL_AT_ONCE)
       readResult(opened)
       if (isFailure(opened) === isFailure(kept)) return opened
       detail = 'it was sealed as something else'
@@ -88,7 +92,9 @@ function keyOf({ items }: HandlerRun<unknown>): Key {
 
 /** @throws any error of `seal` */
 export function sealed(result: Result, key: Key, { sealResult }: Pick<ResolvedConsumer, 'sealResult'>): Result {
-  return sealResult === undefined ? result : sealedResult(result, (text) => sealResult.seal(text, key))
+  return sealResult === undefined
+    ? result
+    : sealedResult(result, (text) => atOnce('sealResult.seal', sealResult.seal(text, key), SEAL_AT_ONCE))
 }
 
 /** A value as the text to keep with its mark. @throws TerminalError `RESULT_NOT_KEPT` */

@@ -1,9 +1,12 @@
 import { whyUnusable, WHY_UNUSABLE } from '../../core/message-id.ts'
 import type { DeadLetterReason } from '../../core/decision.ts'
 import { numberedKey, ScopeIdentity } from '../../identity/digest.ts'
+import { atOnce, unawaited } from '../../foundation/at-once.ts'
 import { describeError } from '../../foundation/errors.ts'
+import { isOutage } from '../../foundation/outage.ts'
+import { isThenable } from '../../foundation/thenable.ts'
 import { traitsOf } from '../../identity/id-traits.ts'
-import { foundInsteadOfId, idIn, USABLE_AS_ID } from '../../identity/id-value.ts'
+import { foundInsteadOfId, ID_AT_ONCE, idIn, USABLE_AS_ID } from '../../identity/id-value.ts'
 import type { Identity } from '../../identity/identities.ts'
 import type { IncomingMessage } from '../../identity/message-id.ts'
 import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
@@ -12,14 +15,19 @@ import type { Delivery } from '../../ports/source.ts'
 import { keyScope } from '../../consumer/scope.ts'
 import { Task, type OtherIdentity } from '../task.ts'
 
-/** Reads the message ID as text, for logs with `logIds`; `undefined` if it is not usable. */
-export function createIdReader(consumer: ResolvedConsumer): (message: Message) => string | undefined {
-  return (message) => {
+/**
+ * Reads the message ID as text, for logs with `logIds`; `undefined` if it is not usable, or lies in a payload that is
+ * decoded later and was not given.
+ */
+export function createIdReader(
+  consumer: ResolvedConsumer,
+): (message: Message, payload?: DecodedPayload) => string | undefined {
+  return (message, payload) => {
     if (consumer.store.strategy === 'offsets') return undefined
     try {
-      const incoming = new Incoming(message, consumer)
+      const incoming = new Incoming(message, consumer, payload)
       for (const { extract } of consumer.identities) {
-        const id = idIn(extract(incoming))
+        const id = idIn(atOnce('id', extract(incoming), ID_AT_ONCE))
         const unusable = whyUnusable(id)
         if (unusable === undefined) return typeof id === 'string' ? id : Buffer.from(id ?? []).toString('utf8')
         if (unusable !== 'missing') return undefined
@@ -48,6 +56,22 @@ const NOT_NUMBERED: Unidentified = {
   detail: 'the store keeps sequences: expected an ID of messageId.sourceSequence(), `number:source`',
 }
 
+/** A payload that was decoded later, for the second try. */
+export interface DecodedPayload {
+  readonly payload: unknown
+}
+
+/** The ID lies in a payload that is decoded later, or cannot be decoded now: ask again with it. */
+export class NotYet {
+  readonly payload: PromiseLike<unknown>
+
+  constructor(payload: PromiseLike<unknown>) {
+    this.payload = payload
+  }
+}
+
+export type Identify = (delivery: Delivery, payload?: DecodedPayload) => Task | Unidentified | NotYet
+
 /** Number of origins whose scope is cached. Origins come from messages, so there is no other bound. */
 const SCOPES_KEPT = 1_000
 
@@ -58,13 +82,36 @@ const SCOPES_KEPT = 1_000
 export function createKeyReader(
   consumer: ResolvedConsumer,
   group: string,
-): (message: Message) => string | Unidentified {
+): (message: Message, payload?: DecodedPayload) => string | Unidentified | NotYet {
   const [first, ...others] = consumer.identities.map((identity, at) => keyReaderOf(consumer, group, identity, at))
-  return (message) => {
-    const incoming = new Incoming(message, consumer)
+  return (message, payload) => {
+    const incoming = new Incoming(message, consumer, payload)
     let key = first?.(incoming) ?? NO_IDENTITY
     for (const keyOf of others) if (typeof key !== 'string' && key.isMissing) key = keyOf(incoming)
-    return typeof key !== 'string' && key.isMissing ? missing(consumer, incoming) : key
+    return incoming.notYet ?? (typeof key !== 'string' && key.isMissing ? missing(consumer, incoming) : key)
+  }
+}
+
+/** The same for callers that can wait. @throws what the decoder throws when it, or what it asks, does not answer now */
+export function createKeyFinder(
+  consumer: ResolvedConsumer,
+  group: string,
+): (message: Message) => string | Unidentified | Promise<string | Unidentified> {
+  const keyOf = createKeyReader(consumer, group)
+  const later = async (message: Message, { payload }: NotYet): Promise<string | Unidentified> => {
+    let decoded: { readonly payload: unknown }
+    try {
+      decoded = { payload: await payload }
+    } catch (error) {
+      if (isOutage(error)) throw error
+      return undecodable(error)
+    }
+    const key = keyOf(message, decoded)
+    return key instanceof NotYet ? NO_IDENTITY : key
+  }
+  return (message) => {
+    const key = keyOf(message)
+    return key instanceof NotYet ? later(message, key) : key
   }
 }
 
@@ -77,7 +124,10 @@ function placeOf(extract: Identity['extract'], incoming: Incoming): string {
 function missing({ identities }: ResolvedConsumer, incoming: Incoming): Unidentified {
   const places = identities.map(({ extract }) => {
     try {
-      return traitsOf(extract).explain?.(incoming) ?? `the ID extractor returned ${foundInsteadOfId(extract(incoming))}`
+      return (
+        traitsOf(extract).explain?.(incoming) ??
+        `the ID extractor returned ${foundInsteadOfId(atOnce('id', extract(incoming), ID_AT_ONCE))}`
+      )
     } catch (error) {
       return `the ID extractor threw: ${describeError(error)}`
     }
@@ -99,7 +149,7 @@ function keyReaderOf(
   const isNumbered = consumer.store.keys === 'sequences'
   return (incoming) => {
     try {
-      const extracted: unknown = extract(incoming)
+      const extracted: unknown = atOnce('id', extract(incoming), ID_AT_ONCE)
       const id = idIn(extracted)
       if (id === undefined && extracted !== undefined && extracted !== null) return notAnId(extracted)
       // An object that only looks like bytes may throw here.
@@ -133,13 +183,13 @@ function hashBy({ hashOf }: Identity, { value }: Message): string | Unidentified
  * Turns a delivery into a task. Key and payload digest are computed here, once, from the raw bytes, before the handler
  * can change anything.
  */
-export function createIdentify(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+export function createIdentify(consumer: ResolvedConsumer, group: string): Identify {
   if (consumer.store.strategy === 'offsets') return identifyByPosition(consumer, group)
   if (consumer.identities.length > 1) return identifyBySeveral(consumer, group)
   const keyOf = createKeyReader(consumer, group)
-  return (delivery) => {
+  return (delivery, payload) => {
     const { message } = delivery
-    const idempotencyKey = keyOf(message)
+    const idempotencyKey = keyOf(message, payload)
     if (typeof idempotencyKey !== 'string') return idempotencyKey
     const hash = payloadHash(consumer, message)
     return typeof hash === 'string' ? new Task(delivery, idempotencyKey, hash) : hash
@@ -147,19 +197,20 @@ export function createIdentify(consumer: ResolvedConsumer, group: string): (deli
 }
 
 /** All identities that the message has; the first of them names it. */
-function identifyBySeveral(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+function identifyBySeveral(consumer: ResolvedConsumer, group: string): Identify {
   const readers = consumer.identities.map((identity, at) => ({
     identity,
     keyOf: keyReaderOf(consumer, group, identity, at),
   }))
-  return (delivery) => {
+  return (delivery, payload) => {
     const { message } = delivery
-    const incoming = new Incoming(message, consumer)
+    const incoming = new Incoming(message, consumer, payload)
     let first: OtherIdentity | undefined
     let others: OtherIdentity[] | undefined
     let hashed: { readonly by: Identity['hashOf']; readonly hash: string } | undefined
     for (const { identity, keyOf } of readers) {
       const idempotencyKey = keyOf(incoming)
+      if (incoming.notYet !== undefined) return incoming.notYet
       if (typeof idempotencyKey !== 'string') {
         if (!idempotencyKey.isMissing) return idempotencyKey
         continue
@@ -191,7 +242,7 @@ function scopesBy(make: (name: string) => readonly Uint8Array[]): (name: string)
 }
 
 /** Strategy `offsets`: the position identifies the message, so it needs no ID and no digest. */
-function identifyByPosition(consumer: ResolvedConsumer, group: string): (delivery: Delivery) => Task | Unidentified {
+function identifyByPosition(consumer: ResolvedConsumer, group: string): Identify {
   const scope = (consumer.scope === undefined ? [group, consumer.name] : [consumer.scope]).map((part) =>
     Buffer.from(part),
   )
@@ -205,34 +256,61 @@ function identifyByPosition(consumer: ResolvedConsumer, group: string): (deliver
   }
 }
 
-/** An object or a promise has the same text for every message. */
+/** Ends the extractor; nobody sees it. */
+const NOT_DECODED_YET = new Error('the payload is not decoded yet')
+
+/** An object has the same text for every message. */
 function notAnId(id: unknown): Unidentified {
-  // Nobody else handles this promise: a rejection would end the process.
-  Promise.resolve(id).catch(() => {})
   return { reason: 'no-id', detail: `the ID extractor: expected ${USABLE_AS_ID}, got ${foundInsteadOfId(id)}` }
+}
+
+function undecodable(error: unknown): Unidentified {
+  return { reason: 'undecodable', detail: describeError(error), error }
 }
 
 /** The argument of an ID extractor. Fields of the message are delegated; the payload is decoded on first use. */
 class Incoming implements IncomingMessage<unknown> {
   readonly #message: Message
   readonly #consumer: ResolvedConsumer
-  #decoded: { readonly payload: unknown } | undefined
+  #decoded: DecodedPayload | undefined
   /** Why the payload could not be decoded for the extractor. */
   problem: Unidentified | undefined
+  /** Set when the extractor read a payload that is not decoded yet. What the extractor made of that does not count. */
+  notYet: NotYet | undefined
 
-  constructor(message: Message, consumer: ResolvedConsumer) {
+  constructor(message: Message, consumer: ResolvedConsumer, decoded?: DecodedPayload) {
     this.#message = message
     this.#consumer = consumer
+    this.#decoded = decoded
+    this.problem = undefined
+    this.notYet = undefined
   }
 
   get payload(): unknown {
+    this.#decoded ??= { payload: this.#decode() }
+    return this.#decoded.payload
+  }
+
+  #decode(): unknown {
+    if (this.notYet !== undefined) throw NOT_DECODED_YET
+    let payload: unknown
     try {
-      this.#decoded ??= { payload: this.#consumer.decode(this.#message.value, this.#message) }
-      return this.#decoded.payload
+      payload = this.#consumer.decode(this.#message.value, this.#message)
     } catch (error) {
-      this.problem = { reason: 'undecodable', detail: describeError(error), error }
+      if (isOutage(error)) this.#wait(Promise.reject(error))
+      else this.problem = undecodable(error)
       throw error
     }
+    if (!isThenable(payload)) return payload
+    this.#wait(payload)
+    throw NOT_DECODED_YET
+  }
+
+  #wait(payload: PromiseLike<unknown>): void {
+    const answer = Promise.resolve(payload)
+    // Whoever asks for an ID may not wait for it.
+    unawaited(answer)
+    this.notYet = new NotYet(answer)
   }
 
   get system(): Message['system'] {

@@ -12,7 +12,7 @@ import { DROPPED, RERUN } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
 import { failedAttempt } from '../handling/failed-attempt.ts'
 import { HandlerRun, type RunEnd, type RunItem } from '../handling/handler-run.ts'
-import { decodePayloads } from '../handling/decode-payloads.ts'
+import { decodePayloads, type Undecoded } from '../handling/decode-payloads.ts'
 import { remember, remembers } from '../handling/remember.ts'
 import { splitUp } from './batches.ts'
 import { followClaim } from './follow-claim.ts'
@@ -29,8 +29,13 @@ import {
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
 import { TimeLimit } from '../handling/time-limit.ts'
-import { TimedRun } from '../handling/timed-run.ts'
 import { keptWithTrace } from '../handling/traces.ts'
+
+/** A transaction whose handlers may begin. */
+interface Open {
+  readonly limit: TimeLimit
+  readonly openedAt: MonotonicMs
+}
 
 const REFUND: ReleaseOptions = { refund: true, doubt: false }
 const NO_REFUND: ReleaseOptions = { refund: false, doubt: false }
@@ -181,8 +186,10 @@ export class InboxRunner extends Runner {
     const limit = new TimeLimit(this.services)
     this.#limits.add(limit)
     try {
-      const decoded = await this.#decode(claimed, limit)
-      if (decoded !== undefined) await this.#handle(decoded, claimed, limit)
+      // Before the payloads are decoded: the transaction is open while a decoder answers later.
+      const openedAt = this.services.clock.monotonic()
+      const decoded = await this.#decode(claimed)
+      if (decoded !== undefined) await this.#handle(decoded, claimed, { limit, openedAt })
     } finally {
       limit.end()
       this.#limits.delete(limit)
@@ -201,51 +208,37 @@ export class InboxRunner extends Runner {
    * A message that cannot be decoded is set aside in a transaction of its own, because the row must not commit with the
    * others. Those behind it in its lane wait for that.
    */
-  async #decode({ granted, skipped }: Claimed, limit: TimeLimit): Promise<Held | undefined> {
-    const decoding = decodePayloads(granted, this.services.consumer)
-    const undecoded = decoding instanceof Promise ? await this.#inTime(decoding, limit) : decoding
-    if (undecoded === undefined) {
-      await this.#failed(
-        { items: [...granted, ...skipped], left: [] },
-        {
-          result: 'failed',
-          error: new LeaseLostError('HANDLER_TIMEOUT', 'the schema did not answer in time'),
-          isInterrupted: this.#isOver,
-          begun: 0,
-        },
-      )
+  async #decode({ granted, skipped }: Claimed): Promise<Held | undefined> {
+    const decoding = decodePayloads(granted, this.services.decoding)
+    const isLate = decoding instanceof Promise
+    const undecoded = isLate ? await decoding : decoding
+    if (isLate && !granted.every(({ task }) => task.isCurrent)) {
+      await this.#rollBack([...granted, ...skipped], undecoded)
       return undefined
     }
     const [first] = undecoded
-    if (first === undefined) return { items: granted, left: [] }
-    if (granted.length + skipped.length === 1) {
-      const { item, ...why } = first
+    if (first === undefined) return { items: granted, left: [], undecoded }
+    if (granted.length + skipped.length === 1 && first.next === 'set-aside') {
+      const { item, next: _, ...why } = first
       await this.setAside(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
       return undefined
     }
-    for (const { item } of undecoded) item.task.limitCompany(1)
+    for (const { item, next } of undecoded) if (next === 'set-aside') item.task.limitCompany(1)
     const isOpen = openedBy(undecoded)
     const items = granted.filter(isOpen)
     if (items.length > 0) {
-      return { items, left: this.#leave(granted.filter((item) => !items.includes(item))) }
+      return { items, left: this.#leave(granted.filter((item) => !items.includes(item))), undecoded }
     }
-    await this.#rollBack([...granted, ...skipped])
+    await this.#rollBack([...granted, ...skipped], undecoded)
     return undefined
   }
 
-  /** A schema gets the same time limit as a handler. */
-  #inTime<T>(answer: Promise<T>, limit: TimeLimit): Promise<T | undefined> {
-    const run = new TimedRun().begin(this.services.clock.monotonic())
-    return limit.wait<T>(run, (onEnd) => void answer.then(onEnd))
-  }
-
   /** `skipped` items are marked with the others, without a run. */
-  async #handle({ items: run, left }: Held, claimed: Claimed, limit: TimeLimit): Promise<void> {
+  async #handle({ items: run, left, undecoded }: Held, claimed: Claimed, { limit, openedAt }: Open): Promise<void> {
     const { skipped, runless } = claimed
     // No handler of it began, so the attempt does not count.
-    if (this.#mustEnd) return this.#rollBack([...run, ...skipped, ...left])
+    if (this.#mustEnd) return this.#rollBack([...run, ...skipped, ...left], undecoded)
     const { clock, store } = this.services
-    const openedAt = clock.monotonic()
     const end = await this.#runAll(run, limit, openedAt)
     const { begun } = end
     const isHandled = end.result === 'handled'
@@ -254,7 +247,7 @@ export class InboxRunner extends Runner {
     if (!isHandled) this.#measured(lap)
     const leaving = [...left, ...this.#leave(run.slice(begun))]
     const items = [...run.slice(0, begun), ...skipped]
-    const held: Held = { items, left: leaving }
+    const held: Held = { items, left: leaving, undecoded }
     // The writes of a remembered failure are rolled back and only its mark is committed, so its transaction must hold
     // nothing else.
     const mayMark = isHandled || (end.result === 'remembered' && items.length === 1)
@@ -272,7 +265,7 @@ export class InboxRunner extends Runner {
         else if (skip === undefined) this.end(task, { end: 'marked', evidence, claim, result: results?.[index] })
         else this.end(task, endOfSkip(skip, evidence))
       }
-      this.endAll(tasksOf(leaving), RERUN)
+      this.#endLeft(held)
     })
     store.observeMarks(verdicts)
   }
@@ -345,7 +338,8 @@ export class InboxRunner extends Runner {
   }
 
   /** Nothing was committed, so nothing is in doubt. Here `unknown` is treated as an ordinary failure. */
-  async #failed({ items, left }: Held, end: TransactionEnd): Promise<void> {
+  async #failed(held: Held, end: TransactionEnd): Promise<void> {
+    const { items } = held
     const [first, ...others] = items
     if (first === undefined) return
     const culprit = others.length === 0 ? first : culpritOf(items, end, this.services.consumer)
@@ -355,7 +349,11 @@ export class InboxRunner extends Runner {
       await this.#judged(culprit, end)
       this.#without(innocent)
     }
-    this.endAll(tasksOf(left), RERUN)
+    this.#endLeft(held)
+  }
+
+  #endLeft({ left, undecoded }: Held): void {
+    for (const item of left) this.endUndecoded(item, undecoded)
   }
 
   /**
@@ -430,9 +428,9 @@ export class InboxRunner extends Runner {
   }
 
   /** Rolled back, with all attempts given back. */
-  async #rollBack(items: readonly RunItem[]): Promise<void> {
+  async #rollBack(items: readonly RunItem[], undecoded: readonly Undecoded[] = []): Promise<void> {
     await this.release(items, REFUND)
-    this.endAll(tasksOf(items), RERUN)
+    for (const item of items) this.endUndecoded(item, undecoded)
   }
 
   #measured(lap: Lap): void {

@@ -276,7 +276,7 @@ export class LeaseRunner extends Runner {
 
   /** Decodes the items of one run of the handler. */
   #decode(items: readonly RunItem[], sentAt: number): void {
-    const decoded = decodePayloads(items, this.services.consumer)
+    const decoded = decodePayloads(items, this.services.decoding)
     if (decoded instanceof Promise) void this.#decodeLater(items, decoded, sentAt)
     else this.#begin(items, decoded, sentAt)
   }
@@ -286,22 +286,30 @@ export class LeaseRunner extends Runner {
     decoding: Promise<readonly Undecoded[]>,
     sentAt: number,
   ): Promise<void> {
-    const [lease, run] = this.#keep(items, sentAt)
-    const undecoded = await decoding
-    if (!this.#isInTime(run)) return
-    this.#keeper.release(lease)
-    this.#begin(items, undecoded, lease.sentAt)
+    const renewedAt = await this.#renewedUntil(decoding, items, sentAt)
+    this.#begin(items, await decoding, renewedAt)
   }
 
   #begin(items: readonly RunItem[], undecoded: readonly Undecoded[], sentAt: number): void {
     if (undecoded.length === 0) return this.#run(items, sentAt)
     const unreadable = new Set<RunItem>()
-    for (const { item, ...why } of undecoded) {
-      unreadable.add(item)
+    for (const one of undecoded) {
+      unreadable.add(one.item)
+      if (one.next === 'again') continue
+      const { item, next: _, ...why } = one
       void this.setAside(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
     }
+    void this.#notDecoded(undecoded.filter(({ next }) => next === 'again'))
     const readable = items.filter((item) => !unreadable.has(item))
     if (readable.length > 0) this.#run(readable, sentAt)
+  }
+
+  /** Their handler never began, so the attempt does not count. */
+  async #notDecoded(undecoded: readonly Undecoded[]): Promise<void> {
+    if (undecoded.length === 0) return
+    const items = undecoded.map(({ item }) => item)
+    await this.release(items, { refund: true, doubt: false })
+    for (const item of items) this.endUndecoded(item, undecoded)
   }
 
   #run(items: readonly RunItem[], sentAt: number): void {

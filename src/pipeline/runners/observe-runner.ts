@@ -4,7 +4,7 @@ import { payloadHashOf } from '../../identity/digest.ts'
 import type { Delivery } from '../../ports/source.ts'
 import { DROPPED } from '../ending.ts'
 import type { RunItem } from '../handling/handler-run.ts'
-import type { Undecoded } from '../handling/decode-payloads.ts'
+import type { Unreadable } from '../handling/decode-payloads.ts'
 import type { Unidentified } from '../intake/identify.ts'
 import { LateMarks } from '../store/late-marks.ts'
 import { Observation } from './observation.ts'
@@ -119,7 +119,7 @@ export class ObserveRunner extends Runner {
     })
   }
 
-  #failed(task: Task, attempt: number, result: HandlerResult, undecoded: Undecoded | undefined): void {
+  #failed(task: Task, attempt: number, result: HandlerResult, undecoded: Unreadable | undefined): void {
     if (undecoded !== undefined) this.#tellDeadLetter(task, undecoded.reason)
     else if (result === 'fatal') this.#tellDeadLetter(task, 'handler-failed')
     else if (attempt >= this.services.consumer.maxAttempts) this.#tellDeadLetter(task, 'attempts-spent')

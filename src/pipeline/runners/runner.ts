@@ -1,8 +1,9 @@
 import type { ReleaseOptions } from '../../ports/store.ts'
 import { claimsOf } from '../store/claims.ts'
 import { DoubtQueue, type Apart } from './doubt-queue.ts'
-import { DROPPED, type Ending, type SettingAside } from '../ending.ts'
+import { DROPPED, RERUN, type Ending, type SettingAside } from '../ending.ts'
 import type { HandlerRun, RunEnd, RunItem } from '../handling/handler-run.ts'
+import type { Undecoded } from '../handling/decode-payloads.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { Unidentified } from '../intake/identify.ts'
 import { Semaphore } from '../intake/semaphore.ts'
@@ -148,6 +149,14 @@ export abstract class Runner {
 
   protected async release(items: readonly RunItem[], how: ReleaseOptions): Promise<void> {
     await this.services.store.release(claimsOf(items), how)
+  }
+
+  /** No handler of it began: it runs again, and what could not be decoded waits before that. */
+  protected endUndecoded({ task }: RunItem, undecoded: readonly Undecoded[]): void {
+    const of = undecoded.find(({ item }) => item.task === task)
+    const { decoding } = this.services
+    if (of?.next === 'again') this.end(task, { end: 'rerun', delayMs: decoding.failed(task, task.message, of.error) })
+    else this.end(task, RERUN)
   }
 
   /** Nobody waits for this run any more. Its tasks go on without it, and `health()` says that a restart would help. */

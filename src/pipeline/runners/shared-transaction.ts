@@ -3,6 +3,7 @@ import type { Result } from '../../core/record.ts'
 import { isFailure } from '../../core/result.ts'
 import type { DurationMs } from '../../core/units.ts'
 import type { OpenTransaction, TransactionClaim } from '../../ports/store.ts'
+import type { Undecoded } from '../handling/decode-payloads.ts'
 import type { RunEnd, RunItem } from '../handling/handler-run.ts'
 import type { Granted } from '../store/claim-step.ts'
 
@@ -22,6 +23,8 @@ export interface TransactionEnd extends RunEnd {
 export interface Held {
   readonly items: readonly RunItem[]
   readonly left: readonly RunItem[]
+  /** Why some of these leave. */
+  readonly undecoded: readonly Undecoded[]
 }
 
 /** What a claim granted. */

@@ -6,7 +6,7 @@ import { LeaseLostError } from '../../foundation/errors.ts'
 import { RERUN, type Ending } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
 import { HandlerRun, type RunEnd, type RunItem } from '../handling/handler-run.ts'
-import { decodePayloads, type Undecoded } from '../handling/decode-payloads.ts'
+import { decodePayloads, type Undecoded, type Unreadable } from '../handling/decode-payloads.ts'
 import { batchesOf, splitUp } from './batches.ts'
 import { remember, remembers } from '../handling/remember.ts'
 import type { Services } from '../services.ts'
@@ -20,7 +20,7 @@ interface UnclaimedHooks {
   readonly letGo: (run: HandlerRun<unknown>, items: readonly RunItem[]) => void
   readonly onHandled: (item: RunItem, kept: RunEnd['kept']) => void
   /** An attempt failed; it is repeated. `undecoded`: the payload could not be read, and no handler ran. */
-  readonly onFailed: (item: RunItem, end: Pick<RunEnd, 'result' | 'error'>, undecoded?: Undecoded) => void
+  readonly onFailed: (item: RunItem, end: Pick<RunEnd, 'result' | 'error'>, undecoded?: Unreadable) => void
 }
 
 const LONGEST_TICK_MS = 500
@@ -80,7 +80,7 @@ export class UnclaimedRuns {
   }
 
   #decode(items: readonly RunItem[]): void {
-    const decoded = decodePayloads(items, this.#services.consumer)
+    const decoded = decodePayloads(items, this.#services.decoding)
     if (decoded instanceof Promise) void decoded.then((undecoded) => this.#begin(items, undecoded))
     else this.#begin(items, decoded)
   }
@@ -102,6 +102,12 @@ export class UnclaimedRuns {
   #sorted(items: readonly RunItem[], undecoded: readonly Undecoded[]): readonly RunItem[] {
     const unreadable = new Set(undecoded.map(({ item }) => item))
     for (const one of undecoded) {
+      if (one.next === 'again') {
+        const { task } = one.item
+        const delayMs = this.#services.decoding.failed(task, task.message, one.error)
+        this.#hooks.end(task, { end: 'rerun', delayMs })
+        continue
+      }
       this.#hooks.onFailed(one.item, { result: 'fatal', error: one.error }, one)
       this.#again(one.item, one.error ?? new TypeError(one.detail))
     }

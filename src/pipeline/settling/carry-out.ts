@@ -264,6 +264,7 @@ export class CarryOut {
   #leaveFlight(task: Task): boolean {
     if (!task.move('ended')) return false
     this.#flights.end(task)
+    this.#services.decoding.done(task)
     this.#services.lanes.finish(task)
     return true
   }

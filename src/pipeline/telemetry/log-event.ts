@@ -4,6 +4,7 @@ import type { Logger } from '../../ports/logger.ts'
 import type { Message } from '../../ports/message.ts'
 import type { ObserverEvent } from '../../ports/observer.ts'
 import type { Outcome } from '../../ports/outcome.ts'
+import { unawaited } from '../../foundation/at-once.ts'
 import { isoTime } from '../../foundation/clock.ts'
 import { loggedError } from './logged-error.ts'
 import { nextStep } from './next-step.ts'
@@ -36,8 +37,9 @@ export interface EventLog {
 
 /**
  * Logs one line for each event that a person may ask about. It contains no payload, and the raw ID only with `logIds`.
+ * Returns what the logger returned.
  */
-export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent): void {
+export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent): unknown {
   const about = ({ message, key }: { readonly message: Message; readonly key?: Key | undefined }): object => {
     const { system, destination, position, redelivered } = message
     return { consumer, key, ...(idOf && { id: idOf(message) }), system, destination, position, redelivered }
@@ -45,7 +47,7 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
   switch (event.type) {
     case 'delivery': {
       const level = LEVEL[event.outcome]
-      if (log.isLevelEnabled?.(level) === false) return undefined
+      if (!isEnabled(log, level)) return undefined
       const { message, outcome, reason, detail, error, attempt, since, fence, failure, why, endedAs, trace } = event
       const fields = {
         ...about(event), // mutant: payload-logged
@@ -153,6 +155,13 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
       )
     case 'store-up':
       return log.info({ consumer }, 'store up: going on')
+    case 'decode-down':
+      return log.error(
+        { ...about(event), err: errorOf(event) },
+        'decode down: what decodes payloads does not answer, messages wait and are tried again',
+      )
+    case 'decode-up':
+      return log.info({ consumer }, 'decode up: no message waits for its payload')
     case 'invariant-broken':
       return log.error(
         { consumer, err: loggedError(event.error) },
@@ -169,6 +178,13 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'settles':
       return undefined
   }
+}
+
+/** A promise counts as yes. */
+export function isEnabled(log: Logger, level: 'debug' | 'info' | 'warn' | 'error'): boolean {
+  const answer: unknown = log.isLevelEnabled?.(level)
+  unawaited(answer)
+  return answer !== false
 }
 
 /** The field that log viewers look for. */

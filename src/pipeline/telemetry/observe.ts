@@ -1,10 +1,11 @@
 import { SILENT, type ResolvedConsumer } from '../../consumer/resolve-options.ts'
+import { unawaited } from '../../foundation/at-once.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Counts, CountingObserver, Observer, ObserverEvent, PipelineEvent } from '../../ports/observer.ts'
 import { AllCounts } from './all-counts.ts'
 import { DELIVERY } from './channels.ts'
 import { createIdReader } from '../intake/identify.ts'
-import { logEvent, type EventLog } from './log-event.ts'
+import { isEnabled, logEvent, type EventLog } from './log-event.ts'
 import { loggedError } from './logged-error.ts'
 import { SettleRefusals } from './settle-refusals.ts'
 
@@ -50,7 +51,7 @@ export class Telling {
   /** Somebody wants events of what happens with every message: a `debug` line is one for each, too. */
   get isEachHeard(): boolean {
     if (this.#listeners.length > 0 || DELIVERY.hasSubscribers) return true
-    return this.#isLogged && this.#consumer.log.isLevelEnabled?.('debug') !== false
+    return this.#isLogged && isEnabled(this.#consumer.log, 'debug')
   }
 
   readonly observe: Tell = (event) => {
@@ -63,7 +64,7 @@ export class Telling {
     const observers = this.#isCounted && isCounted(told) ? this.#listeners : this.#consumer.observers
     for (const observer of observers) {
       try {
-        observer(told)
+        unawaited(observer(told), (error) => unlessItThrows(() => this.#logObserverError(error, told)))
       } catch (error) {
         unlessItThrows(() => this.#logObserverError(error, told))
       }
@@ -77,17 +78,21 @@ export class Telling {
 
   #toLog(event: ObserverEvent): void {
     if (event.type === 'delivery' && event.outcome === 'settle-refused') this.#refusals.add(event)
-    else logEvent(this.#eventLog, event)
+    else unawaited(logEvent(this.#eventLog, event))
     if (event.type === 'delivery' && event.reason === 'conflict' && !this.#hasExplainedConflicts) {
       this.#hasExplainedConflicts = true
-      this.#eventLog.log.warn({ consumer: this.#consumer.name, next: AFTER_CONFLICT }, ABOUT_CONFLICTS)
+      const told: unknown = this.#eventLog.log.warn(
+        { consumer: this.#consumer.name, next: AFTER_CONFLICT },
+        ABOUT_CONFLICTS,
+      )
+      unawaited(told)
     }
   }
 
-  #logObserverError(error: unknown, event: ObserverEvent): void {
+  #logObserverError(error: unknown, event: ObserverEvent): unknown {
     const { log, name } = this.#consumer
     const about = 'message' in event ? event.message : undefined
-    log.error({ consumer: name, err: loggedError(error, about) }, OBSERVER_THREW)
+    return log.error({ consumer: name, err: loggedError(error, about) }, OBSERVER_THREW)
   }
 }
 
@@ -113,8 +118,8 @@ const AFTER_CONFLICT =
   'An ID that several messages share: take another one (id), then publish the dead letters again'
 
 /** The logger itself threw, so there is no place to report it. */
-function unlessItThrows(tell: () => void): void {
+function unlessItThrows(tell: () => unknown): void {
   try {
-    tell()
+    unawaited(tell())
   } catch {}
 }

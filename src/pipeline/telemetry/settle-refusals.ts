@@ -1,3 +1,4 @@
+import { unawaited } from '../../foundation/at-once.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { ObserverEvent } from '../../ports/observer.ts'
@@ -45,10 +46,11 @@ export class SettleRefusals {
     this.#places.clear()
     for (const { place, refused } of places) {
       const count = Object.values(refused).reduce((sum, one) => sum + one, 0)
-      this.#log.info(
+      const told: unknown = this.#log.info(
         { consumer: this.#consumer, ...place, count, refused },
         'settles refused: their partition or channel was gone; these messages come again, as duplicates where they were done',
       )
+      unawaited(told)
     }
   }
 }

@@ -155,7 +155,6 @@ describe('identify', () => {
     ['a number that may have lost digits', () => 2 ** 53],
     ['a boolean', () => true],
     ['an object', () => ({ id: 'a' })],
-    ['a promise', () => Promise.resolve('a')],
   ])('dead-letters a message whose extractor returns %s, and goes on', async (what, extract) => {
     const id: IdExtractor = (message) =>
       message.headers['id'] === 'odd' ? (extract() as unknown as string) : String(message.headers['id'])
@@ -165,6 +164,14 @@ describe('identify', () => {
     expect(rig.source.deadLetters).toMatchObject([{ reason: 'no-id', detail }])
     expect(rig.world.effects).toEqual(['a', 'b'])
     expect(rig.running.health().checks['handlers']).toBe('0 in flight')
+  })
+
+  it('dead-letters a message whose extractor returns a promise, and says what to do', async () => {
+    const rig = await start({ id: () => Promise.resolve('a') as unknown as string })
+    await rig.deliver('a')
+    const detail =
+      'the ID extractor threw: id: expected an answer at once, got a promise: return the ID itself. What has to be awaited belongs into decode, and the extractor reads its payload'
+    expect(rig.source.deadLetters).toMatchObject([{ reason: 'no-id', detail }])
   })
 
   it('takes a whole number that the extractor returns for its text', async () => {

@@ -53,6 +53,11 @@ export function isCanceled(error: unknown): boolean {
   return sqlState(error) === QUERY_CANCELED
 }
 
+/** The server has ended a transaction that was idle for too long. */
+export function isIdleTimeout(error: unknown): boolean {
+  return sqlState(error) === '25P03'
+}
+
 /** The server has ended a transaction that took longer than its `transaction_timeout`, which Postgres has from 17 on. */
 export function isTransactionTimeout(error: unknown): boolean {
   return sqlState(error) === '25P04'

@@ -13,13 +13,14 @@ export function idleLimitOf(limitMs: number): IdleLimit | undefined {
  * long. That is neither an outage nor to be tried at once: the next run would end in the same way.
  *
  * @param lostAfterMs - how long nothing had been sent when the server closed the connection
+ * @param isSaid - the server has said that this was the reason; otherwise the time tells
  */
 export function endedIdle(
   lostAfterMs: number,
   limit: IdleLimit | undefined,
-  cause: unknown,
+  { cause, isSaid }: { readonly cause: unknown; readonly isSaid: boolean },
 ): TransactionError | undefined {
-  if (limit === undefined || lostAfterMs < limit.limitMs * EARLIER) return undefined
+  if (limit === undefined || (!isSaid && lostAfterMs < limit.limitMs * EARLIER)) return undefined
   const text =
     `the server ended the transaction, because its handler had sent nothing for ${durationText(Math.round(lostAfterMs))} ` +
     `(${limit.setting}). Raise that limit above handlerTimeoutMs, or do the slow part before the first statement and in less time`

@@ -138,7 +138,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
       next.flatMap((answer) => ('claim' in answer ? [answer.claim] : [])),
       NO_REFUND,
     )
-    expect(await codeOf(idle.mark([claimed]))).toMatch(/^STORE_/)
+    expect(await codeOf(idle.mark([claimed]))).toBe('COMMIT_REFUSED')
     expect(await settled(() => idle.mark([claimed]))).toEqual(['refused-busy'])
   })
 

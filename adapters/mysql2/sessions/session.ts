@@ -33,6 +33,9 @@ import {
   type Bounds,
 } from '../statements/transaction.ts'
 
+/** MySQL says why it closes the connection, MariaDB does not. */
+const IDLE_FOR_TOO_LONG = 4031
+
 /** Bit of the status in an answer: a transaction is open. */
 const IN_TRANSACTION = 1
 
@@ -77,8 +80,12 @@ export class MysqlSession implements Session<MysqlTransaction> {
 
   get #endedIdle(): TransactionError | undefined {
     const { lostAfterMs, spoiledBy } = this.#connection
-    if (lostAfterMs === 0 || ERRORS.isShutdown(spoiledBy)) return undefined
-    return endedIdle(lostAfterMs, idleLimitOf(this.#sessions.limits.idleInTransactionTimeoutMs), spoiledBy)
+    const isSaid = errnoOf(spoiledBy) === IDLE_FOR_TOO_LONG
+    if ((lostAfterMs === 0 && !isSaid) || ERRORS.isShutdown(spoiledBy)) return undefined
+    return endedIdle(lostAfterMs, idleLimitOf(this.#sessions.limits.idleInTransactionTimeoutMs), {
+      cause: spoiledBy,
+      isSaid,
+    })
   }
 
   /** Something may still run on the connection: the end of the transaction closes it too. */

@@ -10,7 +10,14 @@ import { PoolConnection } from './pool-connection.ts'
 import type { Lent, Released, ToldOfQueries } from '../../sql/session.ts'
 import type { Opened, Opening, PgSession, PgSessions, Pooling } from './session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
-import { ERRORS, isProtocolViolation, isRefusal, isTransactionTimeout, isWithoutSavepoint } from '../sql-errors.ts'
+import {
+  ERRORS,
+  isIdleTimeout,
+  isProtocolViolation,
+  isRefusal,
+  isTransactionTimeout,
+  isWithoutSavepoint,
+} from '../sql-errors.ts'
 import { READ_BACKEND, type BackendRow } from '../statements/read-settings.ts'
 import type { Script, Statement } from '../statements/statement.ts'
 import {
@@ -214,8 +221,12 @@ class PoolSession implements PgSession {
   get failure(): TransactionError | undefined {
     const { lostAfterMs, spoiledBy } = this.#connection
     if (isTransactionTimeout(spoiledBy)) return endedByTimeout(spoiledBy)
-    if (lostAfterMs === 0 || ERRORS.isShutdown(spoiledBy)) return undefined
-    return endedIdle(lostAfterMs, idleLimitOf(this.#sessions.limits.idleInTransactionTimeoutMs), spoiledBy)
+    const isSaid = isIdleTimeout(spoiledBy)
+    if ((lostAfterMs === 0 && !isSaid) || ERRORS.isShutdown(spoiledBy)) return undefined
+    return endedIdle(lostAfterMs, idleLimitOf(this.#sessions.limits.idleInTransactionTimeoutMs), {
+      cause: spoiledBy,
+      isSaid,
+    })
   }
 
   spoil(cause: unknown): void {

@@ -22,7 +22,7 @@ const ENTRY_POINTS: Readonly<Record<string, readonly [forWhat: string, guide: st
   replay: ['plans and runs of replays, dead letters sent back', 'replay', 'Replay'],
   file: ['messages from a file, for a replay', 'replay', 'Replay'],
   testing: ['contract suites for stores and sources, histories and their checker', 'testing', 'Testing'],
-  spi: ['for authors of stores and sources', 'testing', 'Testing'],
+  spi: ['for authors of stores and sources', 'source', 'Write a source'],
 }
 
 /** A page of typedoc, with what it is for, and without cells that say nothing. */

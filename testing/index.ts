@@ -12,9 +12,14 @@ export { MEANING } from './checker/meaning.ts'
 export { explain } from './checker/explain.ts'
 export { fromLines, toLines } from './history-lines.ts'
 export { type Law, type Runner } from './contract/law.ts'
-export { assertSourceLaw, describeSourceContract } from './contract/source/contract.ts'
+export { assertSourceLaw, describeSourceContract, type SourceUnderContract } from './contract/source/contract.ts'
 export { type Driven, eventually } from './contract/source/driven.ts'
-export { type SourceHarness, type SourceLaw } from './contract/source/harness.ts'
+export {
+  type FoundDeadLetter,
+  type SourceCapability,
+  type SourceHarness,
+  type SourceLaw,
+} from './contract/source/harness.ts'
 export { sourceLaws } from './contract/source/laws.ts'
 export { SCOPE as CONTRACT_SCOPE } from './contract/store/claims.ts'
 export { assertStoreLaw, describeStoreContract, storeLaws, type StoreUnderContract } from './contract/store/contract.ts'

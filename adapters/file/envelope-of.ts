@@ -19,15 +19,15 @@ export function envelopeOf({ message, timestampOf, timestamp }: ReplayItem): str
 }
 
 function kafkaFields({ destination, position, headers }: Message): Record<string, unknown> {
-  const [partition, offset] = position.split('@').map(Number)
+  // The position of a queue of others has no partition.
+  const [, partition, offset] = /^(-?\d+)@(\d+)$/.exec(position) ?? []
   const pairs = Object.keys(headers).flatMap((name) => {
     const value = headers[name]
     return (Array.isArray(value) ? (value as unknown[]) : [value]).map((one) => [name, bytesOf(one)] as const)
   })
   return {
     topic: destination,
-    partition,
-    offset,
+    ...(partition === undefined ? {} : { partition: Number(partition), offset: Number(offset) }),
     headers: pairs.flatMap(([name, bytes]) => [name, bytes.toString('utf8')]),
     ...(pairs.every(([, bytes]) => isUtf8(bytes))
       ? {}

@@ -14,7 +14,8 @@ export function attributesOfMessage(message: Message, group: string): Attributes
   attributes['messaging.consumer.group.name'] = group
   if (offset !== undefined) {
     attributes['messaging.destination.partition.id'] = partition
-    attributes['messaging.kafka.offset'] = Number(offset)
+    // A partition has its number in any log; this attribute is Kafka's alone.
+    if (system === 'kafka' || system === 'memory') attributes['messaging.kafka.offset'] = Number(offset)
   }
   if (key !== null && value === null) attributes['messaging.kafka.message.tombstone'] = true
   return attributes

@@ -47,7 +47,7 @@ export interface ConsumerInfo {
   readonly group: string
   readonly origins: readonly string[]
   readonly strategy: 'lease' | 'inbox' | 'offsets'
-  readonly system: 'kafka' | 'rabbitmq' | 'memory' | 'file' | undefined
+  readonly system: string | undefined
   readonly scope: string
   readonly retentionMs: DurationMs
   /** Places with dead letters, as `from` of a plan: `kafka:sms.dead-letter`. */

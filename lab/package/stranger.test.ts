@@ -58,7 +58,9 @@ const SUB_PATHS = [
   '/testing',
 ].map((path) => `consume-once${path}`)
 
-const TESTING = ['testing-handler', 'testing-store', 'testing-source']
+/** A source of another package: it imports what every package can. */
+const OWN_SOURCE = ['source', 'source-places', 'support/log', 'testing-source']
+const TESTING = ['testing-handler', 'testing-store', ...OWN_SOURCE]
 
 /** Functions that the code of the README calls and its reader writes. */
 const LEFT_TO_THE_READER = `
@@ -219,6 +221,41 @@ describe('the packed package, installed by a stranger', () => {
   })
 
   it(
+    'holds a source of another package against the contract, and sends its dead letters back',
+    async () => {
+      const own = join(dir, 'own-source')
+      mkdirSync(join(own, 'support'), { recursive: true })
+      for (const file of OWN_SOURCE) {
+        const text = readFileSync(`examples/${file}.ts`, 'utf8')
+        const imports = [...text.matchAll(/from '([^']+)'/g)].map(([, from = '']) => from)
+        const ours = imports.filter((from) => !/^(?:node:|\.)/.test(from))
+        expect(ours.filter((from) => !/^consume-once(?:\/(?:spi|testing|replay))?$/.test(from))).toEqual([])
+        writeFileSync(join(own, `${file}.ts`), text)
+      }
+      const compilerOptions = {
+        strict: true,
+        outDir: 'out',
+        rootDir: '.',
+        target: 'es2023',
+        lib: ['es2023', 'esnext.disposable'],
+        module: 'nodenext',
+        rewriteRelativeImportExtensions: true,
+        types: ['node'],
+      }
+      writeFileSync(join(own, 'package.json'), '{ "private": true, "type": "module" }')
+      writeFileSync(join(own, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
+      await run('node', [join(dir, 'node_modules/typescript/bin/tsc'), '-p', own], { cwd: own })
+      const { stdout } = await run('node', ['out/testing-source.js'], {
+        cwd: own,
+        env: { ...process.env, NODE_OPTIONS: '' },
+      })
+      expect(stdout).toMatch(/^# fail 0$/m)
+      expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(15)
+    },
+    WITHIN_MS,
+  )
+
+  it(
     'runs in a Jest project in CommonJS mode, without configuration',
     async () => {
       const project = join(dir, 'jest-project')
@@ -279,6 +316,7 @@ describe('the packed package, installed by a stranger', () => {
     'type-checks the examples, and the code of the README, with %s, strict, without skipLibCheck',
     async (compiler) => {
       // Without the one on PGlite, whose own types do not compile.
+      mkdirSync(join(dir, 'src/support'), { recursive: true })
       for (const example of [
         'quick-start',
         'kafka-inbox',
@@ -294,7 +332,6 @@ describe('the packed package, installed by a stranger', () => {
       for (const [index, code] of README_CODE.entries()) {
         writeFileSync(join(dir, 'src', `readme-${index}.ts`), code + LEFT_TO_THE_READER)
       }
-      mkdirSync(join(dir, 'src/support'), { recursive: true })
       for (const file of ['servers.ts', 'notifications.ts']) {
         writeFileSync(join(dir, 'src/support', file), readFileSync(`examples/support/${file}`))
       }

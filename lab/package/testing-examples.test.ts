@@ -10,7 +10,7 @@ it.each<[example: string, least: number, lacks: readonly string[]]>([
   ['testing-faults', 2, []],
   // Each law of a capability that the store lacks is skipped with that reason, and no other law is.
   ['testing-store', 60, ['nobody may decide about records yet', 'rows are objects']],
-  ['testing-source', 10, []],
+  ['testing-source', 20, []],
 ])(
   'examples/%s.ts passes on the runner of Node',
   async (example, least, lacks) => {

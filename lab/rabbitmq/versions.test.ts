@@ -10,7 +10,7 @@ import type { Source } from '../../src/spi.ts'
 import { describeSourceContract } from '../../testing/contract/source/contract.ts'
 import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { rabbitHarness } from '../../test/rabbitmq/harness.ts'
+import { NO_KEYS, rabbitHarness } from '../../test/rabbitmq/harness.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Tap } from '../../test/rabbitmq/tap.ts'
 import { bodies, textOf } from '../../test/rabbitmq/watching.ts'
@@ -71,7 +71,8 @@ it('the peer range begins with the oldest version that is tested, and ends after
 
 // With the newest it is kept by amqplib-contract.test.ts.
 for (const name of ['amqplib-0.10', 'amqplib-1'] as const) {
-  describeSourceContract(name, () => rabbitHarness((url) => () => VERSIONS[name](url)), { describe, it })
+  const createHarness = (): ReturnType<typeof rabbitHarness> => rabbitHarness((url) => () => VERSIONS[name](url))
+  describeSourceContract(name, { createHarness, lacks: { keys: NO_KEYS } }, { describe, it })
 }
 
 describe.each(Object.entries(VERSIONS))('with %s', (_name, connectBy) => {

@@ -7,7 +7,7 @@
  * booleans. `values.ts` reads both.
  */
 export const COPY_HEADER = {
-  /** Where the message was first published: its origin, and so part of its scope. Kafka. */
+  /** Where the message was first published: its origin, and so part of its scope. Every broker but RabbitMQ. */
   originTopic: 'consume-once-origin-topic',
   originPartition: 'consume-once-origin-partition',
   originOffset: 'consume-once-origin-offset',

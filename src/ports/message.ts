@@ -1,8 +1,11 @@
 import type { EpochMs } from '../core/units.ts'
 
+/** The name of a broker. A source of your own has one of its own: short, lower case, as in OpenTelemetry's `messaging.system`. */
+export type BrokerSystem = 'kafka' | 'rabbitmq' | 'bullmq' | 'memory' | (string & {})
+
 /** A message as the broker delivered it. The bytes belong to the client: read them, never change them. */
 export interface Message {
-  readonly system: 'kafka' | 'rabbitmq' | 'bullmq' | 'memory'
+  readonly system: BrokerSystem
   /** Topic or queue that delivered the message. */
   readonly destination: string
   /**

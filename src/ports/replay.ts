@@ -1,11 +1,11 @@
 import type { Key, Reason } from '../core/record.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
-import type { Message } from './message.ts'
+import type { BrokerSystem, Message } from './message.ts'
 
 /** The places of a broker that can be read again, and where dead letters can be sent back to. Part of a `Subscription`. */
 export interface ReplayPlaces {
   /** What stands before the `:` of a place: `kafka:sms`, `rabbitmq:emails`. */
-  readonly system: 'kafka' | 'rabbitmq' | 'memory' | 'file'
+  readonly system: BrokerSystem | 'file'
   /** Topics, or the queue, with the dead letters of this consumer; empty if it has none. */
   readonly deadLetters: readonly string[]
   /**

@@ -3,7 +3,7 @@ import type { StoredPosition } from '../core/position.ts'
 import type { Key, Reason, Result } from '../core/record.ts'
 import type { RedeliveryWindow } from '../core/retention.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
-import type { Message } from './message.ts'
+import type { BrokerSystem, Message } from './message.ts'
 import type { Outcome } from './outcome.ts'
 
 /** One arrival of a message. A redelivery is another delivery of the same message. */
@@ -136,7 +136,7 @@ export type SourceEvent =
 
 /** A consumer of one broker. */
 export interface Source {
-  readonly system: Message['system']
+  readonly system: BrokerSystem
   /** Consumer group or queue: the part of the scope that the source knows. */
   readonly group: string
   /**

@@ -17,6 +17,8 @@ export interface ConsumerLabels {
   readonly name: string
   /** Shared by all consumers. */
   readonly destinations: LabelValues
+  /** Shared by all consumers. */
+  readonly systems: LabelValues
   /** Empty before its start. */
   readonly store: () => string
 }
@@ -25,7 +27,6 @@ export interface ConsumerLabels {
 const MOST_DESTINATIONS = 200
 const STEPS = ['wait', 'claim', 'handler', 'mark', 'settle'] as const
 
-const systemLabel = closed(['kafka', 'rabbitmq', 'memory'])
 const errorCode = closed(Object.keys(ERROR_CODES))
 
 /** What the deliveries of one place are counted in. */
@@ -90,7 +91,7 @@ export class ConsumerCells implements Counts {
   delivered(message: Message, outcome: Outcome, reason: string): void {
     const replay = String(isReplayed(message))
     const { name } = this.#destination(message)
-    this.#cells.count('deliveries', [this.name, systemLabel(message.system), name, outcome, reason, replay])
+    this.#cells.count('deliveries', [this.name, this.#labels.systems.of(message.system), name, outcome, reason, replay])
   }
 
   found(message: Message, found: Found): void {
@@ -116,7 +117,7 @@ export class ConsumerCells implements Counts {
       counters.duplicates.at([this.name, name, found])
     }
     const zero = (outcome: Outcome, reason: string): Count =>
-      counters.deliveries.at([this.name, systemLabel(system), name, outcome, reason, 'false'])
+      counters.deliveries.at([this.name, this.#labels.systems.of(system), name, outcome, reason, 'false'])
     for (const reason of GIVEN_UP_BECAUSE) zero('dead-lettered', reason)
     for (const reason of PARKED_BECAUSE) zero('parked', reason)
     return { raw, name, handled: zero('handled', ''), endToEnd: histograms.endToEnd.at([this.name, name]) }

@@ -24,6 +24,8 @@ type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
 const MOST_CONSUMERS = 200
 const MOST_DESTINATIONS = 200
 const MOST_EVENTS = 60
+/** Brokers: those of the library, and some of others. */
+const MOST_SYSTEMS = 16
 
 /** Told as 0 from the start, so that a rate sees the first of them. */
 const ALARMS = [
@@ -49,6 +51,7 @@ export class Meter {
   readonly #names = new LabelValues(MOST_CONSUMERS)
   readonly #destinations = new LabelValues(MOST_DESTINATIONS)
   readonly #events = new LabelValues(MOST_EVENTS)
+  readonly #systems = new LabelValues(MOST_SYSTEMS)
 
   /** Bound: it can be given away as it is. It never throws. */
   readonly observe: CountingObserver
@@ -154,6 +157,7 @@ export class Meter {
       cells = new ConsumerCells(this.#cells, {
         name: this.#names.of(consumer),
         destinations: this.#destinations,
+        systems: this.#systems,
         store: () => this.#gauges.storeOf(consumer),
       })
       // Names are checked by `defineConsumer`, but an observer may be called by anybody.

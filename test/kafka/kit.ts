@@ -1,6 +1,15 @@
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
-import { Kafka, logLevel, type Admin, type Consumer, type KafkaMessage, type Message, type Producer } from 'kafkajs'
+import {
+  Kafka,
+  logLevel,
+  type Admin,
+  type Consumer,
+  type KafkaConfig,
+  type KafkaMessage,
+  type Message,
+  type Producer,
+} from 'kafkajs'
 import { kafkaSource, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { Source } from '../../src/spi.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -43,8 +52,9 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** A client of its own: consumers of one group must not share one. */
-  client(): Kafka {
-    return new Kafka({ brokers: this.brokers, logLevel: logLevel.NOTHING, retry: { initialRetryTime: 50, retries: 5 } })
+  client(options: Partial<KafkaConfig> = {}): Kafka {
+    const retry = { initialRetryTime: 50, retries: 5 }
+    return new Kafka({ brokers: this.brokers, logLevel: logLevel.NOTHING, retry, ...options })
   }
 
   async topic(numPartitions = 1, config: Readonly<Record<string, string>> = {}): Promise<string> {

@@ -1,5 +1,9 @@
 import { describe, it } from '@jest/globals'
 import { describeSourceContract } from '../../testing/contract/source/contract.ts'
-import { rabbitHarness } from './harness.ts'
+import { NO_KEYS, rabbitHarness } from './harness.ts'
 
-describeSourceContract('amqplib', () => rabbitHarness((url) => url), { describe, it })
+describeSourceContract(
+  'amqplib',
+  { createHarness: () => rabbitHarness((url) => url), lacks: { keys: NO_KEYS } },
+  { describe, it },
+)

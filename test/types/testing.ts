@@ -41,7 +41,10 @@ mocha satisfies Runner
 describeStoreContract('a', { strategy: 'lease', createHarness: lease, lacks: { loss: 'why' } }, node)
 describeStoreContract('a', { strategy: 'inbox', createHarness: inbox }, jest)
 describeStoreContract('a', { strategy: 'offsets', createHarness: offsets }, { describe: node.describe, it: node.it })
-describeSourceContract('a', source, node)
+describeSourceContract('a', { createHarness: source }, node)
+describeSourceContract('a', { createHarness: source, lacks: { keys: 'why' } }, node)
+// @ts-expect-error nothing of the kind can be lacking
+describeSourceContract('a', { createHarness: source, lacks: { speed: 'why' } }, node)
 
 // @ts-expect-error no runner
 describeStoreContract('a', { strategy: 'lease', createHarness: lease })

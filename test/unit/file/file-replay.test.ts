@@ -185,6 +185,14 @@ describe('envelopeOf', () => {
     expect({ ...again, part: item.part }).toEqual(item)
     expect(envelopeOf(item)).not.toContain('\n')
   })
+
+  it('writes a message of another broker, with a position that has no partition', async () => {
+    const item = await readOne(sms(1))
+    const message = { ...item.message, system: 'nats', position: 'seq 7' }
+    const again = await readOne(JSON.parse(envelopeOf({ ...item, message })) as object)
+    expect(again.message).toMatchObject({ destination: 'sms', headers: item.message.headers })
+    expect(envelopeOf({ ...item, message })).not.toMatch(/partition|offset|null,"ts/)
+  })
 })
 
 describe('the lines of a file', () => {

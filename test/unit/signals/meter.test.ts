@@ -181,6 +181,13 @@ describe('the meter', () => {
     expect(counted(meter, 'deliveries', 'outcome')).toEqual({ duplicate: 1, handled: 1 })
   })
 
+  it.each(['kafka', 'rabbitmq', 'bullmq', 'memory', 'nats'])('names the broker: %s', (system) => {
+    const meter = new Meter()
+    const message = { system, destination: 'sms', headers: {} }
+    meter.observe({ consumer: 'a', type: 'delivery', outcome: 'duplicate', message } as never)
+    expect(counted(meter, 'deliveries', 'system')).toMatchObject({ [system]: 1 })
+  })
+
   it('bounds what comes from outside, and never throws at it', () => {
     const meter = new Meter()
     for (let at = 0; at < 10_000; at++) {

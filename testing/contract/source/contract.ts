@@ -1,19 +1,35 @@
 import type { Consumer } from '../../../src/consumer/define-consumer.ts'
 import type { Starting } from '../../../src/ports/lifecycle.ts'
-import { describeLaws, type Runner } from '../law.ts'
-import type { SourceHarness, SourceLaw } from './harness.ts'
+import { describeLaws, needsOf, type Runner } from '../law.ts'
+import type { SourceCapability, SourceHarness, SourceLaw } from './harness.ts'
 import { sourceLaws } from './laws.ts'
 
 const WITHIN_MS = 90_000
 
-/** The suite that every source must pass. Each law has a topic or queue of its own. */
+/** A source whose contract is tested. */
+export interface SourceUnderContract {
+  /** Called for each law: a topic or queue of its own. */
+  readonly createHarness: () => Promise<SourceHarness>
+  /** What the source or its broker lacks, each with the reason; the laws that need it are skipped. @defaultValue nothing */
+  readonly lacks?: { readonly [C in SourceCapability]?: string }
+}
+
+/**
+ * The suite that every source must pass. Each law has a topic or queue of its own.
+ * @throws TypeError if `lacks` has an unknown capability or no reason
+ */
 export function describeSourceContract(
   name: string,
-  createHarness: () => Promise<SourceHarness>,
+  { createHarness, lacks = {} }: SourceUnderContract,
   runner: Runner,
 ): void {
   const keep = (law: SourceLaw): Promise<void> => assertSourceLaw(law, createHarness)
-  describeLaws(`${name} keeps the contract of a source`, { laws: sourceLaws, keep, timeoutMs: WITHIN_MS }, runner)
+  checkLacks(name, lacks)
+  describeLaws(
+    `${name} keeps the contract of a source`,
+    { laws: sourceLaws, lacks, keep, timeoutMs: WITHIN_MS },
+    runner,
+  )
 }
 
 /** Runs one law on a harness of its own, and stops everything that it started. Rejects if the source breaks the law. */
@@ -29,5 +45,15 @@ export async function assertSourceLaw(law: SourceLaw, createHarness: () => Promi
     await law.run({ ...harness, run })
   } finally {
     await Promise.all(started.map((running) => running.stop({ deadlineMs: 100 })))
+  }
+}
+
+function checkLacks(name: string, lacks: SourceUnderContract['lacks'] = {}): void {
+  const all = new Set(sourceLaws.flatMap<SourceCapability>(needsOf))
+  for (const [lacking, reason] of Object.entries(lacks)) {
+    if (!all.has(lacking as SourceCapability)) {
+      throw new TypeError(`${name}: lacks.${lacking}: expected one of ${[...all].join(', ')}`)
+    }
+    if (reason === '') throw new TypeError(`${name}: lacks.${lacking}: expected the reason why, got an empty text`)
   }
 }

@@ -22,13 +22,15 @@ export class Driven {
   readonly #store: LeaseStore = whileUp(memoryStore(), () => !this.isStoreDown)
 
   /** For another process with the same store, call it again on the same `Driven`. */
-  consumer(): Consumer {
+  consumer(options: { readonly maxInFlight?: number } = {}): Consumer {
     return defineConsumer({
+      ...options,
       name: 'law',
       store: this.#store,
       id: messageId.header('message-id'),
       decode: (bytes) => Buffer.from(bytes ?? '').toString(),
       leaseMs: 2_000,
+      graceMs: 1_000,
       maxAttempts: 3,
       backoff: { initialMs: 20, maxMs: 50 },
       handle: async (context) => {
@@ -43,6 +45,11 @@ export class Driven {
   /** Number of settles that its consumers reported. */
   get settled(): number {
     return this.events.reduce((sum, event) => sum + (event.type === 'settles' ? event.count : 0), 0)
+  }
+
+  /** True if its consumers have told an event of this type. */
+  told(type: ObserverEvent['type']): boolean {
+    return this.events.some((event) => event.type === type)
   }
 }
 
@@ -65,6 +72,25 @@ export async function eventually(
     if (systemClock.monotonic() > giveUpAt) throw new Error(`not so after ${withinMs / 1000} s: ${what}`)
     await wait(10)
   }
+}
+
+/** How long `work` took, in milliseconds, at least 10. */
+export async function timed(work: () => Promise<void>): Promise<number> {
+  const beganAt = systemClock.monotonic()
+  await work()
+  return Math.max(10, systemClock.monotonic() - beganAt)
+}
+
+/**
+ * Fails with `what` if `isSo()` is false at any time in this time. It must be one in which the wrong thing happens for sure:
+ * take a multiple of what the same source needed before, on the same machine (`timed`).
+ */
+export async function always(what: string, isSo: () => boolean | Promise<boolean>, forMs: number): Promise<void> {
+  const until = systemClock.monotonic() + forMs
+  do {
+    if (!(await isSo())) throw new Error(`not so: ${what}`)
+    await wait(10)
+  } while (systemClock.monotonic() < until)
 }
 
 function whileUp(store: LeaseStore, isUp: () => boolean): LeaseStore {

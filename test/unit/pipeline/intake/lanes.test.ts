@@ -191,7 +191,7 @@ const task = (id: string, print: string, lane?: string): Task => {
     value: null,
     headers: {},
   }
-  const delivery: Delivery = { message, lane, standing: () => 'current', settle: () => true } as Delivery
+  const delivery: Delivery = { message, lane, standing: () => 'current', settle: () => true }
   return new Task(delivery, id, print)
 }
 

@@ -1,0 +1,50 @@
+import { expect } from '../expect.ts'
+import { Driven, eventually, Gate } from './driven.ts'
+import type { SourceLaw } from './harness.ts'
+
+export const deliveryLaws: readonly SourceLaw[] = [
+  {
+    name: 'delivers everything, handles each message once however often it was published, settles it and reports that',
+    run: async (harness) => {
+      const driven = new Driven()
+      await harness.run(driven.consumer())
+      const texts = Array.from({ length: 200 }, (_, n) => `m${n % 150}`)
+      await harness.publish(texts)
+      await eventually('all settled', () => harness.isSettled(driven))
+      expect(driven.effects.toSorted()).toEqual([...new Set(texts)].toSorted())
+      await eventually('all settles are reported', () => driven.settled >= texts.length, 10_000)
+      expect(driven.settled).toBe(texts.length)
+    },
+  },
+  {
+    name: 'handles messages of one ordering key in the order they were published, other keys beside them',
+    run: async (harness) => {
+      const driven = new Driven()
+      const slow = new Gate()
+      driven.handle = ({ payload }) => (payload === 'a/1' ? slow.opened : undefined)
+      await harness.run(driven.consumer())
+      await harness.publish(['a/1', 'a/2', 'b/1', 'a/3', 'b/2'])
+      await eventually('the other key is done', () => driven.effects.length >= 2)
+      expect(driven.effects).toEqual(['b/1', 'b/2'])
+      slow.open()
+      await eventually('all settled', () => harness.isSettled(driven))
+      expect(driven.effects.slice(2)).toEqual(['a/1', 'a/2', 'a/3'])
+    },
+  },
+  {
+    name: 'tries a message again whose handler failed, while others go on',
+    run: async (harness) => {
+      const driven = new Driven()
+      driven.handle = ({ payload, attempt }) => {
+        if (payload === 'shaky' && attempt < 3) throw new TypeError(`attempt ${attempt}`)
+      }
+      const running = await harness.run(driven.consumer())
+      await harness.publish(['before', 'shaky', 'after'])
+      await eventually('all settled', () => harness.isSettled(driven))
+      expect(driven.effects.toSorted()).toEqual(['after', 'before', 'shaky'])
+      expect(driven.started.filter((text) => text === 'shaky')).toHaveLength(3)
+      expect(await harness.deadLetters()).toEqual([])
+      expect(running.health()).toMatchObject({ live: true, state: 'running' })
+    },
+  },
+]

@@ -106,10 +106,10 @@ export class ConsumeOnceConsumers {
       const handle = (context: unknown): unknown =>
         (provider as Record<string, (given: unknown) => unknown>)[method]?.(context)
       const given = { ...this.#options.defaults, ...own, handle } as unknown as ConsumerOptions<unknown, unknown, never>
-      this.#running.set(
-        own.name,
-        atOnce('start', this.#options.start(defineConsumer(given), from as never), START_AT_ONCE),
-      )
+      const running = this.#options.start(defineConsumer(given), from as never)
+      // A handle may be awaited too: its methods tell it from a promise of one.
+      const isHandle = typeof (running as Partial<Running> | undefined)?.stop === 'function'
+      this.#running.set(own.name, isHandle ? running : atOnce('start', running, START_AT_ONCE))
     }
   }
 }

@@ -67,7 +67,8 @@ export class Decoding {
     if (first === undefined) return undefined
     const { error, message } = first
     const why = redactedDetail({ detail: describeError(error), error }, message)
-    return `${this.#waiting.size} messages wait, because they cannot be decoded now: ${why}`
+    const { size } = this.#waiting
+    return `${size} ${size === 1 ? 'message waits' : 'messages wait'} for what decodes payloads: ${why}`
   }
 
   /** The payload, checked by the schema. Never throws, never rejects. */

@@ -79,7 +79,7 @@ function startOwn(consumer: Consumer, from: RunMemoryOptions): Running {
 }
 
 /** The provider of an application with one consumer, whose store opens by `open`. */
-function consumersOn(open: () => Promise<void>): ConsumeOnceConsumers {
+function consumersOn(open: () => Promise<void>, start: typeof startOwn = startOwn): ConsumeOnceConsumers {
   class Sms {
     send(): void {}
   }
@@ -87,7 +87,7 @@ function consumersOn(open: () => Promise<void>): ConsumeOnceConsumers {
   const store = storeWith(() => ({ open }))
   HandleOnce({ name: 'sms', store, from: { topic: 'sms', group: 'g' } })(Sms.prototype, 'send', descriptor)
   const discovery = { getProviders: () => [{ instance: new Sms() }] } as unknown as DiscoveryService
-  return new ConsumeOnceConsumers({ start: startOwn, waitForReady: true }, discovery)
+  return new ConsumeOnceConsumers({ start, waitForReady: true }, discovery)
 }
 
 const SMS = { headers: { id: 'sms-1' }, value: Buffer.from('{"to":"+49151"}') }
@@ -102,6 +102,14 @@ describe('the module for NestJS', () => {
     expect([...consumers.running.keys()]).toEqual(['sms'])
     await close()
     expect(outbox.sent).toEqual(['+49151', '+49151'])
+  })
+
+  it('refuses a promise of a consumer, and handles its rejection', async () => {
+    const start = (): never => Promise.reject(new Error('nobody waits for this')) as never
+    const consumers = consumersOn(async () => {}, start)
+    await expect((async () => consumers.onApplicationBootstrap())()).rejects.toThrow(
+      'start: expected an answer at once, got a promise: return the running consumer itself',
+    )
   })
 
   it('says to Terminus whether it is ready and live, and stops with the application', async () => {

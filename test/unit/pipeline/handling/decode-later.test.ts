@@ -117,7 +117,7 @@ describe.each(STYLES)('a payload that is decoded later ($strategy, $handler)', (
     expect(rig.source.deadLetters).toEqual([])
     expect(rig.running.health()).toMatchObject({ live: true, ready: false })
     expect(rig.running.health().checks['decode']).toBe(
-      '2 messages wait, because they cannot be decoded now: connect ECONNREFUSED 127.0.0.1:8081',
+      '2 messages wait for what decodes payloads: connect ECONNREFUSED 127.0.0.1:8081',
     )
     // Two messages, at most once a second each: their delays grow to `maxMs`.
     expect(asked).toBeLessThan(2 * 140)

@@ -78,6 +78,10 @@ function startOwn(consumer: Consumer, from: RunMemoryOptions): Running {
   return runMemory(new MemoryBroker(), consumer, from)
 }
 
+function startLater(): never {
+  return Promise.reject(new Error('nobody waits for this')) as never
+}
+
 /** The provider of an application with one consumer, whose store opens by `open`. */
 function consumersOn(open: () => Promise<void>, start: typeof startOwn = startOwn): ConsumeOnceConsumers {
   class Sms {
@@ -105,8 +109,7 @@ describe('the module for NestJS', () => {
   })
 
   it('refuses a promise of a consumer, and handles its rejection', async () => {
-    const start = (): never => Promise.reject(new Error('nobody waits for this')) as never
-    const consumers = consumersOn(async () => {}, start)
+    const consumers = consumersOn(async () => {}, startLater)
     await expect((async () => consumers.onApplicationBootstrap())()).rejects.toThrow(
       'start: expected an answer at once, got a promise: return the running consumer itself',
     )

@@ -1,7 +1,7 @@
 import type { Note, ReplayRequest, Strategy, Taking } from '../../src/spi.ts'
 import { NO_KEY, notedAbout } from '../sql/history/audit.ts'
 import type { AuditPageOf, AuditRow, HistoryStatements, ReplayRow, ScopeTimes, Use } from '../sql/history/statements.ts'
-import { ascii, bytes, epochMs, epochMsAtLeast, fromHex, inHex, text } from './statements/literals.ts'
+import { ascii, bytes, epochMs, epochMsAtLeast, fromHex, fromNow, inHex, text } from './statements/literals.ts'
 import type { Script } from './statements/script.ts'
 import type { Tables } from './statements/tables.ts'
 
@@ -11,20 +11,18 @@ const REPLAY = `${inHex('id')} as id, ${inHex('state')} as state, ${inHex('owner
 
 /** What the tables keep beside the records of one scope, in the SQL of MariaDB and MySQL. */
 export function mysqlHistory(tables: Tables, scope: number, strategy: Strategy): HistoryStatements {
-  // Other records are removed by a purge, which notes how far it went.
+  // Records of an inbox are removed by a purge, which notes how far it went.
   const recordsEnd = strategy === 'lease'
   const isReplay = (id: string): string => `scope = ${scope} and id = ${ascii(id)}`
   const select = (id: string): string => `select ${REPLAY} from ${tables.replay} where ${isReplay(id)}`
   return {
     noteUse({ retentionMs, forMs }: Use): Script {
       const until = `${epochMsAtLeast('utc_timestamp(6)')} + ${forMs}`
-      const used = recordsEnd
-        ? `, retentions = json_set(coalesce(retentions, '{}'), ${text(`$."${retentionMs}"`)}, ${until})`
-        : ''
       return {
         statements: [
-          `update ${tables.scope} set first_claim_at = coalesce(first_claim_at, utc_timestamp(6))${used}
-where id = ${scope}${recordsEnd ? '' : ' and first_claim_at is null'}`,
+          `update ${tables.scope} set first_claim_at = coalesce(first_claim_at, utc_timestamp(6)),
+  retentions = json_set(coalesce(retentions, '{}'), ${text(`$."${retentionMs}"`)}, ${until})
+where id = ${scope}`,
         ],
       }
     },
@@ -127,10 +125,6 @@ on duplicate key update owner = if(${isFree}, values(owner), owner), held_until 
       }
     },
   }
-}
-
-function fromNow(ms: number): string {
-  return `date_add(utc_timestamp(6), interval ${Math.round(ms * 1_000)} microsecond)`
 }
 
 function readReplay(row: ReplayRow): ReplayRow {

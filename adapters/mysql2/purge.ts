@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Purged } from '../../src/spi.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
 import { lookForOver, removeOver, type OverRow, type Purgeable, type StepRow } from './statements/purge.ts'
@@ -8,12 +9,22 @@ const ROWS_PER_STEP = 20_000
 /** The most rows that one call removes; it limits the length of the statement. */
 const MOST = 5_000
 
-/** Passes through a table in the order of its keys. The next call continues where the last one ended. */
+/** A pass goes on from the first key after the last, until it is where it began. */
+interface Pass {
+  readonly begin: string
+  readonly after: string
+  readonly isWrapped: boolean
+}
+
+/**
+ * Passes through a table in the order of its keys. The next call continues where the last one ended. A pass begins at any
+ * key: processes that live for one step must not all look at the same keys.
+ */
 export class Purge {
   readonly #sessions: MysqlSessions
   readonly #scope: number
   /** By table. */
-  readonly #after = new Map<string, string>()
+  readonly #passes = new Map<string, Pass>()
 
   constructor(sessions: MysqlSessions, scope: number) {
     this.#sessions = sessions
@@ -23,7 +34,8 @@ export class Purge {
   /** One step. `more`: the pass has not reached the end of the table. */
   async step(from: Purgeable, most: number): Promise<Purged> {
     const scope = this.#scope
-    const after = this.#after.get(from.table) ?? ''
+    const pass = this.#passes.get(from.table) ?? newPass()
+    const { after } = pass
     const limit = Math.min(most, MOST)
     const { session, sets } = await this.#sessions.begin(
       lookForOver(from, { scope, after, rows: ROWS_PER_STEP, limit }),
@@ -32,7 +44,8 @@ export class Purge {
       const [[step], over] = sets as unknown as readonly [readonly [StepRow], readonly OverRow[]]
       const keys = over.map(({ k }) => k)
       const isFull = keys.length === limit
-      const last = isFull ? (keys.at(-1) ?? '') : Number(step.looked) < ROWS_PER_STEP ? '' : (step.last ?? '')
+      const last = isFull ? keys.at(-1) : Number(step.looked) < ROWS_PER_STEP ? undefined : (step.last ?? undefined)
+      const next = nextOf(pass, last)
       let removed = 0
       if (keys.length === 0) await session.rollback()
       else {
@@ -40,11 +53,26 @@ export class Purge {
         await session.commit([{ statements: from.noted ?? [] }])
         removed = Number(row?.removed ?? 0)
       }
-      this.#after.set(from.table, last)
-      return { removed, more: last !== '' }
+      if (next === undefined) this.#passes.delete(from.table)
+      else this.#passes.set(from.table, next)
+      const isSplit = next?.isWrapped === true && !pass.isWrapped && removed < most
+      if (!isSplit) return { removed, more: next !== undefined }
+      const rest = await this.step(from, most - removed)
+      return { removed: removed + rest.removed, more: rest.more }
     } catch (error) {
       await session.rollback()
       throw error
     }
   }
+}
+
+function newPass(): Pass {
+  const begin = randomBytes(16).toString('hex')
+  return { begin, after: begin, isWrapped: false }
+}
+
+/** `last`: the key up to which the step has looked; `undefined`: up to the end of the table. `undefined`: the pass is over. */
+function nextOf(pass: Pass, last: string | undefined): Pass | undefined {
+  if (last === undefined) return pass.isWrapped ? undefined : { ...pass, after: '', isWrapped: true }
+  return pass.isWrapped && last >= pass.begin ? undefined : { ...pass, after: last }
 }

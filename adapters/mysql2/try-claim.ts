@@ -56,12 +56,12 @@ const ADVICE: readonly (readonly [errnos: readonly number[], advice: string])[] 
 ]
 
 function claimOfInbox(tables: Tables): Script {
-  const claim = { scope: NO_SCOPE, items: [{ key: aKey(), fp: null }], owner: systemEntropy.ownerToken() }
+  const claim = { scope: NO_SCOPE, items: [{ key: aKey(), fp: null }], owner: systemEntropy.ownerToken(), keepMs: 1 }
   const keys = claim.items.map(({ key }) => key)
   const parts = [
     countFirst(tables, claim),
     claimKeys(tables, claim),
-    markKeys(tables, NO_SCOPE, keys, new Map()),
+    markKeys(tables, { scope: NO_SCOPE, keys, results: new Map(), keepMs: 1 }),
     forgetAttempts(tables, NO_SCOPE, keys),
   ]
   return { statements: parts.flatMap(({ statements }) => statements) }

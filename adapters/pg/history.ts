@@ -22,18 +22,19 @@ const NOW_MS = 'ceil(extract(epoch from clock_timestamp()) * 1000)::float8'
 
 /** What the tables keep beside the records of one scope, in the SQL of Postgres. */
 export function pgHistory(tables: Tables, scope: number, strategy: Strategy): HistoryStatements {
-  // Other records are removed by a purge, which notes how far it went.
+  // Records of an inbox are removed by a purge, which notes how far it went.
   const recordsEnd = strategy === 'lease'
+  const notesUse = strategy !== 'offsets'
   return {
     noteUse({ retentionMs, forMs }: Use): Statement {
-      const used = recordsEnd
+      const used = notesUse
         ? `, retentions = coalesce(retentions, '{}') || jsonb_build_object($2::text, ${NOW_MS} + $3::float8)`
         : ''
       return {
         text: `${START}
 update ${tables.scope} set first_claim_at = coalesce(first_claim_at, clock_timestamp())${used}
-from limits where id = $1${recordsEnd ? '' : ' and first_claim_at is null'}`,
-        values: recordsEnd ? [scope, String(retentionMs), forMs] : [scope],
+from limits where id = $1${notesUse ? '' : ' and first_claim_at is null'}`,
+        values: notesUse ? [scope, String(retentionMs), forMs] : [scope],
       }
     },
 

@@ -1,5 +1,5 @@
 import { describeError } from '../../src/spi.ts'
-import type { SqlErrors } from '../sql/errors.ts'
+import { conflictText, type SqlErrors } from '../sql/errors.ts'
 
 const LOCK_NOT_AVAILABLE = '55P03'
 const DEADLOCK = '40P01'
@@ -89,6 +89,7 @@ export function isRefusal(error: unknown): boolean {
 /** Why a COMMIT was refused, in terms of a handler. */
 export function explainRefusal(error: unknown): string {
   const state = sqlState(error)
+  if (isConflictOfTransactions(error)) return conflictText(state === DEADLOCK, error)
   if (state === '25P02')
     return 'a statement of a handler failed and its error was swallowed. Let it reject, or use a savepoint'
   if (isUndone(error))

@@ -55,8 +55,8 @@ const CLAIMS: { readonly [S in Strategy]: (tables: Tables) => readonly Statement
     const [key, token] = [aKey(), systemEntropy.ownerToken()]
     const items = [{ key, fp: null }]
     return [
-      countFirst(tables, { scope, items, token }),
-      claimTogether(tables, scope, items),
+      countFirst(tables, { scope, items, token, keepMs: 1 }),
+      claimTogether(tables, scope, items, 1),
       forgetAttempts(tables, scope, [key]),
     ]
   },

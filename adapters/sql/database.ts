@@ -14,6 +14,9 @@ import { answered } from './errors.ts'
 import type { HistoryPlace } from './history/statements.ts'
 import type { Script, Sessions } from './session.ts'
 
+/** Scopes, and scopes with a retention, that are remembered: each takes a few KB, and calls may bring ever new ones. */
+const MOST_REMEMBERED = 1_000
+
 /** Limit of collisions with other processes that register scopes at the same time. */
 const TRIES = 50
 
@@ -57,6 +60,11 @@ export class Database<Place extends HistoryPlace, Tables> {
     this.#parts = parts
   }
 
+  /** How many scopes are remembered. */
+  get remembered(): number {
+    return Math.max(this.#places.size, this.#used.size)
+  }
+
   open(): Promise<Tables> {
     const { sessions, prepare } = this.#parts
     this.#opened ??= answered(sessions.errors, 'open', prepare).catch((error: unknown) => {
@@ -70,7 +78,7 @@ export class Database<Place extends HistoryPlace, Tables> {
     const known = this.#places.get(scope)
     if (known !== undefined) return known
     const place = this.#find(scope)
-    this.#places.set(scope, place)
+    remember(this.#places, scope, place)
     place.catch(() => this.#places.delete(scope))
     return place
   }
@@ -81,7 +89,7 @@ export class Database<Place extends HistoryPlace, Tables> {
     const known = this.#used.get(name)
     if (known !== undefined && performance.now() < known.until) return known.noted
     const used = { noted: this.#note(scope, retentionMs), until: performance.now() + RETENTION_NOTED_MS / 2 }
-    this.#used.set(name, used)
+    remember(this.#used, name, used)
     used.noted.catch(() => this.#used.delete(name))
     return used.noted
   }
@@ -124,4 +132,12 @@ export class Database<Place extends HistoryPlace, Tables> {
     }
     throw new StoreError('STORE_UNREACHABLE', `the scope ${JSON.stringify(name)} could not be registered`)
   }
+}
+
+/** Forgets the oldest. What is forgotten is looked up again. */
+function remember<T>(entries: Map<string, T>, name: string, entry: T): void {
+  entries.delete(name)
+  entries.set(name, entry)
+  if (entries.size <= MOST_REMEMBERED) return
+  for (const oldest of entries.keys()) return void entries.delete(oldest)
 }

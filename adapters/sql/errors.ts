@@ -41,3 +41,9 @@ export function stillUnknown(cause?: unknown): StoreError {
   const text = 'the answer to a COMMIT was lost, and its transaction may still be under way'
   return new StoreError('STORE_AMBIGUOUS', text, { cause })
 }
+
+/** Why a COMMIT was refused after a conflict with another transaction. */
+export function conflictText(isDeadlock: boolean, error: unknown): string {
+  const what = isDeadlock ? 'the transaction was a deadlock victim' : 'the transaction failed to serialize with another'
+  return `${what} (${describeError(error)}). Nothing is wrong with it: run it again`
+}

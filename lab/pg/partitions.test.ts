@@ -45,7 +45,7 @@ describePostgres('partitions of the inbox', () => {
     for (const item of items) await inbox.mark([(await hold(inbox, item)).claim])
     const old = items.slice(0, 10).map(({ key }) => Buffer.from(key, 'base64url'))
     await place.pool.query(
-      `update ${place.schema}.inbox set done_at = now() - interval '2 days' where key = any ($1)`,
+      `update ${place.schema}.inbox set done_at = now() - interval '2 days', keep_until = now() where key = any ($1)`,
       [old],
     )
     const how = { retentionMs: 86_400_000, limit: 4 }

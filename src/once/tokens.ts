@@ -39,8 +39,10 @@ export interface Tokens {
    * Uses the token up, before the work that it allows: if the process dies after that, the work is missing and the token
    * is used. Of any number of concurrent calls, one gets `redeemed`.
    *
-   * @throws (rejects) StoreError if the store does not answer, and OnceError `ONCE_BUSY` if another process died while it
-   * redeemed the token and its claim is not over after 10 s; the token may then be used up, and can be tried again
+   * @param how.signal - ends the wait, also for a store that does not answer; the token may then be used up
+   * @throws (rejects) the reason of `signal`, StoreError if the store does not answer within 10 s, and OnceError
+   * `ONCE_BUSY` if another process died while it redeemed the token and its claim is not over after 10 s; the token may
+   * then be used up, and can be tried again
    */
   redeem(token: string, subject: string, how?: { readonly signal?: AbortSignal }): Promise<TokenVerdict>
 }
@@ -91,12 +93,18 @@ export function tokens<Tx = never>(store: LeaseStore | InboxStore<Tx>, options: 
       const leftMs = expiryOf(signed) - clock.now()
       if (leftMs <= 0) return 'expired'
       const { leaseMs, timeoutMs, graceMs } = TIMES
-      const retentionMs = Math.ceil(leftMs) + CLOCK_MARGIN_MS + leaseMs + timeoutMs + graceMs
+      const retentionMs = roundedUp(leftMs + CLOCK_MARGIN_MS + leaseMs + timeoutMs + graceMs)
       const nonce = signed.subarray(0, NONCE_BYTES)
       const use = await once(store, nonce, () => {}, { ...TIMES, scope, retentionMs, clock, ...(signal && { signal }) })
       return use.replayed ? 'used' : 'redeemed'
     },
   }
+}
+
+/** To one of a few numbers, at most a quarter more: a store notes each retention that is used. */
+function roundedUp(ms: DurationMs): DurationMs {
+  const step = 2 ** (Math.floor(Math.log2(ms)) - 2)
+  return Math.ceil(ms / step) * step
 }
 
 interface Signed {

@@ -303,6 +303,7 @@ export class Pipeline implements Intake, Services {
    * `graceMs`. What is still unknown after that is delivered again.
    */
   async drain(deadlineMs: DurationMs): Promise<void> {
+    const until = this.clock.monotonic() + deadlineMs
     this.#isDraining = true
     this.#absence?.stop()
     this.purger.stop()
@@ -327,6 +328,7 @@ export class Pipeline implements Intake, Services {
     await this.#runner.written()
     cancelDeadline()
     cancelAbandon()
+    if (!this.store.isDown) await this.purger.last(until - this.clock.monotonic())
     this.#leave()
   }
 

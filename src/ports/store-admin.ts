@@ -115,7 +115,10 @@ export interface RecordPage {
 }
 
 export interface Purging {
-  /** For stores without an end in each record: removes records that were marked longer ago than this. */
+  /**
+   * No record is removed that was marked more recently than this. A record that has an end of its own, from the retention
+   * of its claim, is not removed before that either.
+   */
   readonly retentionMs: DurationMs
   /** The most records to remove, in one transaction. */
   readonly limit: number

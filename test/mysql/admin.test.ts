@@ -64,8 +64,8 @@ describeMariadb('mysqlInbox in the hands of people', () => {
     const [parked, tried, young] = [newItem(), newItem(), newItem()]
     await inbox.setAside([(await hold(inbox, parked)).claim], 'parked', { reason: 'wait' })
     await inbox.release([(await hold(inbox, tried)).claim], NO_REFUND)
-    await place.pool.query(`update consume_once_inbox ${back('done_at')}`)
-    await place.pool.query(`update consume_once_attempt ${back('last_at')}`)
+    await place.pool.query(`update consume_once_inbox ${back('done_at')}, keep_until = done_at`)
+    await place.pool.query(`update consume_once_attempt ${back('last_at')}, keep_until = last_at`)
     await inbox.mark([(await hold(inbox, young)).claim])
     const how = { retentionMs: 3_600_000, limit: 3 }
     const removed: number[] = []
@@ -89,7 +89,9 @@ describeMariadb('mysqlInbox in the hands of people', () => {
     const inbox = await place.newInbox()
     const [done, held] = [newItem(), newItem()]
     await inbox.mark([(await hold(inbox, done)).claim])
-    await place.pool.query('update consume_once_inbox set done_at = date_sub(done_at, interval 2 hour)')
+    await place.pool.query(
+      'update consume_once_inbox set done_at = date_sub(done_at, interval 2 hour), keep_until = done_at',
+    )
     const { claim: claimed } = await hold(inbox, held)
     expect(await adminOf(inbox).purge(SCOPE, { retentionMs: 1_000, limit: 10 })).toEqual({ removed: 1, more: false })
     expect(await inbox.mark([claimed])).toEqual(['marked'])
@@ -156,6 +158,7 @@ describeMariadb('Tables of consume-once in MariaDB', () => {
       { version: 4, name: 'inbox-story' },
       { version: 5, name: 'replay' },
       { version: 6, name: 'retentions' },
+      { version: 7, name: 'own-end' },
     ])
   })
 

@@ -179,7 +179,8 @@ describePostgres('the purge of postgresInbox', () => {
   afterEach(() => place.close())
 
   const older = async (item: ClaimItem): Promise<void> => {
-    await place.pool.query(`update ${place.schema}.inbox set done_at = now() - interval '2 days' where key = $1`, [
+    const ago = `now() - interval '2 days'`
+    await place.pool.query(`update ${place.schema}.inbox set done_at = ${ago}, keep_until = ${ago} where key = $1`, [
       Buffer.from(hexOf(item), 'hex'),
     ])
   }
@@ -243,7 +244,8 @@ describePostgres('the purge of postgresInbox', () => {
   it('forgets attempts of what never ended', async () => {
     const [tried, recent] = [newItem(), newItem()]
     for (const item of [tried, recent]) await inbox.release([(await hold(inbox, item)).claim], NO_REFUND)
-    await place.pool.query(`update ${place.schema}.attempt set last_at = now() - interval '2 days' where key = $1`, [
+    const ago = `now() - interval '2 days'`
+    await place.pool.query(`update ${place.schema}.attempt set last_at = ${ago}, keep_until = ${ago} where key = $1`, [
       Buffer.from(hexOf(tried), 'hex'),
     ])
     expect(await daily()).toEqual({ removed: 1, more: false })
@@ -284,10 +286,10 @@ describePostgres('the purge of postgresInbox', () => {
     for (const item of [old, recent]) await inbox.mark([(await hold(inbox, item)).claim])
     await older(old)
     const how = { retentionMs: DAY_MS, limit: 100 }
-    expect(await slow.purge(SCOPE, how)).toEqual({ removed: 0, more: true })
     expect(await slow.purge(SCOPE, how)).toEqual({ removed: 1, more: false })
     expect(await slow.purge(SCOPE, how)).toEqual({ removed: 0, more: false })
-    expect(looks).toEqual(['by the index', '0', 'by the index'])
+    // The first look at pages only learns how many there are.
+    expect(looks).toEqual(['by the index', '0', '0', 'by the index'])
     expect(await claim(inbox, recent)).toMatchObject({ verdict: 'done' })
   })
 

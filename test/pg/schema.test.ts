@@ -26,6 +26,7 @@ const ALL = [
   { version: 10, name: 'begun' },
   { version: 11, name: 'replay' },
   { version: 12, name: 'retentions' },
+  { version: 13, name: 'own-end' },
 ]
 
 describePostgres('the schema of postgresInbox', () => {

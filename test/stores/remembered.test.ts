@@ -154,7 +154,9 @@ describePostgres('postgresInbox', () => {
     const running = start(store, { handle: () => 1, retentionMs: 3_600_000 }, clock)
     await running.open()
     await Promise.all(['a', 'b'].map((id) => running.handle(messageOf(id))))
-    await place.pool.query(`update ${place.schema}.inbox set done_at = done_at - interval '2 hours'`)
+    await place.pool.query(
+      `update ${place.schema}.inbox set done_at = done_at - interval '2 hours', keep_until = keep_until - interval '2 hours'`,
+    )
     await running.handle(messageOf('c'))
     await clock.advance(300_000)
     await eventually(async () => running.events.some(({ type }) => type === 'purged' || type === 'purge-failed'))

@@ -6,7 +6,7 @@ import type { MysqlSessions } from '../sessions/sessions.ts'
 import { auditDecision } from '../statements/audit.ts'
 import { lookAhead, lookedTo } from '../statements/look-ahead.ts'
 import { isBefore, notePurge } from '../statements/purge.ts'
-import { findShared } from '../statements/register-scope.ts'
+import { findShared, readRetentions } from '../statements/register-scope.ts'
 import type { Script } from '../statements/script.ts'
 import type { Tables } from '../statements/tables.ts'
 import type { MysqlTransaction } from '../tx/mysql-transaction.ts'
@@ -41,9 +41,9 @@ export function mysqlInbox(sessions: MysqlSessions, tables: Tables, scope: numbe
   return {
     /** A claim of a key with a record locks it until the handlers end, and others would wait for a done message. */
     looksFirst: (keys) => keys > 1,
-    open: async ({ token, alone }, unordered) => {
+    open: async ({ token, alone, retentionMs: keepMs }, unordered) => {
       const items = inKeyOrder(unordered)
-      const claim = { scope, items, owner: token }
+      const claim = { scope, items, owner: token, keepMs }
       const { session, rows, counted } = await sessions.claim({
         count: alone ? countNext(tables, claim) : countFirst(tables, claim),
         uncount: refund({ keys: items.map(({ key }) => key), token }),
@@ -76,7 +76,10 @@ export function mysqlInbox(sessions: MysqlSessions, tables: Tables, scope: numbe
     glance: (key) => glanceAt(tables, scope, key),
     remove: (keys) => removeKeys(tables, scope, keys),
     removeInserted: ({ keys, token }) => removeInserted(tables, scope, keys, token),
-    mark: (keys, results) => [markKeys(tables, scope, keys, results), forgetAttempts(tables, scope, keys)],
+    mark: (keys, results, keepMs) => [
+      markKeys(tables, { scope, keys, results, keepMs }),
+      forgetAttempts(tables, scope, keys),
+    ],
     forgetAttempts: (keys) => forgetAttempts(tables, scope, keys),
     refund,
     /** The row of the inbox, not the attempt, tells whether a handler has committed: nothing must be held. */
@@ -92,17 +95,20 @@ export function mysqlInbox(sessions: MysqlSessions, tables: Tables, scope: numbe
     audit: (decided, decision, why): Script => {
       return { statements: auditDecision(tables, scope, decided, { decision, ...why }) }
     },
-    makeDone: (keys) => makeDone(tables, scope, keys),
+    makeDone: (keys, keepMs) => makeDone(tables, scope, keys, keepMs),
     letRun: (keys) => letRun(tables, scope, keys),
     findShared: () => findShared(tables, scope),
+    readRetentions: () => readRetentions(tables, scope),
     /** Attempts of messages that never ended are removed too. */
-    purge: async ({ retentionMs, limit }) => {
+    purge: async ({ retentionMs, endlessMs, limit }) => {
       const { inbox, attempt } = tables
       const noted = [notePurge(tables, scope, retentionMs)]
-      const isOver = `outcome in ('d', 'g') and ${isBefore('done_at', retentionMs)}`
+      const isPast = (since: string): string =>
+        `${isBefore(since, retentionMs)} and (keep_until < utc_timestamp(6) or keep_until is null and ${isBefore(since, endlessMs)})`
+      const isOver = `outcome in ('d', 'g') and ${isPast('done_at')}`
       const records = await passes.step({ table: inbox, isOver, noted }, limit)
       if (records.more) return records
-      const ofTries = { table: attempt, isOver: isBefore('last_at', retentionMs) }
+      const ofTries = { table: attempt, isOver: isPast('last_at') }
       const tries = await passes.step(ofTries, Math.max(1, limit - records.removed))
       return { removed: records.removed + tries.removed, more: tries.more }
     },

@@ -5,6 +5,7 @@ import { leaseStoryMigration } from './migration-0003-lease-story.ts'
 import { inboxStoryMigration } from './migration-0004-inbox-story.ts'
 import { replayMigration } from './migration-0005-replay.ts'
 import { retentionsMigration } from './migration-0006-retentions.ts'
+import { ownEndMigration } from './migration-0007-own-end.ts'
 import { createMigrationTable, recordMigration } from './migration-table.ts'
 import type { Tables } from '../statements/tables.ts'
 
@@ -16,6 +17,7 @@ export const MIGRATIONS: readonly Migration[] = [
   inboxStoryMigration,
   replayMigration,
   retentionsMigration,
+  ownEndMigration,
 ]
 
 export const NEWEST: number = MIGRATIONS.length

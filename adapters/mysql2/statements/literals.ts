@@ -45,3 +45,10 @@ export function time(ms: number | undefined): string {
 
 /** The server's clock, the only clock that measures leases. Fixed at the start of its statement. */
 export const NOW_MS: string = epochMs('utc_timestamp(6)')
+
+/** Longer retentions end with a century: the year 10000 does not exist. */
+const CENTURY_MS = 100 * 365 * 86_400_000
+
+export function fromNow(ms: number): string {
+  return `date_add(utc_timestamp(6), interval ${Math.round(Math.min(ms, CENTURY_MS) * 1_000)} microsecond)`
+}

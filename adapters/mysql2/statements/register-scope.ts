@@ -1,4 +1,5 @@
 import type { ScopeRow } from '../../../src/spi.ts'
+import type { RetentionsRow } from '../../sql/inbox/statements.ts'
 import { fromHex, inHex, text } from './literals.ts'
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
@@ -52,4 +53,9 @@ export function registerScope({ scope }: Tables, name: string): Script {
       `insert into ${scope} (hash, name, shared) values (unhex(sha2(${text(name)}, 256)), ${text(name)}, false)`,
     ],
   }
+}
+
+/** Locks nothing; one row. */
+export function readRetentions({ scope }: Tables, id: number): Script<RetentionsRow> {
+  return { statements: [`select retentions from ${scope} where id = ${id}`] }
 }

@@ -1,6 +1,6 @@
 import type { InboxStatements } from '../../sql/inbox/statements.ts'
 import type { PgSessions } from '../sessions/session.ts'
-import { findShared } from '../statements/register-scope.ts'
+import { findShared, readRetentions } from '../statements/register-scope.ts'
 import type { Script } from '../statements/statement.ts'
 import type { Tables } from '../statements/tables.ts'
 import type { PgTransaction } from '../tx/pg-transaction.ts'
@@ -46,12 +46,12 @@ export function pgInbox(sessions: PgSessions, tables: Tables, scope: number): In
      * A key that was counted but not inserted was marked by another owner, whose mark removes the attempt. The COMMIT of
      * the count is not flushed.
      */
-    open: async ({ token, alone }, items) => {
-      const counting = { scope, items, keys: items.map(({ key }) => key), token }
+    open: async ({ token, alone, retentionMs: keepMs }, items) => {
+      const counting = { scope, items, keys: items.map(({ key }) => key), token, keepMs }
       const { session, rows, counted } = await sessions.claim({
         count: alone ? countNext(tables, counting) : countFirst(tables, counting),
         uncount: refundAttempts(tables, counting),
-        first: claimTogether(tables, scope, items), // mutant: pg-row-before-the-effect
+        first: claimTogether(tables, scope, items, keepMs), // mutant: pg-row-before-the-effect
       })
       const [{ keys, transaction: writer } = { keys: null, transaction: null }] = rows
       const inserted = new AnsweredKeys(keys, items)
@@ -91,9 +91,10 @@ export function pgInbox(sessions: PgSessions, tables: Tables, scope: number): In
     audit: (decided, decision, why) => {
       return auditDecision(tables, { scope, keys: decided.map(({ key }) => key), decision, ...why })
     },
-    makeDone: (keys) => makeDone(tables, scope, keys),
+    makeDone: (keys, keepMs) => makeDone(tables, scope, keys, keepMs),
     letRun: (keys) => letRun(tables, scope, keys),
     findShared: () => findShared(tables, scope),
+    readRetentions: () => readRetentions(tables, scope),
     purge: (how) => purge.run(how),
   }
 }

@@ -1,8 +1,13 @@
-import type { Purged, Purging } from '../../../src/spi.ts'
+import type { Purged } from '../../../src/spi.ts'
+import type { InboxPurging } from '../../sql/inbox/statements.ts'
+import { PagePass } from '../../sql/page-pass.ts'
 import type { PgSession, PgSessions } from '../sessions/session.ts'
 import type { Tables } from '../statements/tables.ts'
 import { isCanceled } from '../sql-errors.ts'
 import { purgeAlone, purgeRecords, type PurgedRow, type Purge as PurgeOf } from './statements/purge-records.ts'
+
+/** Tells how many pages there are. */
+const NO_PAGES = { from: 0, to: 0 }
 
 /** Pages of the table that one step looks through: 64 MB. */
 const PAGES_PER_STEP = 8_192
@@ -15,8 +20,8 @@ export class Purge {
   readonly #sessions: PgSessions
   readonly #tables: Tables
   readonly #scope: number
-  /** The page at which the next step begins; `undefined`: no pass is under way. */
-  #page: number | undefined
+  /** The pass that is under way; `begins`: with the next call. */
+  #pass: PagePass | 'begins' | undefined
 
   constructor(sessions: PgSessions, tables: Tables, scope: number) {
     this.#sessions = sessions
@@ -25,7 +30,7 @@ export class Purge {
   }
 
   /** Does nothing if another process is purging: that one continues. */
-  async run(how: Purging): Promise<Purged> {
+  async run(how: InboxPurging): Promise<Purged> {
     const scope = this.#scope
     const { session, rows } = await this.#sessions.begin(purgeAlone(this.#tables, scope))
     try {
@@ -33,25 +38,27 @@ export class Purge {
         await session.rollback()
         return { removed: 0, more: false }
       }
-      const from = this.#page
-      const pages = from === undefined ? undefined : { from, to: from + PAGES_PER_STEP }
+      const pass = this.#pass
+      const pages = pass === 'begins' ? NO_PAGES : pass?.step
       const row = await remove(this.#tables, session, { ...how, scope, pages })
       await session.commit([])
-      return this.#after(how.limit, row, pages?.to)
+      if (pass !== 'begins') return this.#after(how.limit, row)
+      this.#pass = new PagePass(row.pages, PAGES_PER_STEP)
     } catch (error) {
       await session.rollback()
-      if (!isCanceled(error) || this.#page !== undefined) throw error
-      this.#page = 0
-      return { removed: 0, more: true }
+      if (!isCanceled(error) || this.#pass !== undefined) throw error
+      this.#pass = 'begins'
     }
+    // A process may have time for one call only.
+    return this.run(how)
   }
 
-  #after(limit: number, { records, attempts, pages }: PurgedRow, looked: number | undefined): Purged {
+  #after(limit: number, { records, attempts, pages }: PurgedRow): Purged {
     const removed = records + attempts
     if (records >= limit || attempts === limit) return { removed, more: true }
-    if (looked === undefined) return { removed, more: false }
-    const more = looked < pages
-    this.#page = more ? looked : undefined
+    if (!(this.#pass instanceof PagePass)) return { removed, more: false }
+    const more = this.#pass.goOn(pages)
+    if (!more) this.#pass = undefined
     return { removed, more }
   }
 }

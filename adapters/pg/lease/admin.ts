@@ -9,15 +9,16 @@ import { ask, type LeasePlace } from './lease-place.ts'
 import { decideLeases } from './statements/decide.ts'
 import { importLeases } from './statements/import.ts'
 import { findLeases, peekLeases, type LeaseView } from './statements/look.ts'
-import { purgeLeases } from './statements/purge.ts'
+import { purgeLeases, type PurgedRow } from './statements/purge.ts'
+import { PagePass } from '../../sql/page-pass.ts'
 
 /** Pages of the table that one purge looks through: 16 MB. */
 const PAGES_PER_STEP = 2_000
 
 /** Operations for people on leases. */
 export class LeaseAdmin implements AdminCalls<LeasePlace> {
-  /** The page at which the next purge of a scope continues. */
-  readonly #purged = new Map<number, number>()
+  /** The passes that are under way, by scope. */
+  readonly #passes = new Map<number, PagePass>()
 
   async peek({ sessions, tables, scope }: LeasePlace, keys: readonly string[]): Promise<Map<string, RecordView>> {
     const rows = await sessions.committed(peekLeases(tables, scope, keys))
@@ -61,14 +62,18 @@ export class LeaseAdmin implements AdminCalls<LeasePlace> {
 
   /** A pass through the table takes one call for each step. After the last step the next pass begins. */
   async purge({ sessions, tables, scope }: LeasePlace, { limit }: Purging): Promise<Purged> {
-    const fromPage = this.#purged.get(scope) ?? 0
-    const toPage = fromPage + PAGES_PER_STEP
-    const [row] = await sessions.committed(purgeLeases(tables, { scope, fromPage, toPage, limit }))
-    if (row === undefined || !row.is_alone) return { removed: 0, more: false }
+    const step = async (from: number, to: number): Promise<PurgedRow | undefined> => {
+      const [row] = await sessions.committed(purgeLeases(tables, { scope, fromPage: from, toPage: to, limit }))
+      return row?.is_alone === true ? row : undefined
+    }
+    const known = this.#passes.get(scope)
+    const pass = known ?? new PagePass((await step(0, 0))?.pages ?? 0, PAGES_PER_STEP)
+    const row = await step(pass.step.from, pass.step.to)
+    if (row === undefined) return { removed: 0, more: false }
     const { removed, pages } = row
-    if (removed === limit) return { removed, more: true }
-    const more = toPage < pages
-    this.#purged.set(scope, more ? toPage : 0)
+    const more = removed === limit || pass.goOn(pages)
+    if (more) this.#passes.set(scope, pass)
+    else this.#passes.delete(scope)
     return { removed, more }
   }
 }

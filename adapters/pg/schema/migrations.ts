@@ -11,6 +11,7 @@ import { inboxStoryMigration } from './migration-0009-inbox-story.ts'
 import { begunMigration } from './migration-0010-begun.ts'
 import { replayMigration } from './migration-0011-replay.ts'
 import { retentionsMigration } from './migration-0012-retentions.ts'
+import { ownEndMigration } from './migration-0013-own-end.ts'
 import { createMigrationTable, createSchema, lockMigrations, recordMigration } from './migration-table.ts'
 import type { Tables } from '../statements/tables.ts'
 
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
   begunMigration,
   replayMigration,
   retentionsMigration,
+  ownEndMigration,
 ]
 
 export const NEWEST: number = Math.max(...MIGRATIONS.map(({ version }) => version))

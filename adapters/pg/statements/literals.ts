@@ -41,3 +41,11 @@ export function places({ length }: readonly unknown[]): string {
 export function epochMs(column: string): string {
   return `floor(extract(epoch from ${column}) * 1000)::float8`
 }
+
+/** Longer retentions end with a century: the range of a timestamp has an end. */
+const CENTURY_MS = 100 * 365 * 86_400_000
+
+/** `ms`: a number, or an expression of one. */
+export function fromNow(ms: number | string): string {
+  return `now() + least(${ms}, ${CENTURY_MS})::float8 * interval '1 millisecond'`
+}

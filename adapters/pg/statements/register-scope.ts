@@ -1,3 +1,4 @@
+import type { RetentionsRow } from '../../sql/inbox/statements.ts'
 import type { ScopeRow } from '../../../src/spi.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
@@ -45,4 +46,9 @@ export function registerScope({ scope }: Tables, name: string): Statement<Pick<S
     text: `insert into ${scope} (id, name, shared) select coalesce(max(id), 0) + 1, $1, false from ${scope} on conflict do nothing returning id`,
     values: [name],
   }
+}
+
+/** Locks nothing; one row. */
+export function readRetentions({ scope }: Tables, id: number): Statement<RetentionsRow> {
+  return { text: `select retentions::text from ${scope} where id = $1`, values: [id] }
 }

@@ -115,7 +115,13 @@ async function claimOnce<Tx>(
     }
     const records = byKey(seen)
     const begun = granted.map((stored) => ({ ...stored, attempt: counted.of(stored.key)?.attempt ?? 1 }))
-    const ledger = new InboxLedger(place, { token, items: begun, inserted: keysOf(inserted), writer })
+    const ledger = new InboxLedger(place, {
+      token,
+      items: begun,
+      inserted: keysOf(inserted),
+      writer,
+      keepMs: request.retentionMs,
+    })
     const keys = granted.map(({ item }) => item.key)
     const transaction = new ClaimTransaction({ place, session, ledger }, { token, keys })
     return items.map((stored) => {

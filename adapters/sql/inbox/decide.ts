@@ -59,7 +59,7 @@ async function decideOnce<Tx>(
     }
     const { verdicts, changed, done, open } = decided
     await session.run(inbox.audit(changed, decision, why)) // mutant: pg-decision-without-audit
-    if (done.length > 0) await session.run(inbox.makeDone(done))
+    if (done.length > 0) await session.run(inbox.makeDone(done, why.retentionMs))
     const imported = new Set(done)
     const gone = [...open, ...rows.flatMap(({ key, is_new }) => (is_new && !imported.has(key) ? [key] : []))]
     const end = await session.commit([

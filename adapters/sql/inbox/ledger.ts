@@ -1,4 +1,4 @@
-import type { Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
+import type { DurationMs, Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Replacement, Results, SettingAside } from '../ledger.ts'
 import type { Script } from '../session.ts'
 import { markFailure } from './mark-failure.ts'
@@ -19,6 +19,7 @@ export class InboxLedger<Tx> implements Ledger {
   readonly #inserted: readonly string[]
   /** `RecordRow.writer` of the rows. */
   readonly #writer: string
+  readonly #keepMs: DurationMs
 
   constructor(
     place: InboxPlace<Tx>,
@@ -27,6 +28,7 @@ export class InboxLedger<Tx> implements Ledger {
       readonly items: readonly TriedItem[]
       readonly inserted: readonly string[]
       readonly writer: string
+      readonly keepMs: DurationMs
     },
   ) {
     this.#place = place
@@ -34,6 +36,7 @@ export class InboxLedger<Tx> implements Ledger {
     this.#items = granted.items
     this.#inserted = granted.inserted
     this.#writer = granted.writer
+    this.#keepMs = granted.keepMs
   }
 
   mark(results: Results, givenBack: ReadonlySet<Key>): readonly Script[] {
@@ -46,9 +49,9 @@ export class InboxLedger<Tx> implements Ledger {
       }
     }
     const keys = this.#marked(givenBack).map(({ key }) => key)
-    if (givenBack.size === 0) return inbox.mark(keys, kept)
+    if (givenBack.size === 0) return inbox.mark(keys, kept, this.#keepMs)
     const attempts = this.#attemptsOf([...givenBack])
-    return [inbox.remove(attempts.keys), inbox.refund(attempts), ...inbox.mark(keys, kept)]
+    return [inbox.remove(attempts.keys), inbox.refund(attempts), ...inbox.mark(keys, kept, this.#keepMs)]
   }
 
   #marked(givenBack: ReadonlySet<Key>): readonly TriedItem[] {
@@ -79,13 +82,13 @@ export class InboxLedger<Tx> implements Ledger {
 
   setAside(keys: readonly Key[], how: SettingAside, run: Replacement): Promise<readonly SetAsideVerdict[]> {
     const items = this.#stored(keys).map((granted) => ({ ...granted, attempt: granted.attempt - (how.refund ? 1 : 0) }))
-    return setKeysAside(this.#place, { items, owner: this.#token, run }, how)
+    return setKeysAside(this.#place, { items, owner: this.#token, keepMs: this.#keepMs, run }, how)
   }
 
   async markFailure(key: Key, how: MarkingFailure, run: Replacement): Promise<MarkVerdict> {
     const [item] = this.#stored([key])
     if (item === undefined) return 'refused-busy'
-    return markFailure(this.#place, { item, owner: this.#token, ...how }, run)
+    return markFailure(this.#place, { item, owner: this.#token, keepMs: this.#keepMs, ...how }, run)
   }
 
   #attemptsOf(keys: readonly Key[]): Attempts {

@@ -1,4 +1,4 @@
-import type { MarkVerdict, OwnerToken } from '../../../src/spi.ts'
+import type { DurationMs, MarkVerdict, OwnerToken } from '../../../src/spi.ts'
 import type { StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import { stillUnknown, storable } from '../errors.ts'
@@ -8,6 +8,7 @@ import type { InboxPlace, RecordRow } from './statements.ts'
 interface Failed extends MarkingFailure {
   readonly item: StoredItem
   readonly owner: OwnerToken
+  readonly keepMs: DurationMs
 }
 
 /**
@@ -16,10 +17,11 @@ interface Failed extends MarkingFailure {
  */
 export async function markFailure<Tx>(place: InboxPlace<Tx>, failed: Failed, run: Replacement): Promise<MarkVerdict> {
   const { inbox, sessions } = place
-  const { item, owner, result, lockTimeoutMs, isSentAgain } = failed
+  const { item, owner, result, keepMs, lockTimeoutMs, isSentAgain } = failed
   const { key, fp } = item
   const none = { reason: null, cause: null }
-  const record = { items: [{ key, fp, attempt: null }], owner, outcome: 'd', result, lockTimeoutMs, ...none } as const
+  const items = [{ key, fp, attempt: null }]
+  const record = { items, owner, outcome: 'd', result, keepMs, lockTimeoutMs, ...none } as const
   let written: readonly Pick<RecordRow, 'key' | 'outcome'>[]
   try {
     written = await despiteConflicts(() => run(inbox.write(record)), sessions.errors.mayPassAgain)

@@ -1,4 +1,4 @@
-import type { OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
+import type { DurationMs, OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
 import type { StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import { storable } from '../errors.ts'
@@ -14,6 +14,7 @@ export interface TriedItem extends StoredItem {
 interface Wanted {
   readonly items: readonly TriedItem[]
   readonly owner: OwnerToken
+  readonly keepMs: DurationMs
   readonly run: Replacement
 }
 
@@ -24,10 +25,10 @@ export async function setKeysAside<Tx>(
   how: SettingAside,
 ): Promise<readonly SetAsideVerdict[]> {
   const { inbox, sessions } = place
-  const { items, owner, run } = wanted
+  const { items, owner, keepMs, run } = wanted
   const { reason, cause = null, lockTimeoutMs } = how
   const outcome = how.as === 'given-up' ? 'g' : 'p'
-  const writing: Writing = { items, owner, outcome, reason, result: null, cause, lockTimeoutMs }
+  const writing: Writing = { items, owner, outcome, reason, result: null, cause, keepMs, lockTimeoutMs }
   let rows: readonly Pick<RecordRow, 'key' | 'outcome'>[]
   try {
     rows = await despiteConflicts(() => run(inbox.write(writing)), sessions.errors.mayPassAgain)

@@ -83,7 +83,18 @@ export interface Writing {
   readonly reason: string | null
   readonly result: string | null
   readonly cause: string | null
+  /** How long the records are kept. */
+  readonly keepMs: DurationMs
   readonly lockTimeoutMs: DurationMs
+}
+
+export interface RetentionsRow {
+  readonly retentions: string | null
+}
+
+export interface InboxPurging extends Purging {
+  /** How long records without an end of their own are kept, which earlier versions wrote: at least `retentionMs`. */
+  readonly endlessMs: DurationMs
 }
 
 export interface Decided {
@@ -124,8 +135,8 @@ export interface InboxStatements<Tx> {
   remove(keys: readonly string[]): Script
   /** As `remove`, but only the rows that the transaction of the token has inserted: the others are records. */
   removeInserted(attempts: Attempts): Script
-  /** The mark of keys whose rows the transaction has inserted, with their results by key. */
-  mark(keys: readonly string[], results: ReadonlyMap<string, string>): readonly Script[]
+  /** The mark of keys whose rows the transaction has inserted, with their results by key. They are kept for `keepMs`. */
+  mark(keys: readonly string[], results: ReadonlyMap<string, string>, keepMs: DurationMs): readonly Script[]
   /** Removes attempts, in the transaction that ends their messages. */
   forgetAttempts(keys: readonly string[]): Script
   /**
@@ -147,7 +158,7 @@ export interface InboxStatements<Tx> {
   /** Logs a decision with the previous records. Must run before they are changed. */
   audit(decided: readonly Decided[], decision: Decision, why: { readonly by: string; readonly reason: string }): Script
   /** Turns locked rows into done ones, whose retention begins now. */
-  makeDone(keys: readonly string[]): Script
+  makeDone(keys: readonly string[], keepMs: DurationMs): Script
   /**
    * Restores all attempts of keys that a person has let run, in the transaction of the decision. A row without attempts
    * stays, and shows that the key is known: otherwise a message older than retention would look like one whose record
@@ -156,8 +167,13 @@ export interface InboxStatements<Tx> {
   letRun(keys: readonly string[]): Script
   /** One row if the scope is shared, none otherwise. */
   findShared(): Script<Pick<ScopeRow, 'id' | 'name'>>
-  /** Removes one bounded batch of records whose retention is over. Parked records wait for a person. */
-  purge(how: Purging): Promise<Purged>
+  /** Locks nothing; one row. The retentions of all claims of the scope, as JSON; `null`: not noted yet. */
+  readRetentions(): Script<RetentionsRow>
+  /**
+   * Removes one bounded batch of records that are older than `retentionMs` and whose own end is over. Parked records wait
+   * for a person.
+   */
+  purge(how: InboxPurging): Promise<Purged>
 }
 
 export interface InboxPlace<Tx> extends Place<Tx> {

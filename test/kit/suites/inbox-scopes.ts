@@ -56,7 +56,8 @@ export function describeScopes(newPlace: () => Promise<ScopesPlace>): void {
     }
     const purge = (scope: string, days: number): ReturnType<StoreAdmin['purge']> =>
       admin().purge(scope, { retentionMs: days * DAY_MS, limit: 100 })
-    const age = (days: number): Promise<unknown> => place.run(`update inbox set done_at = ${place.daysAgo(days)}`)
+    const age = (days: number): Promise<unknown> =>
+      place.run(`update inbox set done_at = ${place.daysAgo(days)}, keep_until = ${place.daysAgo(days)}`)
     /** The rows of both consumers, as an earlier version wrote them: under one text. */
     const former = async (): Promise<{ readonly ofGroup: ClaimItem; readonly ofName: ClaimItem }> => {
       await place.createFormer()

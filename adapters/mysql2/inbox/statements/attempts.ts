@@ -1,6 +1,6 @@
 import type { AttemptRow } from '../../../sql/inbox/statements.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
-import { ascii, bytes, epochMs, fromHex, hasKey, inHex, text } from '../../statements/literals.ts'
+import { ascii, bytes, epochMs, fromHex, fromNow, hasKey, inHex, text } from '../../statements/literals.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
 import { insertKeys, removeInserted } from './records.ts'
@@ -31,6 +31,7 @@ interface Counting {
   /** In order. */
   readonly items: readonly StoredKey[]
   readonly owner: string
+  readonly keepMs: number
 }
 
 /** A counted attempt. */
@@ -51,14 +52,16 @@ interface CountedRow {
  * The caller has looked for records of several keys; a single key is counted only if it has none. An attempt beside a
  * record that was written in between does no harm, and a purge removes it.
  */
-export function countFirst(tables: Tables, { scope, items, owner }: Counting): Script<CountedRow> {
-  const rows = items.map(({ key, fp }) => `${scope}, ${bytes(key)}, ${ascii(owner)}, 1, utc_timestamp(6), ${bytes(fp)}`)
+export function countFirst(tables: Tables, { scope, items, owner, keepMs }: Counting): Script<CountedRow> {
+  const rows = items.map(
+    ({ key, fp }) => `${scope}, ${bytes(key)}, ${ascii(owner)}, 1, utc_timestamp(6), ${fromNow(keepMs)}, ${bytes(fp)}`,
+  )
   const [first, second] = items
   const values =
     first !== undefined && second === undefined
       ? `select ${rows[0]} from dual where not exists (select 1 from ${tables.inbox} where ${hasKey(scope, [first.key])})`
       : `values ${rows.map((row) => `(${row})`).join(', ')}`
-  return counting(tables, { scope, items, owner }, values, [
+  return counting(tables, { scope, items, owner, keepMs }, values, [
     `owner = if(n = 0 and ${IS_FREE}, values(owner), owner)`,
     `n = if(${IS_OURS}, greatest(n, 1), n)`,
   ])
@@ -71,13 +74,13 @@ export function countFirst(tables: Tables, { scope, items, owner }: Counting): S
  * backoff, or was tried with another payload. Between this COMMIT and the claim another claim may take the key: then
  * the count is given back, unless that claim has counted too.
  */
-export function countNext(tables: Tables, { scope, items, owner }: Counting): Script<CountedRow> {
+export function countNext(tables: Tables, { scope, items, owner, keepMs }: Counting): Script<CountedRow> {
   const keys = items.map(({ key }) => key)
   const holder = `${owner} counts`
   const held = `select \`key\` as held_key, fp as held_fp from ${tables.inbox}
   where ${hasKey(scope, keys)} and owner = ${ascii(holder)} and outcome = 'c'`
-  const values = `select ${scope}, held_key, ${ascii(owner)}, 1, utc_timestamp(6), held_fp from (${held}) as held order by held_key`
-  const counted = counting(tables, { scope, items, owner }, values, [
+  const values = `select ${scope}, held_key, ${ascii(owner)}, 1, utc_timestamp(6), ${fromNow(keepMs)}, held_fp from (${held}) as held order by held_key`
+  const counted = counting(tables, { scope, items, owner, keepMs }, values, [
     `n = n + if(${IS_FREE} and owner <> values(owner), 1, 0)`,
     `owner = if(${IS_FREE}, values(owner), owner)`,
     `last_at = if(${IS_OURS}, greatest(last_at, values(last_at)), last_at)`,
@@ -106,13 +109,14 @@ function counting(
   const again = [
     ...counted,
     `fp = if(${IS_OURS}, values(fp), fp)`,
+    `keep_until = greatest(coalesce(keep_until, values(keep_until)), values(keep_until))`,
     `cause = if(${IS_OURS}, null, cause)`,
     `not_before = if(${IS_OURS}, null, not_before)`,
   ]
   const keys = items.map(({ key }) => key)
   return {
     statements: [
-      `insert into ${attempt} (scope, \`key\`, owner, n, last_at, fp) ${values} on duplicate key update ${again.join(', ')}`,
+      `insert into ${attempt} (scope, \`key\`, owner, n, last_at, keep_until, fp) ${values} on duplicate key update ${again.join(', ')}`,
       `select ${inHex('`key`')} as k, n, last_at = ${FOR_EVER} as is_known
 from ${attempt} where ${hasKey(scope, keys)} and owner = ${ascii(owner)}`,
     ],

@@ -2,7 +2,7 @@ import type { OwnerToken } from '../../../../src/spi.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
 import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
 import { somethingToFlush } from '../../statements/flush.ts'
-import { ascii, bytes, epochMs, fromHex, hasKey, inHex, text } from '../../statements/literals.ts'
+import { ascii, bytes, epochMs, fromHex, fromNow, hasKey, inHex, text } from '../../statements/literals.ts'
 import { isUpTo } from '../../statements/look-ahead.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
@@ -144,12 +144,15 @@ interface NewRow extends StoredKey {
   readonly result?: string | null
   readonly attempt?: number | null
   readonly cause?: string | null
+  /** `undefined`: it gets its end with the mark, or is not to stay. */
+  readonly keepMs?: number
 }
 
-const INTO = '(scope, `key`, fp, owner, outcome, done_at, reason, result, attempt, cause)'
+const INTO = '(scope, `key`, fp, owner, outcome, done_at, keep_until, reason, result, attempt, cause)'
 
-function rowOf({ scope, key, fp, owner, outcome, reason, result, attempt, cause }: NewRow): string {
-  const kept = `${text(reason)}, ${text(result)}, ${attempt ?? 'null'}, ${text(cause)}`
+function rowOf({ scope, key, fp, owner, outcome, reason, result, attempt, cause, keepMs }: NewRow): string {
+  const until = keepMs === undefined ? 'null' : fromNow(keepMs)
+  const kept = `${until}, ${text(reason)}, ${text(result)}, ${attempt ?? 'null'}, ${text(cause)}`
   return `(${scope}, ${bytes(key)}, ${bytes(fp)}, ${ascii(owner)}, '${outcome}', utc_timestamp(6), ${kept})`
 }
 
@@ -164,23 +167,26 @@ export function removeInserted({ inbox }: Tables, scope: number, keys: readonly 
 }
 
 /** Turns locked rows into done ones, whose retention begins now. */
-export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[]): Script {
-  const done = `outcome = 'd', reason = null, result = null, attempt = null, cause = null, done_at = utc_timestamp(6)`
+export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[], keepMs: number): Script {
+  const done = `outcome = 'd', reason = null, result = null, attempt = null, cause = null, done_at = utc_timestamp(6),
+  keep_until = ${fromNow(keepMs)}`
   return { statements: [`update ${inbox} set ${done} where ${hasKey(scope, keys)}`] }
 }
 
+interface Marking {
+  readonly scope: number
+  readonly keys: readonly string[]
+  readonly results: ReadonlyMap<string, string>
+  readonly keepMs: number
+}
+
 /** The mark: turns the claimed rows of this transaction into done ones, with their results by key. Waits for nothing. */
-export function markKeys(
-  { inbox }: Tables,
-  scope: number,
-  keys: readonly string[],
-  results: ReadonlyMap<string, string>,
-): Script {
+export function markKeys({ inbox }: Tables, { scope, keys, results, keepMs }: Marking): Script {
   const whens = [...results].map(([key, result]) => `when ${bytes(key)} then ${text(result)}`)
   const result = whens.length === 0 ? '' : `, result = case \`key\` ${whens.join(' ')} end`
   return {
     statements: [
-      `update ${inbox} set outcome = 'd', done_at = utc_timestamp(6)${result} where ${hasKey(scope, keys)} and outcome = 'c'`,
+      `update ${inbox} set outcome = 'd', done_at = utc_timestamp(6), keep_until = ${fromNow(keepMs)}${result} where ${hasKey(scope, keys)} and outcome = 'c'`,
     ],
   }
 }
@@ -193,9 +199,9 @@ export function markKeys(
 export function writeRecords(
   tables: Tables,
   scope: number,
-  { items, owner, outcome, reason, result, cause }: Writing,
+  { items, owner, outcome, reason, result, cause, keepMs }: Writing,
 ): Script<Pick<RecordRow, 'key' | 'outcome'>> {
-  const rows = items.map((item) => rowOf({ scope, owner, outcome, reason, result, cause, ...item }))
+  const rows = items.map((item) => rowOf({ scope, owner, outcome, reason, result, cause, keepMs, ...item }))
   const keys = items.map(({ key }) => key)
   const isTorn = `outcome = 'c' and owner = values(owner)`
   return {

@@ -1,7 +1,7 @@
 import { AnsweredKeys } from './answered-keys.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
 import type { AttemptRow, Counted } from '../../../sql/inbox/statements.ts'
-import { bytes, epochMs, isAmong, keyAt, places, text } from '../../statements/literals.ts'
+import { bytes, epochMs, fromNow, isAmong, keyAt, places, text } from '../../statements/literals.ts'
 import type { Script } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 import { fpAt, insertKeys, removeHeld } from './records.ts'
@@ -26,6 +26,7 @@ interface Counting {
   readonly scope: number
   readonly items: readonly StoredKey[]
   readonly token: string
+  readonly keepMs: number
 }
 
 /**
@@ -38,13 +39,13 @@ interface Counting {
  * during the first statement removes its own attempt, and our row would stay beside its marked row, as if that was torn
  * (records.ts). Every owner of a key has an attempt, so after ours is inserted nobody else marks the key.
  */
-export function countFirst(tables: Tables, { scope, items, token }: Counting): Script<CountedTogether> {
+export function countFirst(tables: Tables, { scope, items, token, keepMs }: Counting): Script<CountedTogether> {
   const { attempt, inbox } = tables
   const keys = items.map(({ key }) => key)
   // mutant: first-attempt-not-kept
   return {
     text: `with counted as (
-  insert into ${attempt} as a (scope, key, owner, n, fp) ${rowsOf(scope, items, text(token))}
+  insert into ${attempt} as a (scope, key, owner, n, keep_until, fp) ${rowsOf(scope, items, text(token), fromNow(keepMs))}
   on conflict (scope, key) ${COUNT} where (a.owner = excluded.owner or a.n = 0) and ${IS_FREE}
   ${RETURNED}
 )
@@ -61,12 +62,12 @@ delete from ${attempt} a where a.scope = ${scope} and a.key ${isAmong(keys)} and
  * for the end of its backoff, or was tried with another payload. Between this COMMIT and the claim another claim may
  * take the key: then the count is given back, unless that claim has counted too.
  */
-export function countNext(tables: Tables, { scope, items, token }: Counting): Script<CountedTogether> {
+export function countNext(tables: Tables, { scope, items, token, keepMs }: Counting): Script<CountedTogether> {
   const keys = items.map(({ key }) => key)
   return {
     text: `with held as (${insertKeys(tables, scope, items)} returning scope, key, fp),
 counted as (
-  insert into ${tables.attempt} as a (scope, key, owner, n, fp) select scope, key, ${text(token)}, 1, fp from held order by key
+  insert into ${tables.attempt} as a (scope, key, owner, n, keep_until, fp) select scope, key, ${text(token)}, 1, ${fromNow(keepMs)}, fp from held order by key
   on conflict (scope, key) ${COUNT} where ${IS_FREE}
   ${RETURNED}
 )
@@ -76,7 +77,8 @@ ${removeHeld(tables, scope, keys).text}`,
 }
 
 const COUNT = `do update set n = a.n + (a.owner <> excluded.owner)::int, owner = excluded.owner, fp = excluded.fp,
-  not_before = null, cause = null, last_at = greatest(a.last_at, now())`
+  not_before = null, cause = null, last_at = greatest(a.last_at, now()),
+  keep_until = greatest(a.keep_until, excluded.keep_until)`
 
 /** True if its backoff is over by the server's clock, and no other payload was tried with its ID. */
 // mutant: pg-backoff-of-one-copy
@@ -113,13 +115,13 @@ export class Counts {
   }
 }
 
-function rowsOf(scope: number, items: readonly StoredKey[], owner: string): string {
+function rowsOf(scope: number, items: readonly StoredKey[], owner: string, until: string): string {
   const [first, second] = items
   if (first !== undefined && second === undefined) {
-    return `values (${scope}, ${bytes(first.key)}, ${owner}, 1, ${first.fp === null ? 'null' : bytes(first.fp)})`
+    return `values (${scope}, ${bytes(first.key)}, ${owner}, 1, ${until}, ${first.fp === null ? 'null' : bytes(first.fp)})`
   }
   const [keys, fps] = [items.map(({ key }) => key), items.map(({ fp }) => fp)]
-  return `select ${scope}, ${keyAt(keys)}, ${owner}, 1, ${fpAt(fps)} from ${places(items)} order by 2`
+  return `select ${scope}, ${keyAt(keys)}, ${owner}, 1, ${until}, ${fpAt(fps)} from ${places(items)} order by 2`
 }
 
 /** Locks nothing. A key that is not returned was never tried, or has ended. */

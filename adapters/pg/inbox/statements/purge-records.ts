@@ -16,6 +16,7 @@ export interface PurgedRow {
 export interface Purge {
   readonly scope: number
   readonly retentionMs: number
+  readonly endlessMs: number
   readonly limit: number
   /** Pages to look through; `undefined`: all, by the index. */
   readonly pages: { readonly from: number; readonly to: number } | undefined
@@ -30,7 +31,8 @@ export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> 
 }
 
 /**
- * Removes records that were done or given up longer ago than retention, and attempts of messages that never ended.
+ * Removes records that were done or given up longer ago than retention and whose own end is over, and attempts of
+ * messages that never ended. The index finds old rows; whoever purges with a longer retention removes them later.
  * Parked records wait for a person, and so do unreadable and torn ones (records.ts): neither the row nor its
  * attempt is removed. Locks the rows that it removes, and skips those that others hold, because their retention may
  * begin anew. The same ctid exists in each partition, so the age is checked twice. Gives up (57014) after two seconds.
@@ -38,10 +40,12 @@ export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> 
  */
 export function purgeRecords(
   { inbox, attempt, scope: scopes }: Tables,
-  { scope, retentionMs, limit, pages }: Purge,
+  { scope, retentionMs, endlessMs, limit, pages }: Purge,
 ): Script<PurgedRow> {
-  const before = `now() - interval '${retentionMs} milliseconds'`
-  const isOld = `scope = ${scope} and outcome in ('d', 'g') and done_at < ${before}` // mutant: pg-parked-purged
+  const before = ago(retentionMs)
+  const isOver = (since: string): string =>
+    `${since} < ${before} and (keep_until < now() or keep_until is null and ${since} < ${ago(endlessMs)})`
+  const isOld = `scope = ${scope} and outcome in ('d', 'g') and ${isOver('done_at')}` // mutant: pg-parked-purged
   const within = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
   const isWhole = `not exists (select from ${attempt} a where a.scope = i.scope and a.key = i.key)`
   const isNotTorn = `not exists (select from ${inbox} i where i.scope = a.scope and i.key = a.key)`
@@ -53,7 +57,7 @@ with removed as (
   returning 1
 ), forgotten as (
   delete from ${attempt} where ctid = any (array(
-    select ctid from ${attempt} a where scope = ${scope} and last_at < ${before} and ${isNotTorn} limit ${limit} for update skip locked))
+    select ctid from ${attempt} a where scope = ${scope} and ${isOver('last_at')} and ${isNotTorn} limit ${limit} for update skip locked))
   returning 1
 ), bounded as (
   update ${scopes} set purged_to = greatest(purged_to, ${before}) where id = ${scope} and exists (select from removed)
@@ -61,4 +65,8 @@ with removed as (
 select (select count(*) from removed)::int as records, (select count(*) from forgotten)::int as attempts,
   (select max(pg_relation_size(relid)) / current_setting('block_size')::int from pg_partition_tree('${inbox}'))::int as pages`,
   }
+}
+
+function ago(ms: number): string {
+  return `now() - interval '${ms} milliseconds'`
 }

@@ -1,7 +1,7 @@
 import type { Decision } from '../../../../src/spi.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
 import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
-import { bytes, epochMs, isAmong, keyAt, places, text } from '../../statements/literals.ts'
+import { bytes, epochMs, fromNow, isAmong, keyAt, places, text } from '../../statements/literals.ts'
 import type { Script, Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 import { DURABLY } from '../../statements/transaction.ts'
@@ -28,26 +28,35 @@ export interface ClaimedTogether {
 }
 
 /** `claimKeys` with one row as its result: hundreds of rows cost client and server more than their contents. */
-export function claimTogether(tables: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedTogether> {
+export function claimTogether(
+  tables: Tables,
+  scope: number,
+  items: readonly StoredKey[],
+  keepMs: number,
+): Script<ClaimedTogether> {
   return {
-    text: `with claimed as (${insertKeys(tables, scope, items)} returning key)
+    text: `with claimed as (${insertKeys(tables, scope, items, keepMs)} returning key)
 select encode(string_agg(key, ''), 'hex') as keys, pg_current_xact_id_if_assigned()::xid::text as transaction
 from claimed`,
   }
 }
 
-/** Fails without the primary key of the table (42P10): every message would run twice. */
-export function insertKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[]): string {
-  return `insert into ${inbox} (scope, key, fp) ${rowsOf(scope, items)}\non conflict (scope, key) do nothing`
+/**
+ * Fails without the primary key of the table (42P10): every message would run twice. Without `keepMs` the rows are not to
+ * stay.
+ */
+export function insertKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[], keepMs?: number): string {
+  const until = keepMs === undefined ? 'null' : fromNow(keepMs)
+  return `insert into ${inbox} (scope, key, fp, keep_until) ${rowsOf(scope, items, until)}\non conflict (scope, key) do nothing`
 }
 
 /** A single row is planned much faster than an array. */
-function rowsOf(scope: number, items: readonly StoredKey[]): string {
+function rowsOf(scope: number, items: readonly StoredKey[], until: string): string {
   const [first, second] = items
   if (first !== undefined && second === undefined) {
-    return `values (${scope}, ${bytes(first.key)}, ${first.fp === null ? 'null' : bytes(first.fp)})`
+    return `values (${scope}, ${bytes(first.key)}, ${first.fp === null ? 'null' : bytes(first.fp)}, ${until})`
   }
-  return `select ${scope}, ${keyAt(items.map(({ key }) => key))}, ${fpAt(items.map(({ fp }) => fp))}
+  return `select ${scope}, ${keyAt(items.map(({ key }) => key))}, ${fpAt(items.map(({ fp }) => fp))}, ${until}
 from ${places(items)}
 order by 2`
 }
@@ -207,15 +216,15 @@ export function removeHeld(tables: Tables, scope: number, keys: readonly string[
 export function writeRecords(
   { inbox, attempt }: Tables,
   scope: number,
-  { items, owner, outcome, reason, result, cause, lockTimeoutMs }: Writing,
+  { items, owner, outcome, reason, result, cause, keepMs, lockTimeoutMs }: Writing,
 ): Statement<Pick<RecordRow, 'key' | 'outcome'>> {
   const [keys, fps] = [items.map(({ key }) => key), items.map(({ fp }) => fp)]
   const attempts = items.map((item) => item.attempt)
   return {
     text: `with limits as materialized (select ${DURABLY}, set_config('lock_timeout', $8, true)),
 written as (
-  insert into ${inbox} (scope, key, fp, owner, outcome, reason, result, attempt, cause)
-  select $1, decode(x.key, 'hex'), decode(x.fp, 'hex'), $4, $5::"char", $6, $7, x.attempt, $10
+  insert into ${inbox} (scope, key, fp, owner, outcome, reason, result, attempt, cause, keep_until)
+  select $1, decode(x.key, 'hex'), decode(x.fp, 'hex'), $4, $5::"char", $6, $7, x.attempt, $10, ${fromNow('$11')}
   from limits, unnest($2::text[], $3::text[], $9::int[]) as x (key, fp, attempt)
   order by 2
   on conflict (scope, key) do nothing
@@ -223,7 +232,7 @@ written as (
 ),
 forgotten as (delete from ${attempt} where scope = $1 and key in (select key from written))
 select encode(key, 'hex') as key, outcome::text from written`,
-    values: [scope, keys, fps, owner, outcome, reason, result, String(lockTimeoutMs), attempts, cause],
+    values: [scope, keys, fps, owner, outcome, reason, result, String(lockTimeoutMs), attempts, cause, keepMs],
   }
 }
 
@@ -248,10 +257,10 @@ where i.scope = $1 and i.key = any (array(select decode(x, 'hex') from unnest($2
 }
 
 /** Turns locked rows into done ones, whose retention begins now. It finds all of them. */
-export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[]): Statement {
+export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[], keepMs: number): Statement {
   return {
-    text: `update ${inbox} set outcome = 'd', reason = null, result = null, attempt = null, cause = null, done_at = now()
+    text: `update ${inbox} set outcome = 'd', reason = null, result = null, attempt = null, cause = null, done_at = now(), keep_until = ${fromNow('$3')}
 where scope = $1 and key = any (array(select decode(x, 'hex') from unnest($2::text[]) as x))`,
-    values: [scope, keys],
+    values: [scope, keys, keepMs],
   }
 }

@@ -1,4 +1,5 @@
 import type { SourceRow, SwapSources } from '../../lease/statements/sequences.ts'
+import { fromNow } from '../../statements/literals.ts'
 import type { Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 import { DURABLY } from '../../statements/transaction.ts'
@@ -18,28 +19,31 @@ where i.scope = $1 and i.key = any (array(select decode(x, 'hex') from unnest($2
 /**
  * Writes the texts of sources that have not changed, and removes done rows of theirs, in one transaction, whose flush
  * covers the marks of these rows too. Sources are locked in the order of keys, so that two batches cannot deadlock.
- * Returns the sources that have their new text. A source is kept for the retention of the inbox after its last change.
+ * Returns the sources that have their new text. A source is kept as long as the last of its messages.
  */
 export function swapInboxSources({ inbox }: Tables, swap: SwapSources): Statement<Pick<SourceRow, 'key'>> {
-  const { scope, lockTimeoutMs, keys, from, to, removed, removedOf } = swap
+  const { scope, lockTimeoutMs, keys, from, to, keepMs, removed, removedOf } = swap
   return {
     text: `with start as materialized (select ${DURABLY}, set_config('lock_timeout', $2, true)),
 asked as materialized (
-  select decode(x.key, 'hex') as key, x.was, x.text from start, unnest($3::text[], $4::text[], $5::text[]) as x (key, was, text) order by 1
+  select decode(x.key, 'hex') as key, x.was, x.text, ${fromNow('x.keep')} as keep_until
+  from start, unnest($3::text[], $4::text[], $5::text[], $8::float8[]) as x (key, was, text, keep) order by 1
 ),
 locked as materialized (
-  select l.key, asked.text from asked cross join lateral (
+  select l.key, asked.text, asked.keep_until from asked cross join lateral (
     select i.key from ${inbox} i
     where i.scope = $1 and i.key = asked.key and i.outcome = 'd' and i.result in (asked.was, asked.text) for update
   ) as l
 ),
 changed as (
-  update ${inbox} i set result = locked.text, done_at = now() from locked
+  update ${inbox} i set result = locked.text, done_at = now(),
+    keep_until = greatest(i.keep_until, locked.keep_until) from locked
   where i.scope = $1 and i.key = locked.key and i.key = any (array(select key from locked))
   returning i.key
 ),
 made as (
-  insert into ${inbox} (scope, key, result) select $1::smallint, asked.key, asked.text from asked where asked.was = '' order by 2
+  insert into ${inbox} (scope, key, result, keep_until)
+  select $1::smallint, asked.key, asked.text, asked.keep_until from asked where asked.was = '' order by 2
   on conflict (scope, key) do nothing
   returning key
 ),
@@ -50,6 +54,6 @@ gone as (
   where i.scope = $1 and i.key = r.key and i.key = any (array(select decode(x, 'hex') from unnest($6::text[]) as x)) and i.outcome = 'd'
 )
 select encode(key, 'hex') as key from swapped`,
-    values: [scope, String(lockTimeoutMs), keys, from, to, removed, removedOf],
+    values: [scope, String(lockTimeoutMs), keys, from, to, removed, removedOf, keepMs],
   }
 }

@@ -129,6 +129,41 @@ describe('a purge in the background', () => {
     expect(consumed.purges.length).toBeLessThanOrEqual(before + 1)
   })
 
+  it('is not put off for ever by rebalances that come again and again', async () => {
+    const consumed = await Consumed.start()
+    for (let minutes = 0; minutes < 130; minutes += 4) {
+      await consumed.clock.advance(4 * MINUTE_MS)
+      consumed.source.stand('stale')
+    }
+    expect(consumed.times).toEqual([60 * MINUTE_MS, 120 * MINUTE_MS])
+  })
+
+  it('comes with the stop of a process that ends before its first round, as a small batch', async () => {
+    const consumed = await Consumed.start({ answer: async () => ({ removed: 3, more: false }) })
+    await consumed.clock.advance(MINUTE_MS)
+    await consumed.consumer.stop({ deadlineMs: 10_000 })
+    expect(consumed.purges).toMatchObject([{ retentionMs: RETENTION_MS, limit: 1_000 }])
+    expect(consumed.of('purged')).toMatchObject([{ removed: 3 }])
+  })
+
+  it('does not hold up a stop when the store does not answer', async () => {
+    const consumed = await Consumed.start({ answer: () => new Promise(() => {}) })
+    let isStopped = false
+    const stopped = consumed.consumer.stop({ deadlineMs: 10_000 }).then(() => (isStopped = true))
+    await turns()
+    expect(isStopped).toBe(false)
+    await consumed.clock.advance(2_000)
+    expect(await stopped).toBe(true)
+  })
+
+  it('does not come with the stop of a process that has purged, nor without time', async () => {
+    const [long, hurried] = [await Consumed.start(), await Consumed.start()]
+    await long.clock.advance(6 * MINUTE_MS)
+    await long.consumer.stop({ deadlineMs: 10_000 })
+    await hurried.consumer.stop({ deadlineMs: 0 })
+    expect([long.purges.length, hurried.purges.length]).toEqual([1, 0])
+  })
+
   it('outlives a store that fails, and tells', async () => {
     const consumed = await Consumed.start({ answer: () => Promise.reject(new Error('down')) })
     await consumed.clock.advance(16 * MINUTE_MS)

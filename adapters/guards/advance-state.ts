@@ -1,6 +1,7 @@
 import { givenOf } from '../../src/spi.ts'
 import { Checks, likeGiven, shownValue } from './checks.ts'
 import type { GuardClient } from './client.ts'
+import { unsetColumn } from './problems.ts'
 import type { Condition } from './statements.ts'
 import { withClient } from './with-client.ts'
 
@@ -21,9 +22,13 @@ export interface AdvanceStateOptions<State extends string | number | bigint> {
 
 type Wide<State> = State extends string ? string : State extends number ? number : bigint
 
-/** `applied`: `state` is the new one. `already` and `out-of-order`: the one that was found, and stays. */
+/**
+ * `applied`: `state` is the new one. `already` and `out-of-order`: the one that was found, and stays. `unset`: the row has
+ * no state (NULL), so no event ever leads on from it: throw `problem`, which names the row and says what to do.
+ */
 export type AdvanceStateVerdict<State extends string | number | bigint> =
   | { readonly verdict: 'applied' | 'already' | 'out-of-order'; readonly state: Wide<State> }
+  | { readonly verdict: 'unset'; readonly problem: string }
   | { readonly verdict: 'missing' }
 
 const KNOWN: Record<keyof AdvanceStateOptions<string>, true> = {
@@ -63,6 +68,7 @@ export async function advanceState<State extends string | number | bigint>(
   const changed = await withClient({ guard: 'advanceState', tx, table }, (statements) => statements.change(change))
   if (changed === undefined) return { verdict: 'missing' }
   if (changed.isChanged) return { verdict: 'applied', state: to as unknown as Wide<State> }
+  if (changed.current === null) return { verdict: 'unset', problem: unsetColumn(change) }
   const state = likeGiven(to, changed.current) as Wide<State>
   return { verdict: changed.isThere ? 'already' : 'out-of-order', state }
 }

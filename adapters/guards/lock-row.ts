@@ -1,4 +1,4 @@
-import { ConfigError, givenOf } from '../../src/spi.ts'
+import { ConfigError, givenOf, StoreError } from '../../src/spi.ts'
 import { Checks } from './checks.ts'
 import type { GuardClient, Row } from './client.ts'
 import { withClient } from './with-client.ts'
@@ -9,8 +9,8 @@ export interface LockRowOptions {
   /** The primary key, or a unique one, as columns and values. */
   readonly key: Readonly<Record<string, unknown>>
   /**
-   * How long to wait for another transaction that has the row, in milliseconds, up to 2^31 - 1; 0: not at all. MariaDB
-   * and MySQL wait whole seconds, rounded up.
+   * How long to wait for another transaction that has the row, in milliseconds, up to 2147475000; 0: not at all. MariaDB
+   * and MySQL wait whole seconds, rounded up. A database that does not answer has 5 s more.
    * @defaultValue 5000
    */
   readonly waitMs?: number
@@ -23,6 +23,10 @@ export type LockRowVerdict<Found extends object = Row> =
 
 const KNOWN: Record<keyof LockRowOptions, true> = { table: true, key: true, waitMs: true }
 const DEFAULT_WAIT_MS = 5_000
+/** With the time for an answer it is still one that a timer of Node can have. */
+const LONGEST_WAIT_MS = 2_147_480_000 - 5_000
+/** How much longer than its lock timeout a database may take to answer. */
+const ANSWER_MS = 5_000
 
 /**
  * Locks one row (`for update`) until the transaction ends, and reads it. Begin a transaction first: without one the
@@ -33,6 +37,8 @@ const DEFAULT_WAIT_MS = 5_000
  * free (MariaDB and MySQL: two if it is missing); a wait adds four.
  *
  * @throws ConfigError for options that cannot be meant, an unknown table or column, a key of several rows, a pool
+ * @throws StoreError `STORE_AMBIGUOUS` if the database does not answer in `waitMs` and 5 s: the row may be locked, and the
+ * statement may still run, so roll back and close the connection, as the inbox does when the handler throws
  */
 export async function lockRow<Found extends object = Row>(
   tx: GuardClient,
@@ -41,13 +47,26 @@ export async function lockRow<Found extends object = Row>(
   const checks = new Checks('lockRow', options, KNOWN)
   const { table, key, waitMs = DEFAULT_WAIT_MS } = givenOf(options)
   const locking = { table: checks.table(table), key: checks.key('key', key), waitMs }
-  if (!Number.isSafeInteger(waitMs) || waitMs < 0 || waitMs > 2 ** 31 - 1) {
-    checks.problems.push(`waitMs: expected a whole number of milliseconds from 0 to 2147483647, got ${String(waitMs)}`)
+  if (!Number.isSafeInteger(waitMs) || waitMs < 0 || waitMs > LONGEST_WAIT_MS) {
+    checks.problems.push(
+      `waitMs: expected a whole number of milliseconds from 0 to ${LONGEST_WAIT_MS}, got ${String(waitMs)}`,
+    )
   }
   checks.end()
-  const locked = await withClient({ guard: 'lockRow', tx, table }, (statements, { isPool }) => {
+  const asked = withClient({ guard: 'lockRow', tx, table }, (statements, { isPool }) => {
     if (isPool) throw new ConfigError(['lockRow: expected a client in a transaction, got a pool, which ends the lock'])
     return statements.lock(locking)
   })
+  const locked = await answeredWithin(Math.ceil(waitMs / 1_000) * 1_000 + ANSWER_MS, asked)
   return typeof locked === 'string' ? { verdict: locked } : { verdict: 'locked', row: locked.row as Found }
+}
+
+function answeredWithin<T>(limitMs: number, asked: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      const text = `lockRow: expected an answer of the database within ${limitMs} ms, got none: roll back the transaction`
+      reject(new StoreError('STORE_AMBIGUOUS', text))
+    }, limitMs)
+    asked.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

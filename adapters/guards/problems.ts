@@ -1,5 +1,7 @@
 import { ConfigError, describeError } from '../../src/spi.ts'
+import { shownValue } from './checks.ts'
 import type { Table } from './identifiers.ts'
+import type { Change } from './statements.ts'
 
 /** No such schema, table, column or type, no unique index, another type than that of the column. */
 const REFUSED_BY_POSTGRES: ReadonlySet<unknown> = new Set([
@@ -43,4 +45,10 @@ export function unreadableRow(guard: string, table: Table): ConfigError {
 export function unsteadyRow(guard: string, table: Table): ConfigError {
   const found = `a row of ${table.join('.')} allows the change and does not change`
   return new ConfigError([`${guard}: expected values that its column can tell apart (collation, precision); ${found}`])
+}
+
+/** A row without a state or version: no call of a guard changes it. */
+export function unsetColumn({ table, key, column }: Pick<Change, 'table' | 'key' | 'column'>): string {
+  const row = key.map(([name, value]) => `${name} ${shownValue(value)}`).join(', ')
+  return `${table.join('.')}, ${row}: expected a value in ${column}, got NULL. Write one, and make the column NOT NULL`
 }

@@ -1,6 +1,7 @@
 import { givenOf } from '../../src/spi.ts'
 import { Checks, isValue, likeGiven, shownValue } from './checks.ts'
 import type { GuardClient } from './client.ts'
+import { unsetColumn } from './problems.ts'
 import type { Condition } from './statements.ts'
 import { withClient } from './with-client.ts'
 
@@ -26,9 +27,14 @@ export interface UpdateVersionedOptions<V extends Version> {
   readonly set: Readonly<Record<string, unknown>>
 }
 
-/** `applied`: `version` is the new one. `stale`: somebody was there before, and this is the version now. */
+/**
+ * `applied`: `version` is the new one. `stale`: somebody was there before, and this is the version now. `unset`: the row
+ * has no version (NULL), so no update ever finds the one that it expects: throw `problem`, which names the row and says
+ * what to do.
+ */
 export type UpdateVersionedVerdict<V extends Version> =
   | { readonly verdict: 'applied' | 'stale'; readonly version: Wide<V> }
+  | { readonly verdict: 'unset'; readonly problem: string }
   | { readonly verdict: 'missing' }
 
 type Wide<V> = V extends number ? number : V extends bigint ? bigint : V extends Date ? Date : string
@@ -73,6 +79,7 @@ export async function updateVersioned<V extends Version>(
   const changed = await withClient({ guard: 'updateVersioned', tx, table }, (statements) => statements.change(change))
   if (changed === undefined) return { verdict: 'missing' }
   if (changed.isChanged) return { verdict: 'applied', version: to as Wide<V> }
+  if (changed.current === null) return { verdict: 'unset', problem: unsetColumn(change) }
   return { verdict: 'stale', version: likeGiven(expected, changed.current) as Wide<V> }
 }
 

@@ -23,6 +23,9 @@ export async function verdicts(): Promise<unknown> {
   await advanceState(client, { table: 'a', key, column: 'status', to: 'paid', from: [1] })
   return [
     inserted.verdict === 'already' && inserted.row.cents.toFixed(),
+    'state' in advanced && advanced.state.toUpperCase(),
+    advanced.verdict === 'unset' && advanced.problem.length,
+    // @ts-expect-error a row may have no state
     advanced.verdict !== 'missing' && advanced.state.toUpperCase(),
     updated.verdict === 'stale' && updated.version + 1n,
     // @ts-expect-error only a locked row is there

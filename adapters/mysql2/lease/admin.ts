@@ -21,7 +21,7 @@ import { listLeases, readLeases, type LeaseRow } from './statements/records.ts'
 
 /** Operations for people on leases. */
 export class LeaseAdmin implements AdminCalls<MysqlPlace> {
-  /** The passes, by scope. */
+  /** The passes that are under way, by scope. */
   readonly #purges = new Map<number, Purge>()
 
   async peek({ sessions, tables, scope }: MysqlPlace, keys: readonly string[]): Promise<Map<string, RecordView>> {
@@ -60,7 +60,9 @@ export class LeaseAdmin implements AdminCalls<MysqlPlace> {
     const purge = this.#purges.get(scope) ?? new Purge(sessions, scope)
     this.#purges.set(scope, purge)
     const isOver = 'keep_until is not null and keep_until <= utc_timestamp(6)'
-    return purge.step({ table: tables.lease, isOver }, limit)
+    const purged = await purge.step({ table: tables.lease, isOver }, limit)
+    if (!purged.more) this.#purges.delete(scope)
+    return purged
   }
 }
 

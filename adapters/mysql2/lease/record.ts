@@ -5,16 +5,23 @@ import { fromHex } from '../statements/literals.ts'
 
 /** Converts a row into a record of `transition()`. */
 export function recordOf(row: LeaseRow): MessageRecord {
+  const keepUntil = timeOf(row.keep_until_ms)
+  if (keepUntil !== undefined || row.state === 'X') return recordUntil(row, keepUntil ?? 0)
+  // Taken for one whose retention is over, a done message would run again.
+  return 'PRDG'.includes(row.state) ? unreadable(row.state, 'keep_until') : recordUntil(row, 0)
+}
+
+function recordUntil(row: LeaseRow, keepUntil: EpochMs): MessageRecord {
   const { fence, attempt } = row
   const digest = row.fp === null ? '' : keyOf(row.fp)
   const owner = fromHex(row.owner)
   const doubt = row.doubt === 1
-  const keepUntil = timeOf(row.keep_until_ms) ?? 0
   const cause = textOf(row.cause)
   const story = (): AsideStory => ({ reason: textOf(row.rest) ?? '', attempt, since: timeOf(row.since_ms), cause })
   switch (row.state) {
     case 'P': {
-      const leaseUntil = timeOf(row.lease_until_ms) ?? 0
+      const leaseUntil = timeOf(row.lease_until_ms)
+      if (leaseUntil === undefined) return unreadable(row.state, 'lease_until')
       return { state: 'processing', digest, fence, attempt, doubt, owner, leaseUntil, keepUntil }
     }
     case 'R': {
@@ -30,6 +37,10 @@ export function recordOf(row: LeaseRow): MessageRecord {
     default:
       return { state: 'unreadable', found: `a lease in state '${row.state}', which this version does not know` }
   }
+}
+
+function unreadable(state: string, column: string): MessageRecord {
+  return { state: 'unreadable', found: `a lease in state '${state}' whose ${column} is NULL` }
 }
 
 /** The records that can be written. */

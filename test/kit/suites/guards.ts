@@ -155,6 +155,14 @@ export function describeGuards(newRig: () => Promise<GuardRig>): void {
       expect(await insertOnce(rig.pool, insert(id))).toMatchObject({ row: { status: 'paid', note: 'by card' } })
     })
 
+    it('says of a row without a state which one it is, and what to do', async () => {
+      const id = await order()
+      const answer = await advanceState(rig.pool, { ...pay(id), column: 'note' })
+      expect(answer).toEqual({ verdict: 'unset', problem: expect.stringContaining(`id "${id}"`) })
+      expect(answer).toMatchObject({ problem: expect.stringMatching(/^orders, .*note, got NULL.*NOT NULL$/) })
+      expect(await advanceState(rig.pool, pay(id))).toEqual({ verdict: 'applied', state: 'paid' })
+    })
+
     it('waits for a transaction that changes the row, and judges by what it commits [T268]', async () => {
       const id = await order()
       const [a, b] = [await begun(), await begun()]
@@ -180,6 +188,15 @@ export function describeGuards(newRig: () => Promise<GuardRig>): void {
       expect(await updateVersioned(rig.pool, rename(id, 1))).toEqual({ verdict: 'applied', version: 2 })
       expect(await updateVersioned(rig.pool, rename(id, 1))).toEqual({ verdict: 'stale', version: 2 })
       expect(await updateVersioned(rig.pool, rename(newId(), 1))).toEqual({ verdict: 'missing' })
+    })
+
+    it('says of a row without a version which one it is, and what to do', async () => {
+      const id = await order()
+      const [expected, next] = [new Date(0), new Date(1)]
+      const change = { ...rename(id, 1), version: { column: 'changed', expected, next } } as const
+      const answer = await updateVersioned(rig.pool, change)
+      expect(answer).toMatchObject({ verdict: 'unset', problem: expect.stringContaining('changed, got NULL') })
+      expect(await updateVersioned(rig.pool, rename(id, 1))).toEqual({ verdict: 'applied', version: 2 })
     })
 
     it('lets one of two concurrent changes through [T269]', async () => {

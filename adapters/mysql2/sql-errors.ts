@@ -1,5 +1,5 @@
 import { describeError } from '../../src/spi.ts'
-import type { SqlErrors } from '../sql/errors.ts'
+import { conflictText, type SqlErrors } from '../sql/errors.ts'
 
 const DUPLICATE_KEY = 1062
 const LOCK_WAIT_TIMEOUT = 1205
@@ -75,6 +75,7 @@ export function isRefusal(error: unknown): boolean {
 
 /** Why a COMMIT was refused, in terms of a handler. */
 export function explainRefusal(error: unknown): string {
+  if (isConflictOfTransactions(error)) return conflictText(errnoOf(error) === DEADLOCK, error)
   if (!isAnotherTransaction(error)) return describeError(error)
   return (
     'a handler ended the transaction itself, by a COMMIT or ROLLBACK of its own or by a statement that commits ' +

@@ -1,26 +1,40 @@
 import { backoffMs } from '../core/backoff.ts'
 import { afterClaim, afterHandler, isMarked, type DeadLetterReason, type Policy } from '../core/decision.ts'
 import type { MarkVerdict, Result } from '../core/record.ts'
-import { resultOf } from '../core/result.ts'
+import { isFailure, resultOf } from '../core/result.ts'
 import { atOnce } from '../foundation/at-once.ts'
-import { OnceError, StoreError, TerminalError, errorClass, hasCode } from '../foundation/errors.ts'
-import { failureFrom, keptValue, notKept, openKept, RETURN_A_BOOLEAN, sealed } from '../pipeline/handling/remember.ts'
 import {
-  faultOfMark,
-  faultOfRelease,
-  faultOfSetAside,
-  faultsOfClaims,
-  type FindFault,
-} from '../pipeline/store/store-answers.ts'
-import { StoreLine } from '../pipeline/store/store-line.ts'
-import type { StoreOperation } from '../ports/observer.ts'
-import type { Claim, ClaimAnswer, ReleaseOptions, Store } from '../ports/store.ts'
+  OnceError,
+  StoreError,
+  TerminalError,
+  TransactionError,
+  describeError,
+  errorClass,
+  hasCode,
+} from '../foundation/errors.ts'
+import { failureFrom, keptValue, notKept, openKept, RETURN_A_BOOLEAN, sealed } from '../pipeline/handling/remember.ts'
+import { faultOfMark, faultOfRelease, faultOfSetAside, faultsOfClaims } from '../pipeline/store/store-answers.ts'
+import type { DurationMs } from '../core/units.ts'
+import type { Claim, ClaimAnswer, ReleaseOptions, Store, TransactionClaim } from '../ports/store.ts'
+import { askStore, type Asking, type Limit } from './ask.ts'
 import type { OnceSettings } from './options.ts'
 import { OnceRun, type Granted, type OnceKeeper, type RunContext, type RunEnd } from './run.ts'
 import type { Wait } from './wait.ts'
 
 /** How often a claim is repeated while another process is busy with the key. */
 const POLL = { initialMs: 50, maxMs: 1_000 }
+
+/** Pauses before the function runs again, because nothing of its last run was committed. */
+const RERUN = { initialMs: 20, maxMs: 1_000 }
+
+/** Runs of the function by one call, if the connection of its transaction is lost in each, or its lease. */
+const MOST_LOST = 3
+
+/** Runs of the function by one call, if each is a deadlock victim or fails to serialize, as in core/losses.ts. */
+const MOST_CONFLICTS = 20
+
+/** An answer of the store that is on its way when the caller leaves is waited for, for so long. */
+const LAST_MS: DurationMs = 100
 
 const NOTHING = resultOf(undefined)
 
@@ -41,6 +55,22 @@ interface CallParts {
   readonly keeper: OnceKeeper
   readonly settings: OnceSettings
   readonly work: OnceWork
+  readonly wait: Wait
+}
+
+/** What became of a mark. */
+type Marked =
+  | { readonly is: 'marked' }
+  /** Another owner has the key. Its answer is the answer of this call too. */
+  | { readonly is: 'another-owner' }
+  /** Inbox only: effect and mark are rolled back, and nobody else has the key. */
+  | ({ readonly is: 'not-committed' } & Lost)
+
+/** A run of which nothing is left, so that another one may have more luck. */
+interface Lost {
+  /** What the caller gets if no other run follows. */
+  readonly error: unknown
+  readonly mostRuns: number
 }
 
 /** One call that no other call of this process waits for: claim, run, mark. */
@@ -49,25 +79,30 @@ export class Call {
   readonly #keeper: OnceKeeper
   readonly #settings: OnceSettings
   readonly #work: OnceWork
+  readonly #wait: Wait
   readonly #policy: Policy
+  #isBusy = false
+  #lostRuns = 0
+  #lost: Lost | undefined
 
-  constructor({ store, keeper, settings, work }: CallParts) {
+  constructor({ store, keeper, settings, work, wait }: CallParts) {
     this.#store = store
     this.#keeper = keeper
     this.#settings = settings
     this.#work = work
+    this.#wait = wait
     // The caller decides how often it calls again.
     this.#policy = { maxAttempts: Number.POSITIVE_INFINITY, onInDoubt: settings.onInDoubt, onBeyondRetention: 'run' }
   }
 
   /** Claims until the key is done, or this call has the claim and its run has an end. */
-  async answer(wait: Wait): Promise<Answered> {
+  async answer(): Promise<Answered> {
     for (let polls = 1; ; polls++) {
-      const { answer, sentAt } = await this.#claim(wait)
+      const { answer, sentAt } = await this.#claim()
       const answered = await this.#follow(answer, sentAt, async (leaseLeftMs) => {
         const { entropy } = this.#settings
         const pollMs = backoffMs(polls, POLL, entropy.fraction())
-        await this.#busy(wait, Math.min(pollMs, Math.ceil(leaseLeftMs) + 1))
+        await this.#busy(Math.min(pollMs, Math.ceil(leaseLeftMs) + 1))
       })
       if (answered !== undefined) return answered
     }
@@ -103,10 +138,22 @@ export class Call {
     }
   }
 
-  async #busy(wait: Wait, forMs: number): Promise<void> {
-    if (this.#settings.whenBusy === 'refuse' || wait.leftMs === 0) throw busyError()
-    await wait.for(forMs)
-    wait.check()
+  async #busy(forMs: number): Promise<void> {
+    this.#isBusy = true
+    if (this.#settings.whenBusy === 'refuse' || this.#wait.leftMs === 0) throw busyError()
+    await this.#wait.for(forMs)
+    this.#wait.check()
+    if (this.#wait.leftMs === 0) throw busyError()
+  }
+
+  /** Another run may follow this one, after a pause and within the wait of the call: claim again. */
+  async #again(lost: Lost): Promise<undefined> {
+    const { entropy } = this.#settings
+    this.#lost = lost
+    if (++this.#lostRuns >= lost.mostRuns || this.#wait.leftMs === 0) throw lost.error
+    await this.#wait.for(backoffMs(this.#lostRuns, RERUN, entropy.fraction()))
+    this.#wait.check()
+    if (this.#wait.leftMs === 0) throw lost.error
   }
 
   /** The last check before effects begin: the answer may have been slow, and the caller may have gone. */
@@ -116,9 +163,11 @@ export class Call {
   ): Promise<Answered | undefined> {
     const { clock, signal } = this.#settings
     const mayBegin = this.#keeper.mayBegin(granted.sentAt, clock.monotonic())
-    if (mayBegin && signal?.aborted !== true) return begin(granted)
+    const isTooLate = this.#lost !== undefined && this.#wait.leftMs === 0
+    if (mayBegin && !isTooLate && signal?.aborted !== true) return begin(granted)
     await this.#release(granted.claim, { refund: true, doubt: false })
     signal?.throwIfAborted()
+    if (isTooLate) throw this.#lost?.error
     return undefined
   }
 
@@ -149,20 +198,35 @@ export class Call {
       kept = notKept(error, this.#settings)
       thrown = { error }
     }
-    if (!(await this.#mark(claim, kept))) return undefined
-    return { kept: this.#opened(kept), isReplayed: false, ...(thrown && { thrown }) }
+    return this.#marked(claim, kept, thrown)
+  }
+
+  async #marked(claim: Claim, kept: Result, thrown: Answered['thrown']): Promise<Answered | undefined> {
+    const marked = await this.#mark(claim, kept)
+    switch (marked.is) {
+      case 'marked':
+        return { kept: this.#opened(kept), isReplayed: false, ...(thrown && { thrown }) }
+      case 'another-owner':
+        this.#lost = { error: busyError(), mostRuns: MOST_LOST }
+        if (++this.#lostRuns >= MOST_LOST) throw this.#lost.error
+        return undefined
+      case 'not-committed':
+        return this.#again(marked)
+    }
   }
 
   async #failed({ claim, doubt }: Granted, { result, error }: RunEnd): Promise<Answered | undefined> {
     const isLease = this.#store.strategy === 'lease'
+    // A conflict of transactions is no answer of the function, whatever it made of the error.
+    if ((result === 'failed' || result === 'fatal') && isConflict(claim)) {
+      await this.#release(claim, { refund: true, doubt: false, cause: errorClass(error) })
+      return this.#again({ error, mostRuns: MOST_CONFLICTS })
+    }
     const kept = result === 'failed' || result === 'fatal' ? this.#rememberedFailure(error, claim) : undefined
     const isUnknown = (result === 'unknown' || result === 'stuck') && isLease
     const ended = kept === undefined ? (isUnknown ? 'unknown' : 'failed') : 'remembered'
     const step = afterHandler(ended, { attempt: claim.attempt, doubt }, this.#policy)
-    if (step.next === 'mark' && kept !== undefined) {
-      if (!(await this.#mark(claim, kept))) return undefined
-      return { kept: this.#opened(kept), isReplayed: false, thrown: { error } }
-    }
+    if (step.next === 'mark' && kept !== undefined) return this.#marked(claim, kept, { error })
     if (step.next === 'set-aside') await this.#setAside(claim, step.reason)
     // A function that may still run keeps its lease until that ends.
     else if (result !== 'stuck' || !isLease) {
@@ -216,10 +280,10 @@ export class Call {
   /** False: the store refused it, because another owner has the key. */
   async #setAside(claim: Claim, reason: DeadLetterReason): Promise<boolean> {
     const call = () => this.#store.setAside([claim], 'parked', { reason })
-    return (await this.#ask('setAside', call, faultOfSetAside, this.#forLease)) !== 'refused'
+    return (await this.#ask({ operation: 'setAside', call, faultOf: faultOfSetAside })) !== 'refused'
   }
 
-  async #claim(wait: Wait): Promise<{ readonly answer: ClaimAnswer<unknown>; readonly sentAt: number }> {
+  async #claim(): Promise<{ readonly answer: ClaimAnswer<unknown>; readonly sentAt: number }> {
     const { scope, key, digest, leaseMs, retentionMs, clock, entropy } = this.#settings
     const token = entropy.ownerToken()
     const request = { scope, token, leaseMs, retentionMs, alone: true, items: [{ key, digest }] }
@@ -228,33 +292,52 @@ export class Call {
       sentAt = clock.monotonic()
       return this.#store.claim(request)
     }
-    const faultOf = faultsOfClaims(request, this.#store.strategy)
-    try {
-      const answer = await this.#ask('claim', call, faultOf, (giveUp) => wait.onEnd(wait.leftMs, giveUp))
-      return { answer, sentAt }
-    } catch (error) {
-      wait.check()
+    const asked = this.#ask({
+      operation: 'claim',
+      call,
+      faultOf: faultsOfClaims(request, this.#store.strategy),
+      // After a run the call is no longer bound by its wait, but it must learn what became of the key.
+      ...(this.#lost === undefined && { limit: (giveUp) => this.#wait.onEnd(this.#wait.leftMs, giveUp) }),
+      // On an inbox it holds a transaction, and with that a connection.
+      late: (granted) => {
+        if ('claim' in granted) void this.#release(granted.claim, { refund: true, doubt: false })
+      },
+    })
+    const answer = await asked.catch((error: unknown) => {
+      // The deadline came while the key was asked for once more.
+      if (this.#isBusy && this.#wait.leftMs === 0 && hasCode(error, 'STORE_UNREACHABLE')) throw busyError()
       throw error
-    }
+    })
+    return { answer, sentAt }
   }
 
-  /** False: another owner has the key. Its answer is the answer of this call too. */
-  async #mark(claim: Claim, kept: Result): Promise<boolean> {
+  async #mark(claim: Claim, kept: Result): Promise<Marked> {
+    let failure: unknown
     let refusal: { readonly error: unknown } | undefined
     const call = async (): Promise<readonly MarkVerdict[]> => {
       try {
         return await this.#store.mark([claim], [kept])
       } catch (error) {
+        failure = error
         // Nothing was committed, and asking again would not change the answer.
         if (!hasCode(error, 'FLOATING_QUERY') && !hasCode(error, 'COMMIT_REFUSED')) throw error
         refusal = { error }
         return ['refused-busy']
       }
     }
-    const verdict = await this.#ask('mark', call, faultOfMark, this.#forLease)
-    if (refusal === undefined) return isMarked(verdict)
-    await this.#release(claim, { refund: false, doubt: false, cause: errorClass(refusal.error) })
-    throw refusal.error
+    const verdict = await this.#ask({ operation: 'mark', call, faultOf: faultOfMark })
+    if (refusal !== undefined) {
+      const { error } = refusal
+      await this.#release(claim, { refund: false, doubt: false, cause: errorClass(error) })
+      if (!isConflict(claim)) throw error
+      return { is: 'not-committed', error, mostRuns: MOST_CONFLICTS }
+    }
+    if (isMarked(verdict)) return { is: 'marked' }
+    // A remembered failure is written after the rollback, when another owner may have the key.
+    const isRolledBack = this.#store.strategy !== 'lease' && verdict === 'refused-busy' && !isFailure(kept)
+    return isRolledBack
+      ? { is: 'not-committed', error: lostError(failure), mostRuns: MOST_LOST }
+      : { is: 'another-owner' }
   }
 
   /** Under a lease the effect of a function that ended too late did happen. */
@@ -270,45 +353,43 @@ export class Call {
   async #release(claim: Claim, how: ReleaseOptions): Promise<void> {
     const { clock, graceMs } = this.#settings
     const call = () => this.#store.release([claim], how)
+    const limit: Limit = (giveUp) => clock.after(graceMs, giveUp)
     try {
-      await this.#ask('release', call, faultOfRelease, (giveUp) => clock.after(graceMs, giveUp))
+      await this.#ask({ operation: 'release', call, faultOf: faultOfRelease, limit })
     } catch {
       // The caller is told why its function failed. The lease ends by itself.
     }
   }
 
-  readonly #forLease = (giveUp: () => void): (() => void) => this.#settings.clock.after(this.#settings.leaseMs, giveUp)
+  readonly #forLease: Limit = (giveUp) => this.#settings.clock.after(this.#settings.leaseMs, giveUp)
+
+  /** The caller has left: nothing that the store still says is for it. */
+  readonly #leave: Limit = (leave) => {
+    let cancel: (() => void) | undefined
+    const forget = this.#wait.onAbort(() => {
+      cancel = this.#settings.clock.after(LAST_MS, leave)
+    })
+    return () => {
+      forget()
+      cancel?.()
+    }
+  }
 
   /**
-   * Asks the store until it answers, with the same token. `limit` begins with the first failure.
+   * As `askStore`, for as long as a lease. What is under way goes on when the caller leaves.
    *
-   * @throws StoreError when `limit` is over
+   * @throws (rejects) the reason of the caller's signal, if it has aborted; else StoreError
    */
-  async #ask<T>(
-    operation: StoreOperation,
-    call: () => Promise<readonly T[]>,
-    faultOf: FindFault<T>,
-    limit: (giveUp: () => void) => () => void,
-  ): Promise<T> {
+  async #ask<T>(asking: Omit<Asking<T>, 'limit' | 'leave'> & { readonly limit?: Limit }): Promise<T> {
     const { clock, entropy } = this.#settings
-    let failure: unknown
-    let cancel: (() => void) | undefined
-    const line = new StoreLine(clock, entropy, {
-      onCall: (_operation, _count, _sentAt, error) => {
-        failure = error
-      },
-      onReachable: (listener) => this.#store.onReachable?.(listener),
-      onDown: () => {
-        cancel = limit(() => line.abandon())
-      },
-      onUp: () => {},
-    })
     try {
-      const [answer] = (await line.ask(operation, 1, call, faultOf)) ?? []
-      if (answer === undefined) throw unanswered(operation, failure)
-      return answer
-    } finally {
-      cancel?.()
+      return await askStore(
+        { store: this.#store, clock, entropy },
+        { limit: this.#forLease, leave: this.#leave, ...asking },
+      )
+    } catch (error) {
+      this.#wait.check()
+      throw error
     }
   }
 
@@ -329,10 +410,16 @@ function setAside(reason: string, detail: string): OnceError {
   )
 }
 
-function unanswered(operation: StoreOperation, cause: unknown): StoreError {
-  return operation === 'claim'
-    ? new StoreError('STORE_UNREACHABLE', 'the store did not answer the claim; the function was not called', { cause })
-    : new StoreError('STORE_AMBIGUOUS', `the store did not answer (${operation}) after the function had run`, { cause })
+function lostError(cause: unknown): TransactionError {
+  const why = cause === undefined ? 'its connection was lost' : describeError(cause)
+  const text = `nothing was committed, the transaction of the function is gone: ${why}`
+  return new TransactionError('COMMIT_REFUSED', text, { cause })
+}
+
+/** The database ended the transaction of this claim through no fault of the function: it may run again. */
+function isConflict(claim: Claim): boolean {
+  const { transaction } = claim as Partial<TransactionClaim<unknown>>
+  return transaction?.lossesInARow !== undefined
 }
 
 function grantOf(answer: ClaimAnswer<unknown>, sentAt: number): Granted {

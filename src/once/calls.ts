@@ -1,10 +1,11 @@
 import type { Digest, Result } from '../core/record.ts'
 import { LeaseKeeper } from '../pipeline/store/lease-keeper.ts'
-import { Purger } from '../pipeline/store/purger.ts'
+import { StoreError } from '../foundation/errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import { Call, busyError, type Answered, type OnceWork } from './call.ts'
 import type { OnceSettings } from './options.ts'
+import { Purges } from './purges.ts'
 import type { OnceItem, OnceKeeper } from './run.ts'
 import { Wait } from './wait.ts'
 
@@ -13,6 +14,14 @@ interface Flight {
   readonly digest: Digest
   /** Resolves with what it has kept; `undefined`: it had no answer, and the next call may run. */
   readonly ended: Promise<Result | undefined>
+}
+
+/** Keepers that stay for the next call with their times. */
+const MOST_IDLE_KEEPERS = 16
+
+interface UsedKeeper {
+  readonly keeper: OnceKeeper
+  users: number
 }
 
 const perStore = new WeakMap<object, Calls>()
@@ -30,12 +39,21 @@ export function callsOn(store: Store<unknown>): Calls {
 class Calls {
   readonly #store: Store<unknown>
   readonly #flights = new Map<string, Flight>()
-  readonly #keepers = new WeakMap<Clock, Map<string, OnceKeeper>>()
-  readonly #purgers = new Map<string, Purger>()
+  /** By clock and times. */
+  readonly #keepers = new Map<Clock, Map<string, UsedKeeper>>()
+  readonly #purges: Purges
   #opening: Promise<void> | undefined
 
   constructor(store: Store<unknown>) {
     this.#store = store
+    this.#purges = new Purges(store)
+  }
+
+  /** How much is kept between calls. Nothing of it may grow with their number. */
+  get kept(): { readonly flights: number; readonly keepers: number; readonly scopes: number } {
+    let keepers = 0
+    for (const { size } of this.#keepers.values()) keepers += size
+    return { flights: this.#flights.size, keepers, scopes: this.#purges.size }
   }
 
   /** A duplicate waits in this process, not at the store: on an inbox it would hold a connection. */
@@ -43,7 +61,7 @@ class Calls {
     const { clock, waitMs, signal, idempotencyKey, whenBusy, digest } = settings
     signal?.throwIfAborted()
     const wait = new Wait(clock, waitMs, signal)
-    await this.#open()
+    await wait.bound(this.#open(), notOpen)
     for (;;) {
       wait.check()
       const flight = this.#flights.get(idempotencyKey)
@@ -63,15 +81,17 @@ class Calls {
     })
     this.#flights.set(idempotencyKey, { digest, ended })
     let kept: Result | undefined
+    const keeper = this.#useKeeper(settings)
     try {
-      this.#startPurge(settings)
-      const call = new Call({ store: this.#store, keeper: this.#keeperFor(settings), settings, work })
-      const answered = await call.answer(wait)
+      const answered = await new Call({ store: this.#store, keeper: keeper.keeper, settings, work, wait }).answer()
       kept = answered.kept
       return answered
     } finally {
+      keeper.done()
       this.#flights.delete(idempotencyKey)
       land?.(kept)
+      const { scope, retentionMs, purge, clock } = settings
+      if (purge !== 'never') this.#purges.used(scope, retentionMs, clock)
     }
   }
 
@@ -86,13 +106,25 @@ class Calls {
     return opening
   }
 
-  #keeperFor({ clock, leaseMs, renewEveryMs, handlerTimeoutMs, graceMs }: OnceSettings): OnceKeeper {
-    const byTimes = this.#keepers.get(clock) ?? new Map<string, OnceKeeper>()
-    this.#keepers.set(clock, byTimes)
+  /** Calls with the same times share one keeper. Times may differ in each call, so only a few are kept between calls. */
+  #useKeeper(settings: OnceSettings): { readonly keeper: OnceKeeper; readonly done: () => void } {
+    const { clock, leaseMs, handlerTimeoutMs, graceMs } = settings
+    const byTimes = this.#keepers.get(clock) ?? new Map<string, UsedKeeper>()
     const times = [leaseMs, handlerTimeoutMs, graceMs].join()
-    const known = byTimes.get(times)
-    if (known !== undefined) return known
-    const keeper = new LeaseKeeper<OnceItem>(
+    const used = byTimes.get(times) ?? { keeper: this.#newKeeper(settings), users: 0 }
+    used.users++
+    byTimes.set(times, used)
+    this.#keepers.set(clock, byTimes)
+    const done = (): void => {
+      if (--used.users > 0 || this.kept.keepers <= MOST_IDLE_KEEPERS) return
+      byTimes.delete(times)
+      if (byTimes.size === 0) this.#keepers.delete(clock)
+    }
+    return { keeper: used.keeper, done }
+  }
+
+  #newKeeper({ clock, leaseMs, renewEveryMs, handlerTimeoutMs, graceMs }: OnceSettings): OnceKeeper {
+    return new LeaseKeeper<OnceItem>(
       {
         consumer: { leaseMs, renewEveryMs, handlerTimeoutMs, graceMs, onStoreDown: 'pause' },
         clock,
@@ -103,17 +135,9 @@ class Calls {
         for (const { onStuck } of items) onStuck()
       },
     )
-    byTimes.set(times, keeper)
-    return keeper
   }
+}
 
-  /** By the longest retention that was asked for in the scope. */
-  #startPurge({ scope, retentionMs, purge, clock }: OnceSettings): void {
-    if (purge === 'never') return
-    const known = this.#purgers.get(scope)
-    if (known !== undefined) return known.keepFor(retentionMs)
-    const purger = new Purger({ consumer: { store: this.#store, purge, retentionMs }, clock, observe: () => {} }, scope)
-    this.#purgers.set(scope, purger)
-    purger.start()
-  }
+function notOpen(): StoreError {
+  return new StoreError('STORE_UNREACHABLE', 'the store did not open in time; the function was not called')
 }

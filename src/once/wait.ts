@@ -1,13 +1,15 @@
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
 
+type Timers = Pick<Clock, 'monotonic' | 'after'>
+
 /** How long a call waits for its claim: until a deadline, or until its caller's signal aborts. */
 export class Wait {
-  readonly #clock: Clock
+  readonly #clock: Timers
   readonly #signal: AbortSignal | undefined
   readonly #until: MonotonicMs
 
-  constructor(clock: Clock, limitMs: DurationMs, signal: AbortSignal | undefined) {
+  constructor(clock: Timers, limitMs: DurationMs, signal: AbortSignal | undefined) {
     this.#clock = clock
     this.#signal = signal
     this.#until = clock.monotonic() + limitMs
@@ -38,14 +40,53 @@ export class Wait {
     })
   }
 
-  /** Calls `fn` after `mostMs`, at the deadline, or when the signal aborts, whichever is first. Returns what cancels it. */
+  /**
+   * As `work`, but rejects at the deadline, or when the signal aborts. `work` goes on.
+   *
+   * @throws (rejects) what `late` makes, or the reason of the signal
+   */
+  async bound<T>(work: Promise<T>, late: () => Error): Promise<T> {
+    const ended = work.then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    )
+    const end = await this.for(this.leftMs, ended)
+    if (end === undefined) {
+      this.check()
+      throw late()
+    }
+    if ('error' in end) throw end.error
+    return end.value
+  }
+
+  /** Calls `fn` once: after `mostMs`, at the deadline, or when the signal aborts. Returns what cancels it. */
   onEnd(mostMs: DurationMs, fn: () => void): () => void {
-    const cancel = this.#clock.after(Math.min(mostMs, this.leftMs), fn)
-    this.#signal?.addEventListener('abort', fn)
-    if (this.#signal?.aborted === true) queueMicrotask(fn)
+    const cancel = this.#clock.after(Math.min(mostMs, this.leftMs), () => end())
+    const forget = this.onAbort(() => end())
+    const end = (): void => {
+      cancel()
+      forget()
+      fn()
+    }
     return () => {
       cancel()
-      this.#signal?.removeEventListener('abort', fn)
+      forget()
+    }
+  }
+
+  /** Calls `fn` once, when the signal aborts or if it has aborted. Returns what cancels it. */
+  onAbort(fn: () => void): () => void {
+    const signal = this.#signal
+    if (signal === undefined) return () => {}
+    let isCancelled = false
+    const aborted = (): void => {
+      if (!isCancelled) fn()
+    }
+    if (signal.aborted) queueMicrotask(aborted)
+    else signal.addEventListener('abort', aborted, { once: true })
+    return () => {
+      isCancelled = true
+      signal.removeEventListener('abort', aborted)
     }
   }
 }

@@ -4,10 +4,13 @@ import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { digestOf, identityOf } from '../identity/digest.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
 import { ConfigError, LeaseLostError, StoreError } from '../foundation/errors.ts'
+import { askStore, type Limit } from './ask.ts'
 import { Wait } from './wait.ts'
+import { faultOfRelease, faultsOfClaims, type FindFault } from '../pipeline/store/store-answers.ts'
 import { checkFunction, checkNames, checkText, checkWhole, givenOf } from '../foundation/option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
+import type { ReleaseVerdict } from '../core/record.ts'
 import type { Claim, ClaimRequest, LeaseAnswer, LeaseStore } from '../ports/store.ts'
 import { scopeText } from '../consumer/scope.ts'
 
@@ -18,6 +21,8 @@ const LONGEST_MS: DurationMs = 2 ** 31 - 1
 /** How long a lock that nobody takes keeps its fence. */
 const RETENTION_MS: DurationMs = 30 * 24 * 60 * 60_000
 const POLL_MS: DurationMs = 250
+/** The longest wait for the release, after `fn` has ended. */
+const RELEASE_MS: DurationMs = 5_000
 /** No consumer has it: neither group nor name is empty. */
 const SCOPE = scopeText(['lock', '', ''])
 
@@ -28,11 +33,12 @@ export interface WithLockOptions {
    */
   readonly leaseMs?: DurationMs
   /**
-   * How long to wait for another holder, in milliseconds; 0: not at all.
+   * How long to wait for the lock, in milliseconds: for another holder, and for a store that does not answer. 0: for no
+   * other holder; the store then has `leaseMs` to answer.
    * @defaultValue 10000
    */
   readonly waitMs?: DurationMs
-  /** Ends the wait, and aborts the signal of `fn`. */
+  /** Ends the wait, also for a store that does not answer, and aborts the signal of `fn`. `withLock` then waits for `fn`. */
   readonly signal?: AbortSignal
   /** @defaultValue the system clock */
   readonly clock?: Pick<Clock, 'monotonic' | 'after'>
@@ -77,7 +83,8 @@ const KNOWN: Record<keyof WithLockOptions, true> = {
  * @param store - `redisLease`, `postgresLease`, `mysqlLease`, or `memoryStore` within one process. It is opened
  * @param name - 1 to 512 bytes. Locks of one store and name exclude each other
  * @throws (rejects) any error of `fn`; the lock is released
- * @throws (rejects) StoreError if the store does not answer; a lock that it has granted unheard ends with its lease
+ * @throws (rejects) StoreError if the store does not answer within `waitMs`. It is asked again until then, and a lock
+ * that it grants later is released, or ends with its lease
  * @throws (rejects) ConfigError `CONFIG_INVALID`, and the reason of `signal` if it aborts before `fn` is called
  */
 export async function withLock<T>(
@@ -88,8 +95,9 @@ export async function withLock<T>(
 ): Promise<WithLock<T>> {
   const { leaseMs, waitMs, signal, clock, entropy } = settingsOf(store, name, fn, options)
   signal?.throwIfAborted()
-  const wait = new Wait(clock as Clock, waitMs, signal)
-  await store.open()
+  const wait = new Wait(clock, waitMs, signal)
+  const patience = waitMs === 0 ? new Wait(clock, leaseMs, signal) : wait
+  await patience.bound(store.open(), notOpen)
   const { key } = identityOf([Buffer.from(SCOPE)], Buffer.from(name))
   const items = [{ key, digest: digestOf(null) }]
   const request: ClaimRequest = {
@@ -100,18 +108,41 @@ export async function withLock<T>(
     alone: true,
     items,
   }
-  for (;;) {
+  const parts = { store, clock, entropy, leaseMs }
+  let sentAt = 0
+  const call = (): Promise<readonly LeaseAnswer[]> => {
+    sentAt = clock.monotonic()
+    return store.claim(request)
+  }
+  const faultOf = faultsOfClaims(request, 'lease') as FindFault<LeaseAnswer>
+  const limit: Limit = (giveUp) => patience.onEnd(patience.leftMs, giveUp)
+  const late = (answer: LeaseAnswer): void => {
+    if ('claim' in answer) void releaseLock(parts, answer.claim, (end) => clock.after(leaseMs, end)).catch(() => {})
+  }
+  for (let polls = 0; ; polls++) {
     wait.check()
-    const sentAt = clock.monotonic()
-    const [answer] = await store.claim(request)
-    if (answer?.verdict === 'claimed' || answer?.verdict === 'taken-over') {
-      const lock = new Lock({ store, clock, leaseMs, claim: answer.claim }, sentAt)
-      return lock.run(fn, signal)
+    const asked = askStore(parts, { operation: 'claim', call, faultOf, limit, late })
+    const answer = await asked.catch((error: unknown) => {
+      wait.check()
+      // The deadline came while it was asked once more.
+      if (polls > 0) return BUSY
+      throw error
+    })
+    if (answer.verdict === 'claimed' || answer.verdict === 'taken-over') {
+      return new Lock({ ...parts, claim: answer.claim }, sentAt).run(fn, signal)
     }
-    if (answer?.verdict !== 'busy') throw unusable(name, answer)
+    if (answer.verdict !== 'busy') throw unusable(name, answer)
     if (wait.leftMs === 0) return { verdict: 'busy' }
     await wait.for(Math.min(answer.leaseLeftMs, POLL_MS) + Math.ceil(entropy.fraction() * POLL_MS))
+    wait.check()
+    if (wait.leftMs === 0) return { verdict: 'busy' }
   }
+}
+
+const BUSY: LeaseAnswer = { verdict: 'busy', leaseLeftMs: 0 }
+
+function notOpen(): StoreError {
+  return new StoreError('STORE_UNREACHABLE', 'withLock: the store did not open in time; the function was not called')
 }
 
 type Settings = Required<Omit<WithLockOptions, 'signal'>> & Pick<WithLockOptions, 'signal'>
@@ -135,17 +166,26 @@ function settingsOf(store: LeaseStore, name: string, fn: unknown, options: WithL
 }
 
 /** Nothing here marks a lock or sets it aside: another program, or a person, did. */
-function unusable(name: string, answer: LeaseAnswer | undefined): StoreError {
-  const found = answer === undefined ? 'no answer' : answer.verdict
-  const text = `withLock: expected lock ${JSON.stringify(name)} to be free or held, got ${found}: forget its record`
+function unusable(name: string, { verdict }: LeaseAnswer): StoreError {
+  const text = `withLock: expected lock ${JSON.stringify(name)} to be free or held, got ${verdict}: forget its record`
   return new StoreError('STORE_MISUSED', text)
 }
 
-interface LockParts {
+interface StoreParts {
   readonly store: LeaseStore
   readonly clock: Pick<Clock, 'monotonic' | 'after'>
+  readonly entropy: Entropy
   readonly leaseMs: DurationMs
+}
+
+interface LockParts extends StoreParts {
   readonly claim: Claim
+}
+
+/** The attempt is given back: a lock counts none. @throws (rejects) StoreError without an answer */
+function releaseLock(parts: StoreParts, claim: Claim, limit: Limit): Promise<ReleaseVerdict> {
+  const call = () => parts.store.release([claim], { refund: true, doubt: false })
+  return askStore(parts, { operation: 'release', call, faultOf: faultOfRelease, limit })
 }
 
 /** A granted lock, until it is released. */
@@ -205,15 +245,16 @@ class Lock {
     this.#controller.abort(new LeaseLostError('LEASE_LOST', `the lock is lost: ${why}`))
   }
 
-  /** False if another may have had it before. The attempt is given back: a lock counts none. */
+  /** False if another may have had it before. */
   async #release(): Promise<boolean> {
-    const { store, clock, claim } = this.#parts
+    const { clock, claim } = this.#parts
     this.#isOver = true
     this.#cancelRenewal()
     this.#cancelAbort()
-    const wasInTime = clock.monotonic() < this.#heldUntil
-    // A lock that is not released ends with its lease.
-    const verdicts = await store.release([claim], { refund: true, doubt: false }).catch(() => undefined)
-    return verdicts === undefined ? wasInTime : verdicts[0] !== 'refused'
+    const leftMs = this.#heldUntil - clock.monotonic()
+    // A lock that is not released ends with its lease: nobody waits for it longer than that.
+    const limit: Limit = (giveUp) => clock.after(Math.min(Math.max(1, leftMs), RELEASE_MS), giveUp)
+    const verdict = await releaseLock(this.#parts, claim, limit).catch(() => undefined)
+    return verdict === undefined ? leftMs > 0 : verdict !== 'refused'
   }
 }

@@ -117,8 +117,7 @@ describePostgres('postgresInboxSequences', () => {
     const { pool, schema } = harness.place
     const items = numbers(newName(), 1, 3)
     await store().mark((await claimAll(store(), items)).map((answer) => grantedBy(answer).claim))
-    const older = (column: string): string => `${column} = ${column} - interval '2 hours'`
-    await pool.query(`update ${schema}.inbox set ${older('done_at')}, ${older('keep_until')}`)
+    await pool.query(`update ${schema}.inbox set done_at = done_at - interval '2 hours', keep_until = now()`)
     await store().admin?.purge(SCOPE, { retentionMs: 3_600_000, limit: 100 })
     expect((await pool.query(`select from ${schema}.inbox`)).rowCount).toBe(0)
     const again = grantedBy(await claim(store(), items[0]))

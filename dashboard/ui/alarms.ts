@@ -73,6 +73,13 @@ function ofRunning({ live, instance, isReachable, at, since }: Running, session:
     raise('alarm', 'live', 'a restart would help', `State ${health.state}. ${checks(health.checks)}`)
   else if (health?.state === 'stalled')
     raise('alarm', 'stalled', 'stalled', health.checks['progress'] ?? checks(health.checks))
+  else if (health?.state === 'holding')
+    raise(
+      'alarm',
+      'holding',
+      'holds: nothing but failures came through',
+      health.checks['hold'] ?? checks(health.checks),
+    )
   else if (health?.ready === false && live.storeDownSince === undefined)
     raise('watch', 'ready', `not ready (${health.state})`, checks(health.checks))
   const lease = live.leaseMs

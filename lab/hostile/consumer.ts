@@ -30,6 +30,8 @@ export function hostileConsumer(
     name: 'hostile',
     store,
     maxAttempts: 2,
+    // Most of the corpus ends as a dead letter, one after the other.
+    hold: false,
     backoff: { initialMs: 1, maxMs: 1 },
     observe: ledger.observe,
     ...(store.strategy === 'offsets' ? {} : { id }),

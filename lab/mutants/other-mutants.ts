@@ -38,6 +38,27 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     tests: ['test/unit/pipeline/runners/inbox.test.ts', '-t', 'ends at its next handler when a stop is asked for'],
   },
   {
+    name: 'never-holds',
+    what: 'Dead-letters a whole topic in which nothing is handled.',
+    layer: 'unit',
+    changes: ['never'],
+    tests: ['test/unit/core/breaker.test.ts', '-t', 'is never closed again by time or silence'],
+  },
+  {
+    name: 'holds-nothing-back',
+    what: 'Holds, and dead-letters all the same what fails meanwhile.',
+    layer: 'unit',
+    changes: [{ value: 'true' }],
+    tests: ['test/unit/core/breaker.test.ts', '-t', 'lets no more than its limit'],
+  },
+  {
+    name: 'hold-ended-by-time',
+    what: 'A hold is over when its time is, although nothing was handled.',
+    layer: 'unit',
+    changes: [{ value: 'AT_EASE' }],
+    tests: ['test/unit/core/breaker.test.ts', '-t', 'is never closed again by time or silence'],
+  },
+  {
     name: 'batches-without-a-bound',
     what: 'Inbox: slow handlers wait behind each other in one transaction.',
     layer: 'unit',

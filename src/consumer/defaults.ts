@@ -27,6 +27,7 @@ export const DEFAULTS: {
   readonly purge: 'background' | 'never'
   readonly mode: 'enforce' | 'observe'
   readonly onStoreDown: 'pause' | 'run-unprotected'
+  readonly hold: boolean
   readonly quietMs: DurationMs
   readonly storeRetry: Backoff
   readonly publishRetry: Backoff
@@ -51,6 +52,7 @@ export const DEFAULTS: {
   purge: 'background',
   mode: 'enforce',
   onStoreDown: 'pause',
+  hold: true,
   quietMs: 2_000,
   storeRetry: { initialMs: 50, maxMs: 2_000 },
   publishRetry: { initialMs: 200, maxMs: 30_000 },

@@ -190,6 +190,19 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    */
   readonly onStoreDown?: 'pause' | 'run-unprotected'
   /**
+   * Holds the consumer when nothing but final failures comes through: after 50 messages in a row that were dead-lettered
+   * or parked (no usable ID, undecodable, refused by the schema, conflict, `TerminalError`, attempts used up) and none
+   * that was handled. A wrong `id`, a wrong `decode` or a bad deploy would otherwise empty the topic into the dead
+   * letters. What runs at that moment may still end well; what fails after it goes back to its place, with its attempt.
+   *
+   * While it holds, `health()` is not ready and says why (`checks.hold`), and all messages stay where they are. One is let
+   * through after 1 s, 2 s, 4 s, up to every 60 s, and ends as it would without the hold. The first one that is handled
+   * ends the hold at once, and so does `resume()`. A restart begins to count again. Duplicates and what a claim finds
+   * parked count for neither side. Does nothing in mode `observe`, which dead-letters nothing.
+   * @defaultValue true
+   */
+  readonly hold?: boolean
+  /**
    * What a message does while another process runs it, or waits before its next attempt. No attempt is spent. `wait`: it
    * waits in its lane until the other has ended or its lease is over, and holds up only messages of its own key.
    * `hand-back`: it goes to a retry place at once, delayed until the other's lease is over, and gives up the order of

@@ -1,5 +1,6 @@
 import type { Backoff } from '../core/backoff.ts'
 import type { BeyondRetentionPolicy, InDoubtPolicy } from '../core/decision.ts'
+import { HOLD_AFTER } from '../core/breaker.ts'
 import { leaseMarginMs } from '../core/lease-margin.ts'
 import { longestAttempt } from '../core/retention.ts'
 import type { DurationMs } from '../core/units.ts'
@@ -68,6 +69,8 @@ export interface ResolvedConsumer {
   readonly purge: 'background' | 'never'
   readonly mode: 'enforce' | 'observe'
   readonly onStoreDown: 'pause' | 'run-unprotected'
+  /** So many final failures in a row hold the consumer. `Infinity`: none do. */
+  readonly holdAfter: number
   /** How long a message waits in its lane while another process has it; `undefined`: as the source says. */
   readonly busyWaitMs: DurationMs | undefined
   readonly onConflict: ConflictPolicy
@@ -114,6 +117,7 @@ export const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unkn
     purge: true,
     mode: true,
     onStoreDown: true,
+    hold: true,
     whenBusy: true,
     rememberResult: true,
     maxResultBytes: true,
@@ -187,6 +191,8 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     mode,
     // In mode `observe` no message waits for the store.
     onStoreDown: mode === 'observe' ? 'run-unprotected' : (options.onStoreDown ?? DEFAULTS.onStoreDown),
+    // In mode `observe` no message ends without its effect.
+    holdAfter: (options.hold ?? DEFAULTS.hold) && mode === 'enforce' ? HOLD_AFTER : Number.POSITIVE_INFINITY,
     busyWaitMs: busyWaitOf(options.whenBusy),
     onConflict,
     identities: identitiesOf(id, onConflict),
@@ -417,7 +423,7 @@ function problemsOfRemembering(options: AnyOptions): string[] {
 }
 
 function problemsOfPolicies(options: AnyOptions): string[] {
-  const { onInDoubt, onBeyondRetention, purge, mode, onStoreDown } = options
+  const { onInDoubt, onBeyondRetention, purge, mode, onStoreDown, hold } = options
   const problems = problemsOfWhenBusy(options.whenBusy)
   if (onBeyondRetention !== undefined) {
     checkOneOf('onBeyondRetention', onBeyondRetention, ['run', 'park', 'skip'], problems, JSON.stringify)
@@ -426,6 +432,7 @@ function problemsOfPolicies(options: AnyOptions): string[] {
   if (onStoreDown !== undefined) {
     checkOneOf('onStoreDown', onStoreDown, ['pause', 'run-unprotected'], problems, JSON.stringify)
   }
+  if (hold !== undefined) checkOneOf('hold', hold, [true, false], problems)
   if (purge !== undefined) checkOneOf('purge', purge, ['background', 'never'], problems, JSON.stringify)
   if (onInDoubt !== undefined && typeof onInDoubt !== 'function' && onInDoubt !== 'rerun' && onInDoubt !== 'park') {
     problems.push(`onInDoubt: expected 'rerun', 'park' or a function, got ${JSON.stringify(onInDoubt)}`)

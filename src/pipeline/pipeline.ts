@@ -17,6 +17,7 @@ import { Copies } from './settling/copies.ts'
 import { DROPPED, type Ending } from './ending.ts'
 import { Decoding } from './handling/decoding.ts'
 import { Fifo } from './intake/fifo.ts'
+import { Hold } from './hold.ts'
 import { createIdentify, NotYet, type DecodedPayload, type Identify, type Unidentified } from './intake/identify.ts'
 import { InboxRunner } from './runners/inbox-runner.ts'
 import { Lanes } from './intake/lanes.ts'
@@ -65,6 +66,7 @@ export class Pipeline implements Intake, Services {
   readonly observe: Tell
   readonly traces: Traces | undefined
   readonly lanes: Lanes
+  readonly hold: Hold
   readonly line: StoreLine
   readonly store: StoreClient
   readonly decoding: Decoding
@@ -94,6 +96,8 @@ export class Pipeline implements Intake, Services {
   #identifying: Identifying | undefined
   #inFlight = 0
   #isFull = false
+  /** It has no usable ID, and may not end now. */
+  #unusable: { readonly delivery: Delivery; readonly why: Unidentified } | undefined
   #isDraining = false
   #idle: (() => void) | undefined
 
@@ -129,6 +133,17 @@ export class Pipeline implements Intake, Services {
       observe,
     })
     this.lanes = new Lanes(clock, () => this.#runner.wake())
+    this.hold = new Hold({
+      consumer,
+      clock,
+      observe,
+      lanes: this.lanes,
+      isAnyRunning: () => this.#isAnyArriving || this.#flights.isAnyRunning,
+      mayBegin: () => {
+        this.#runner.wake()
+        this.#slices.later()
+      },
+    })
     // A consumer that may run without its store needs nobody to take over.
     const mayLeave = consumer.onStoreDown === 'pause' && consumer.mode === 'enforce'
     const { member } = dependencies
@@ -263,11 +278,13 @@ export class Pipeline implements Intake, Services {
     this.observe({ type: 'paused', ...why })
   }
 
+  /** Also ends a hold. */
   resume(why: PauseOptions): void {
-    if (!this.isPaused) return
+    if (!this.isPaused && !this.hold.isHolding) return
     this.lanes.isHeld = false
     this.#applyPause()
     this.observe({ type: 'resumed', ...why })
+    this.hold.resumed()
     this.#runner.resumed()
   }
 
@@ -305,6 +322,7 @@ export class Pipeline implements Intake, Services {
   async drain(deadlineMs: DurationMs): Promise<void> {
     const until = this.clock.monotonic() + deadlineMs
     this.#isDraining = true
+    this.hold.stop()
     this.#absence?.stop()
     this.purger.stop()
     this.#stallWatch.stop()
@@ -369,12 +387,40 @@ export class Pipeline implements Intake, Services {
    * before earlier messages.
    */
   #acceptNext(): boolean {
-    if (this.#isLookingAtEnough || this.#identifying !== undefined) return false
-    const next = this.#arrivals.shift()
-    if (next === undefined) return false
+    if (this.#identifying !== undefined || !this.#isRidOfUnusable()) return false
+    const next = this.#isLookingAtEnough ? undefined : this.#arrivals.shift()
+    if (next === undefined) {
+      this.hold.looked()
+      return false
+    }
     if (next.standing() === 'current') this.#accept(next)
     else this.#carryOut.handBack(next)
     return true
+  }
+
+  /** `false`: a delivery without a usable ID may not end now, and those behind it wait. */
+  #isRidOfUnusable(): boolean {
+    const unusable = this.#unusable
+    if (unusable === undefined) return true
+    const { delivery, why } = unusable
+    const isCurrent = delivery.standing() === 'current'
+    if (isCurrent && !this.hold.admitsUnidentified) {
+      this.hold.looked()
+      return false
+    }
+    this.#unusable = undefined
+    if (!isCurrent) this.#handBackUnidentified(delivery)
+    else {
+      this.hold.failed(why, delivery.message)
+      void this.#carryOut.deadLetter(delivery, why)
+    }
+    return true
+  }
+
+  /** Arrivals that may be looked at now. */
+  get #isAnyArriving(): boolean {
+    if (this.#identifying !== undefined) return true
+    return this.#arrivals.length > 0 && this.#unusable === undefined && !this.#isLookingAtEnough
   }
 
   get #isLookingAtEnough(): boolean {
@@ -412,6 +458,9 @@ export class Pipeline implements Intake, Services {
   }
 
   #handBackIdentifying(): void {
+    const unusable = this.#unusable
+    this.#unusable = undefined
+    if (unusable !== undefined) this.#handBackUnidentified(unusable.delivery)
     const identifying = this.#identifying
     if (identifying === undefined) return
     this.#identifying = undefined
@@ -434,7 +483,10 @@ export class Pipeline implements Intake, Services {
     }
     if (!(identified instanceof Task)) {
       if (this.#isDraining) this.#carryOut.handBack(delivery)
-      else void this.#carryOut.deadLetter(delivery, identified)
+      else {
+        this.#unusable = { delivery, why: identified }
+        this.#isRidOfUnusable()
+      }
     } else if (this.#flights.begin(identified, delivery)) {
       if (this.#isDraining) this.end(identified, DROPPED)
       else this.lanes.enqueue(identified)

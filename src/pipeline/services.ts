@@ -5,6 +5,7 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { Counts } from '../ports/observer.ts'
 import type { Decoding } from './handling/decoding.ts'
 import type { Ending } from './ending.ts'
+import type { Hold } from './hold.ts'
 import type { Lanes } from './intake/lanes.ts'
 import type { Tell } from './telemetry/observe.ts'
 import type { StoreClient } from './store/store-client.ts'
@@ -17,6 +18,7 @@ export interface Services {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly lanes: Lanes
+  readonly hold: Hold
   readonly store: StoreClient
   readonly decoding: Decoding
   readonly isDraining: boolean

@@ -19,7 +19,7 @@ export function workOf(item: object, { destination, position }: Message, step: n
 /**
  * Looks now and then whether each partition or queue that has work makes progress, and tells when one has made none for
  * longer than one attempt may take: lease, handler, grace and backoff together. While the store is down nobody can make
- * progress, and `store-down` says so; while a person has paused the consumer, nobody shall. It does not keep the process alive, and looks only while something is under way.
+ * progress, and `store-down` says so; while a person has paused the consumer, or it holds, nobody shall. It does not keep the process alive, and looks only while something is under way.
  */
 export class StallWatch {
   readonly #services: Services
@@ -55,10 +55,10 @@ export class StallWatch {
 
   #look(): void {
     this.#cancel = undefined
-    const { clock, store, observe, isPaused } = this.#services
+    const { clock, store, observe, isPaused, hold } = this.#services
     const before = new Set(this.#progress.stalls.map(({ place }) => place))
     const work = [...this.#work()]
-    if (store.isDown || isPaused) this.#progress.excuse(clock.monotonic())
+    if (store.isDown || isPaused || hold.isHolding) this.#progress.excuse(clock.monotonic())
     else {
       for (const stall of this.#progress.look(work, clock.monotonic())) {
         if (!before.delete(stall.place)) observe({ type: 'stalled', ...stall })

@@ -13,6 +13,11 @@ export type LifecycleState =
   | 'stalled'
   /** A person has paused it: nothing is fetched and nothing begins until it is resumed. `checks.source` says who and why. */
   | 'paused'
+  /**
+   * Nothing but final failures came through, so it holds (option `hold`): one message is tried from time to time, and
+   * the first that is handled ends it. `checks.hold` says why and what to do.
+   */
+  | 'holding'
   | 'draining'
   | 'stopped'
   /** Its start failed, and it does not retry on its own. */
@@ -25,8 +30,8 @@ export interface Health {
   readonly live: boolean
   /**
    * False while the source is paused, rebalancing or reconnecting, while the store is down, while messages wait because
-   * their payload cannot be decoded now (`checks.decode` says why), and while `state` is `stalled` or `paused`. Also
-   * false when everything has waited for more than 4 s for a message in its last attempt, which may have killed a process before
+   * their payload cannot be decoded now (`checks.decode` says why), and while `state` is `stalled`, `paused` or
+   * `holding`. Also false when everything has waited for more than 4 s for a message in its last attempt, which may have killed a process before
    * (see `checks.handlers`).
    */
   readonly ready: boolean

@@ -33,7 +33,7 @@ export interface Pausable {
    * @throws ConfigError `CONFIG_INVALID` if `by` or `reason` is not such a text
    */
   pause(why?: PauseOptions): void
-  /** Goes on after `pause()`. Idempotent; `why` is checked as that of `pause()`. */
+  /** Goes on after `pause()`, or while it holds (option `hold`). Idempotent; `why` is checked as that of `pause()`. */
   resume(why?: PauseOptions): void
 }
 

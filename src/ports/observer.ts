@@ -33,6 +33,15 @@ export interface Durations extends StepDurations {
   readonly totalMs: DurationMs
 }
 
+/** A message that ended without its effect. */
+export interface FailureTold {
+  readonly reason: Reason
+  /** The detail in its dead letter. No payload, no raw ID. */
+  readonly detail: string
+  readonly destination: string
+  readonly position: string
+}
+
 /** The methods of a store that `store-call` names. */
 export type StoreOperation = 'open' | 'claim' | 'renew' | 'mark' | 'release' | 'setAside' | 'pass' | 'positions'
 
@@ -225,6 +234,19 @@ export type PipelineEvent =
       /** As in `delivery`. */
       readonly trace?: string | undefined
     }
+  /**
+   * Nothing but final failures came through, `failures` in a row: the consumer holds (option `hold`) and is not ready.
+   * Nothing begins, except one message from time to time, the next one in `retryInMs`. `last`: the newest failures. Told
+   * once; it ends with `hold-over`.
+   */
+  | {
+      readonly type: 'holding'
+      readonly failures: number
+      readonly last: readonly FailureTold[]
+      readonly retryInMs: DurationMs
+    }
+  /** `handled`: a message was handled, so all go on. `resumed`: a person said so. */
+  | { readonly type: 'hold-over'; readonly heldMs: DurationMs; readonly because: 'handled' | 'resumed' }
   /**
    * A partition or queue has work, and nobody makes progress with it: none of it has ended and no handler of it has
    * started for longer than an attempt may take. Told once; it ends with `stall-over`.

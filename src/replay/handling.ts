@@ -41,12 +41,15 @@ export class Handling {
   #wake: () => void = () => {}
   #begun = 0
   #failures = 0
+  /** Since the last message that was handled. */
+  #failuresInARow = 0
 
   constructor(parts: HandlingParts) {
     const { of, plan, options, clock, recorder } = parts
     this.#with = parts
     // Whether absence proves anything is decided here, from the arrivals in the plan.
-    const consumer = redefined(of.consumer, { onBeyondRetention: 'run' })
+    // What fails waits in its own place, so the run pauses where a live consumer would hold.
+    const consumer = redefined(of.consumer, { onBeyondRetention: 'run', holdAfter: Number.POSITIVE_INFINITY })
     this.#inline = runInline(consumer, { group: of.subscription.group, clock })
     this.#lookup = new Lookup(of, plan.selection)
     this.#proof = new Proof(plan)
@@ -181,6 +184,7 @@ export class Handling {
       if (!this.#with.stop.aborted) this.#wait(one)
       return
     }
+    if (outcome === 'handled' || outcome === 'skipped') this.#failuresInARow = 0
     if (settle === 'ack')
       return this.#record(
         one,
@@ -193,6 +197,9 @@ export class Handling {
     const { stopOnFailures } = this.#with.options
     if (stopOnFailures !== undefined && this.#failures >= stopOnFailures) {
       this.#with.pause(`${this.#failures} failures`)
+    }
+    if (++this.#failuresInARow >= this.#with.of.definition.holdAfter) {
+      this.#with.pause(`${this.#failuresInARow} failures in a row, and none was handled`)
     }
   }
 

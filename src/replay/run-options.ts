@@ -14,7 +14,7 @@ export interface RunOptions extends Decider {
   readonly concurrency?: number | undefined
   /** Pauses after this many have been handled. */
   readonly canary?: number | undefined
-  /** Pauses after this many failures. */
+  /** Pauses after this many failures. It also pauses after 50 in a row, unless the consumer has `hold: false`. */
   readonly stopOnFailures?: number | undefined
   /** Nothing begins in these hours: `21:00-08:00`, in the time zone of the process. */
   readonly quietHours?: string | undefined

@@ -84,7 +84,8 @@ export interface InlineRunning extends Omit<Running, keyof Pausable> {
   open(): Promise<StartResult>
   /**
    * Handles one message and resolves with its settlement. Calls may overlap; messages of one lane run one after the
-   * other. While the store is down, or another owner is busy with the message, the call waits. It never rejects for an
+   * other. While the store is down, another owner is busy with the message, or the consumer holds (option `hold`), the
+   * call waits. It never rejects for an
    * expected outcome, and resolves with `retry` after `stop()`.
    *
    * @throws any error of the store's `open()`, or TypeError if `message` is not a Message; the message was not touched
@@ -187,7 +188,9 @@ class RunningInline implements InlineRunning {
   }
 
   get state(): LifecycleState {
-    return this.#state === 'running' && this.#pipeline.stalls.length > 0 ? 'stalled' : this.#state
+    if (this.#state !== 'running') return this.#state
+    if (this.#pipeline.hold.isHolding) return 'holding'
+    return this.#pipeline.stalls.length > 0 ? 'stalled' : 'running'
   }
 
   get capacity(): Capacity {
@@ -240,7 +243,7 @@ class RunningInline implements InlineRunning {
   }
 
   health(): Health {
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, decodeCheck, settledWithoutRun, stalls, load } =
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, decodeCheck, settledWithoutRun, stalls, load, hold } =
       this.#pipeline
     const { state } = this
     return {
@@ -258,6 +261,7 @@ class RunningInline implements InlineRunning {
         handlers: handlersCheck,
         progress: progressCheck(stalls),
         ...(decodeCheck === undefined ? {} : { decode: decodeCheck }),
+        hold: hold.check,
       },
       ...load,
       partitions: [],

@@ -121,6 +121,7 @@ class RunningConsumer implements Running {
   get state(): LifecycleState {
     if (this.#state !== 'running') return this.#state
     if (this.#pipeline.isPaused) return 'paused'
+    if (this.#pipeline.hold.isHolding) return 'holding'
     return this.#pipeline.stalls.length > 0 ? 'stalled' : 'running'
   }
 
@@ -152,7 +153,7 @@ class RunningConsumer implements Running {
 
   health(): Health {
     const source = this.#source.health()
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, decodeCheck, settledWithoutRun, stalls, load } =
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, decodeCheck, settledWithoutRun, stalls, load, hold } =
       this.#pipeline
     const { state } = this
     return {
@@ -166,6 +167,7 @@ class RunningConsumer implements Running {
         handlers: handlersCheck,
         progress: progressCheck(stalls),
         ...(decodeCheck === undefined ? {} : { decode: decodeCheck }),
+        hold: hold.check,
       },
       ...load,
       partitions: source.partitions ?? [],
@@ -312,6 +314,7 @@ class RefusedConsumer implements Running {
       store: 'not open',
       handlers: '0 in flight',
       progress: progressCheck([]),
+      hold: 'ok',
     }
     return {
       consumer: this.#name,

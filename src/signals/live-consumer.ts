@@ -131,6 +131,14 @@ export class LiveConsumerState {
         const isWarning = event.type === 'stalled' ? { isWarning: true as const } : {}
         return this.#tell({ at: now, event: event.type, detail: event.place, ...isWarning })
       }
+      case 'holding': {
+        this.#count(event.type)
+        const [last] = event.last.slice(-1)
+        const detail = last === undefined ? {} : { detail: cut(`${last.reason}: ${last.detail}`) }
+        return this.#tell({ at: now, event: event.type, ...detail, isWarning: true })
+      }
+      case 'hold-over':
+        return this.#tell({ at: now, event: event.type, detail: event.because })
       case 'paused':
       case 'resumed': {
         const { by = 'a person', reason } = event

@@ -37,7 +37,7 @@ export interface LiveConsumer {
   /**
    * Other events since `LiveSnapshot.since`: `attempt-failed`, `in-doubt`, `lease-lost`, `stuck`, `publish-failed`, `result-not-kept`,
    * `policy-threw`, `beyond-retention`, `apart`, `purge-failed`, `invariant-broken`, `store-error` (calls of the store that failed),
-   * `marks-late`, `stalled`. Names without an event are missing.
+   * `marks-late`, `stalled`, `holding`. Names without an event are missing.
    */
   readonly counts: Readonly<Record<string, number>>
   /** Dead letters and parked messages since `LiveSnapshot.since`, by reason. At most 50 reasons; the rest is `other`. */

@@ -33,6 +33,7 @@ const ALARMS = [
   'decode-down',
   'stuck',
   'stalled',
+  'holding',
   'lease-lost',
   'publish-failed',
   'purge-failed',
@@ -99,6 +100,8 @@ export class Meter {
       case 'stuck':
       case 'stalled':
       case 'stall-over':
+      case 'holding':
+      case 'hold-over':
       case 'paused':
       case 'resumed':
       case 'apart':

@@ -40,6 +40,11 @@ const age = (le: string): string => `consume_once_duplicate_age_seconds_bucket{c
 const retention = { 'consume_once_retention_seconds{consumer="sms"}': '604800x200' }
 const deliveries = 'consume_once_deliveries_total{consumer="sms", outcome="handled"}'
 const duplicates = 'consume_once_duplicates_total{consumer="sms", found="store"}'
+const holding = (events: string, over: string): Inputs => ({
+  [event('holding')]: events,
+  [event('hold-over')]: over,
+  'consume_once_ready{consumer="sms", instance="a"}': '0x30',
+})
 const stalled = (events: string, over: string): Inputs => ({
   [event('stalled')]: events,
   [event('stall-over')]: over,
@@ -73,6 +78,7 @@ const CASES: Readonly<Record<string, Case>> = {
     quiet: { 'consume_once_store_up{consumer="sms", store="redis-lease"}': '1x20' },
   },
   ConsumeOnceStalled: { fires: stalled('0x5 1x20', '0x30'), at: '10m', quiet: stalled('1x20', '1x20') },
+  ConsumeOnceHolding: { fires: holding('0x5 1x20', '0x30'), at: '10m', quiet: holding('1x20', '1x20') },
   ConsumeOnceLaneStuck: { fires: { [oldest]: '0+60x20', ...lease }, at: '5m', quiet: { [oldest]: '80x20', ...lease } },
   ConsumeOnceNotReady: {
     fires: { 'consume_once_ready{consumer="sms", instance="a"}': '0x30' },

@@ -46,6 +46,19 @@ export type Way = readonly [string, readonly string[], (recorder: OutputRecorder
 /** Every way that a delivery can go. Told are outcomes, and types of events. */
 export const WAYS: readonly Way[] = [
   [
+    'nothing but failures, until a person lets the consumer go on',
+    ['holding', 'hold-over', 'dead-lettered'],
+    async (recorder, style) => {
+      const rig = await start(recorder, style, { effect: failForGood })
+      await rig.deliver(...Array.from({ length: 90 }, (_, at) => ({ ...SENT, id: `${CANARY_ID}-${at}` })))
+      await pass(rig)
+      recorder.take(rig)
+      rig.running.resume()
+      await pass(rig)
+      return rig
+    },
+  ],
+  [
     'handled, joined by a copy, and a duplicate',
     ['handled', 'joined', 'duplicate', 'claims', 'marks'],
     async (recorder, style) => {

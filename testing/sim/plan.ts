@@ -138,6 +138,14 @@ function drawAny(chance: Chance, promised: Promised): Plan {
   }
 }
 
+/**
+ * So many final failures in a row hold the consumer, in a part of the schedules: a handful of messages would never reach the
+ * usual number. Not drawn at random, so that every seed keeps its schedule.
+ */
+export function holdAfterOf({ messages }: Plan): number | undefined {
+  return messages % 3 === 0 ? messages / 3 : undefined
+}
+
 /** If rows of an inbox are removed, effects happen twice, as documented. */
 function isPossible(kind: Disturbance, promised: Promised): boolean {
   return kind !== 'store-loss' || (promised !== 'inbox' && promised !== 'offsets')

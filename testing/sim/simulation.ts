@@ -11,7 +11,7 @@ import type { Names } from './faulty-store.ts'
 import type { SimulatedHandler } from './handler.ts'
 import { Interventions, type Instead, type Intervention } from './interventions.ts'
 import { LogBroker } from './log-broker.ts'
-import { drawPlan, LONGEST_RESEND_MS, type Plan } from './plan.ts'
+import { drawPlan, holdAfterOf, LONGEST_RESEND_MS, type Plan } from './plan.ts'
 import { SimProcess } from './process.ts'
 import { Provider } from './provider.ts'
 import { QueueBroker } from './queue-broker.ts'
@@ -23,6 +23,8 @@ import { CONSUMER, Worker, type SimWorker, type WorkerParts } from './worker.ts'
 
 /** After heal everything must be settled within this time. */
 const DRAINS_WITHIN_MS = 20_000
+/** A consumer that holds lets one message through in a minute, at last: enough for a tail of messages without an ID. */
+const HOLDING_DRAINS_WITHIN_MS = 900_000
 const LOOK_EVERY_MS = 100
 /** A frozen worker wakes up this long after its lease and its place in the group are over. */
 const FROZEN_TOO_LONG_MS = 500
@@ -187,7 +189,8 @@ export class Simulation {
     this.#stage.record('everywhere', { f: 'heal' })
     for (const group of this.#groups) group.heal()
     this.#stage.timeline.after(LONGEST_RESEND_MS, () => {
-      this.#awaitDrain(this.#stage.timeline.now + DRAINS_WITHIN_MS)
+      const withinMs = holdAfterOf(this.plan) === undefined ? DRAINS_WITHIN_MS : HOLDING_DRAINS_WITHIN_MS
+      this.#awaitDrain(this.#stage.timeline.now + withinMs)
     })
   }
 

@@ -1,4 +1,4 @@
-import { defineConsumer } from '../../src/consumer/define-consumer.ts'
+import { defineConsumer, redefined } from '../../src/consumer/define-consumer.ts'
 import { NoEffectError, OutcomeUnknownError, TerminalError } from '../../src/foundation/errors.ts'
 import type { Running } from '../../src/ports/lifecycle.ts'
 import { messageId } from '../../src/identity/message-id.ts'
@@ -10,7 +10,7 @@ import { runConsumer } from '../../src/run/run.ts'
 import type { Happening } from '../history.ts'
 import { FaultyStore, type Names } from './faulty-store.ts'
 import type { SimulatedHandler } from './handler.ts'
-import type { Plan } from './plan.ts'
+import { holdAfterOf, type Plan } from './plan.ts'
 import type { SimProcess } from './process.ts'
 import type { Effected, Provider } from './provider.ts'
 import { subjectOf, type SimBroker } from './sim-broker.ts'
@@ -112,7 +112,9 @@ export class Worker implements SimWorker {
         : defineConsumer({ ...settings, handleBatch: (context) => this.#handleAll(context) })
     const entropy = { fraction: () => stage.chance.fraction(), ownerToken: newToken }
     const { clock } = this.process
-    this.#running = await runConsumer(consumer, { source, publisher: source, clock, entropy })
+    const holdAfter = holdAfterOf(plan)
+    const held = holdAfter === undefined ? consumer : redefined(consumer, { holdAfter })
+    this.#running = await runConsumer(held, { source, publisher: source, clock, entropy })
   }
 
   async stop(): Promise<void> {

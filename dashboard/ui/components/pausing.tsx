@@ -29,8 +29,8 @@ export function PauseButton({
   if (instance !== 'this process') {
     return <span class="muted small">Paused and resumed in its own process, by running.pause()</span>
   }
-  if (state !== 'running' && state !== 'stalled' && state !== 'paused') return null
-  const what = state === 'paused' ? 'resume' : 'pause'
+  if (state !== 'running' && state !== 'stalled' && state !== 'paused' && state !== 'holding') return null
+  const what = state === 'paused' || state === 'holding' ? 'resume' : 'pause'
   return (
     <>
       <button type="button" onClick={() => ask(true)}>

@@ -72,6 +72,7 @@ function stateOf({ live, isReachable }: Running): readonly [Tone, string] {
   if (!live.health.live) return ['alarm', `${live.health.state}, restart it`]
   if (live.health.state === 'stalled') return ['alarm', 'stalled']
   if (live.health.state === 'paused') return ['watch', 'paused']
+  if (live.health.state === 'holding') return ['alarm', 'holding']
   return live.health.ready
     ? ['good', 'ready']
     : ['watch', live.health.state === 'running' ? 'not ready' : live.health.state]

@@ -33,6 +33,8 @@ export function observed(event: ObserverEvent): Observed | undefined {
     case 'stuck':
       return { what: event.type, detail: 'error' in event ? String(event.error) : undefined }
     case 'observed':
+    case 'holding':
+    case 'hold-over':
     case 'paused':
     case 'resumed':
     case 'apart':

@@ -16,6 +16,8 @@ export class Lanes {
   readonly #private = new Set<Lane>()
   /** Gives nothing. */
   isHeld = false
+  /** How many tasks may be taken from now on. */
+  allowance: number = Number.POSITIVE_INFINITY
   #order = 0
   /** Lanes whose head may be taken now, and tasks without a lane, in the order in which they became ready. */
   readonly #ready = new Fifo<Lane | Task>()
@@ -31,7 +33,7 @@ export class Lanes {
   }
 
   get hasReady(): boolean {
-    return !this.isHeld && this.#ready.length > 0
+    return !this.isHeld && this.allowance > 0 && this.#ready.length > 0
   }
 
   enqueue(task: Task): void {
@@ -51,7 +53,7 @@ export class Lanes {
   /** Takes the heads of up to `most` ready lanes. */
   take(most: number): Task[] {
     const taken: Task[] = []
-    while (taken.length < most && !this.isHeld) {
+    while (taken.length < Math.min(most, this.allowance) && !this.isHeld) {
       const ready = this.#ready.shift()
       if (ready === undefined) break
       const task = ready instanceof Task ? ready : takeHead(ready)
@@ -59,6 +61,7 @@ export class Lanes {
       task.move('taken')
       taken.push(task)
     }
+    this.allowance -= taken.length
     return taken
   }
 
@@ -70,7 +73,7 @@ export class Lanes {
   takeBatch(companyOf: (task: Task) => number, lanes: number): Task[] {
     const taken: Task[] = []
     const later: (Lane | Task)[] = []
-    let most = Number.POSITIVE_INFINITY
+    let most = this.allowance
     let left = lanes
     const mayJoin = (task: Task): boolean => {
       const [first = task] = taken
@@ -94,6 +97,7 @@ export class Lanes {
     }
     this.#ready.putFront(later)
     for (const task of taken) task.move('taken')
+    this.allowance -= taken.length
     return taken
   }
 

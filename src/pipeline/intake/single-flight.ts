@@ -26,6 +26,11 @@ export class SingleFlight {
     return Array.isArray(first) ? first[0] : first
   }
 
+  /** A task has begun and not ended. Looked for only while messages fail. */
+  get isAnyRunning(): boolean {
+    return this.all().some(({ state }) => state === 'taken' || state === 'claimed')
+  }
+
   all(): Task[] {
     const all: Task[] = []
     for (const [key, queue] of this.#queues) {

@@ -220,7 +220,7 @@ export class InboxRunner extends Runner {
     if (first === undefined) return { items: granted, left: [], undecoded }
     if (granted.length + skipped.length === 1 && first.next === 'set-aside') {
       const { item, next: _, ...why } = first
-      await this.setAside(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
+      await this.giveUp(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
       return undefined
     }
     for (const { item, next } of undecoded) if (next === 'set-aside') item.task.limitCompany(1)
@@ -408,7 +408,7 @@ export class InboxRunner extends Runner {
     // The attempt ended in this process, so this message did not kill it.
     task.tried(losses === 0 ? attempt : attempt - 1, true)
     if (step.next === 'set-aside' && losses === 0) {
-      return this.setAside(item, step.as, {
+      return this.giveUp(item, step.as, {
         reason: step.reason,
         detail: describeError(error),
         error,

@@ -297,7 +297,7 @@ export class LeaseRunner extends Runner {
       unreadable.add(one.item)
       if (one.next === 'again') continue
       const { item, next: _, ...why } = one
-      void this.setAside(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
+      void this.giveUp(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
     }
     void this.#notDecoded(undecoded.filter(({ next }) => next === 'again'))
     const readable = items.filter((item) => !unreadable.has(item))
@@ -402,7 +402,7 @@ export class LeaseRunner extends Runner {
         const { as, reason } = step
         if (reason === 'in-doubt') this.#inDoubt(items, { policy: 'park', error })
         const why = { reason, detail: describeError(error), error }
-        await Promise.all(items.map((item) => this.setAside(item, as, { ...why, attempts: item.claim.attempt })))
+        await Promise.all(items.map((item) => this.giveUp(item, as, { ...why, attempts: item.claim.attempt })))
         return this.#keeper.release(lease)
       }
     }
@@ -451,7 +451,7 @@ export class LeaseRunner extends Runner {
     this.#inDoubt(items, { policy: 'park' })
     const detail = `the handler ran longer than ${durationText(handlerTimeoutMs)} and did not end when aborted`
     for (const item of items) {
-      void this.setAside(item, 'parked', { reason: 'in-doubt', detail, attempts: item.claim.attempt })
+      void this.giveUp(item, 'parked', { reason: 'in-doubt', detail, attempts: item.claim.attempt })
     }
   }
 

@@ -139,6 +139,23 @@ export abstract class Runner {
     for (const task of tasks) this.end(task, ending)
   }
 
+  /**
+   * This run ends its message without the effect. While the consumer holds, the message goes back to its place instead,
+   * with its attempt; what may have had its effect is always set aside.
+   */
+  protected async giveUp(item: RunItem, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
+    const { hold } = this.services
+    const { task, claim } = item
+    if (why.reason === 'in-doubt') hold.failed(why, task.message, task)
+    else if (!hold.admits(why, task)) {
+      await this.release([item], { refund: true, doubt: false })
+      task.tried(claim.attempt - 1, true)
+      return this.end(task, RERUN)
+    }
+    await this.setAside(item, as, why)
+  }
+
+  /** `giveUp` is for what this process saw fail; this alone is for what a claim found. */
   protected async setAside(
     item: Pick<RunItem, 'task' | 'claim' | 'others'>,
     as: 'given-up' | 'parked',

@@ -12,6 +12,7 @@ import { SETTLE, isWatched } from '../telemetry/channels.ts'
 import type { Copies, DeadLettering } from './copies.ts'
 import type { Ending, FoundAside } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
+import { isOfThisDelivery } from '../hold.ts'
 import type { Unidentified } from '../intake/identify.ts'
 import { redactedDetail } from '../telemetry/redact.ts'
 import { openKept } from '../handling/remember.ts'
@@ -82,6 +83,7 @@ export class CarryOut {
     if (!task.move('ending')) return
     if (this.#isTimed) task.decision = this.#together ?? { at: this.#services.clock.monotonic() }
     this.#carryOut(task, ending)
+    this.#services.hold.ended(ending)
   }
 
   /** `work` ends many tasks at once. */
@@ -161,12 +163,17 @@ export class CarryOut {
         return void this.#deadLetter(task, { ...why, detail, parked, setAsideAt })
       }
       case 'dead-letter':
-        return void this.#deadLetter(task, toldOfFound(task, ending.found))
+        return this.#deadLetterFound(task, ending.found)
       case 'rewind':
         return this.#rewind(task)
       case 'dropped':
         return this.#drop(task, ending.isLeaseLost)
     }
+  }
+
+  #deadLetterFound(task: Task, found: FoundAside): void {
+    if (isOfThisDelivery(found) && !this.#services.hold.admits(found, task)) return this.#rerun(task)
+    void this.#deadLetter(task, toldOfFound(task, found))
   }
 
   /** Handled, unless its handler said that the message needs no effect. */

@@ -140,6 +140,15 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     }
     case 'stall-over':
       return log.info({ consumer, place: event.place }, 'no longer stalled')
+    case 'holding': {
+      const { failures, last, retryInMs } = event
+      return log.error(
+        { consumer, failures, last, retry_in_ms: retryInMs },
+        'holding: nothing but final failures comes through, see health().checks.hold',
+      )
+    }
+    case 'hold-over':
+      return log.warn({ consumer, held_ms: event.heldMs, because: event.because }, 'no longer holding')
     case 'paused':
     case 'resumed':
       return log.warn({ consumer, by: event.by, reason: event.reason }, `${event.type} by a person`)

@@ -113,6 +113,17 @@ describe('alarms', () => {
     expect(more).toEqual([])
   })
 
+  it('tell that nothing but failures comes through', () => {
+    const checks = {
+      source: 'consuming',
+      hold: 'holding for 12 s: 50 messages or more in a row ended without their effect',
+    }
+    const health = { ...HEALTHY, ready: false, state: 'holding', checks } as const
+    const [alarm, ...more] = alarmsOf(SESSION, undefined, answer({ ...LIVE, health }))
+    expect(alarm).toMatchObject({ tone: 'alarm', about: checks.hold })
+    expect(more).toEqual([])
+  })
+
   it('tell of a partition that has not moved for three leases, and of duplicates near the end of retention', () => {
     const partition = {
       name: 'sms/3',

@@ -39,10 +39,16 @@ describe('resolveOptions', () => {
       handlerTimeoutMs: DEFAULTS.handlerTimeoutMs,
       graceMs: DEFAULTS.graceMs,
       maxAttempts: DEFAULTS.maxAttempts,
+      holdAfter: 50,
       backoff: DEFAULTS.backoff,
       onConflict: 'dead-letter',
       onInDoubt: 'rerun',
     })
+  })
+
+  it('holds after no number of failures where it is told not to, and where no message ends without its effect', () => {
+    expect(resolveOptions({ ...GOOD, hold: false }).holdAfter).toBe(Infinity)
+    expect(resolveOptions({ ...GOOD, mode: 'observe' }).holdAfter).toBe(Infinity)
   })
 
   it('takes bigger batches for a handler of batches', () => {
@@ -165,6 +171,7 @@ describe('resolveOptions', () => {
       { onBeyondRetention: 'drop' },
       'onBeyondRetention: expected "run", "park", "skip"',
     ],
+    ['something else than on or off for the hold', { hold: 50 }, 'hold: expected true, false, got 50'],
     ['another word for a purge', { purge: 'daily' }, 'purge: expected "background", "never", got "daily"'],
     ['a result that may be', { rememberResult: 'yes' }, 'rememberResult: expected true, false, got "yes"'],
     ['a larger result than any', { maxResultBytes: 1_048_577 }, 'maxResultBytes: expected at most 1048576'],

@@ -169,6 +169,23 @@ describe('a run', () => {
     expect(failed[0]?.detail).toContain('no such number')
   })
 
+  it('pauses after 50 failures in a row, and goes on when what failed them is mended', async () => {
+    const world = await adopted()
+    const many = ids(200, 'bad')
+    for (const id of many) world.failing.add(id)
+    world.publish(many)
+    const [journal, plan] = [memoryJournal(), await world.plan()]
+    const how = { journal, concurrency: 1, rate: 100_000 }
+    const first = await world.run(plan, how)
+    expect(first).toMatchObject({ status: 'paused', because: '50 failures in a row, and none was handled' })
+    const { failed } = first.totals
+    expect(failed).toBeGreaterThanOrEqual(50)
+    expect(failed).toBeLessThan(150)
+    world.failing.clear()
+    const second = await world.run(plan, how)
+    expect(second).toMatchObject({ status: 'finished', totals: { handled: 205 - failed, failed } })
+  })
+
   it('handles what was given up only if it may, and what is done only on purpose', async () => {
     const world = await adopted()
     world.failing.add('new1')

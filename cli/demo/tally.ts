@@ -53,6 +53,8 @@ export class Tally {
       case 'started':
       case 'stalled':
       case 'stall-over':
+      case 'decode-down':
+      case 'decode-up':
       case 'holding':
       case 'hold-over':
       case 'paused':

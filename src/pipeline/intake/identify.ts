@@ -79,7 +79,7 @@ const SCOPES_KEPT = 1_000
  * Reads the idempotency key of a message, from the raw bytes: of several identities the first that it has. Text, or why
  * there is none. Never throws.
  */
-export function createKeyReader(
+function createKeyReader(
   consumer: ResolvedConsumer,
   group: string,
 ): (message: Message, payload?: DecodedPayload) => string | Unidentified | NotYet {

@@ -8,6 +8,7 @@ export { runConsumer, type RunDependencies } from './run/run.ts'
 export { runInline, type InlineRunning, type Settlement } from './run/inline.ts'
 export { resolveLeaveAfter } from './run/leave-after.ts'
 export { DEFAULTS } from './consumer/defaults.ts'
+export { CONSUMER_OPTIONS } from './consumer/resolve-options.ts'
 export {
   checkFunction,
   checkNames,
@@ -17,8 +18,11 @@ export {
   checkWhole,
   givenOf,
   isPlainText,
+  knownOptions,
   shown,
   withoutUndefined,
+  type KnownNames,
+  type NamesOf,
   type Show,
 } from './foundation/option-checks.ts'
 export { checkFindings, refusalsOf, type AtStart, type CheckFindings } from './foundation/check-findings.ts'
@@ -211,7 +215,13 @@ export type {
   StoreAdmin,
   Why,
 } from './ports/store-admin.ts'
-export { resolveSequences, splitSequences, type ResolvedSequences, type SequenceOptions } from './sequences/options.ts'
+export {
+  resolveSequences,
+  SEQUENCE_OPTIONS,
+  splitSequences,
+  type ResolvedSequences,
+  type SequenceOptions,
+} from './sequences/options.ts'
 export { inboxSequencesOver } from './sequences/inbox.ts'
 export { sequencesOver } from './sequences/store.ts'
 export type { SequenceLedger, SourceKey, SourceSwap } from './ports/sequence-ledger.ts'

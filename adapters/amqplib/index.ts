@@ -1,5 +1,5 @@
 import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
-import { rabbitSource } from './broker.ts'
+import { sourceOf } from './broker.ts'
 import type { RabbitConnect } from './connection/connector.ts'
 import type { RabbitOptions } from './options/options.ts'
 
@@ -17,7 +17,7 @@ import type { RabbitOptions } from './options/options.ts'
  * @throws (rejects) StoreError if the store cannot be opened
  */
 export function runRabbit(connect: RabbitConnect, consumer: Consumer, options: RabbitOptions): Starting {
-  return runConsumer(consumer, () => rabbitSource(connect, options, consumer.name))
+  return runConsumer(consumer, () => sourceOf(connect, options, consumer.name, 'runRabbit()'))
 }
 
 export { confirmedPublisher, type ConfirmedPublisher } from './publishing/confirmed-publisher.ts'

@@ -57,7 +57,7 @@ export function bullmqProcessor(consumer: Consumer, options: BullmqOptions = {})
   const given = givenOf(options)
   const { group, delayMs } = { ...DEFAULTS, ...given }
   const problems: string[] = []
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { of: 'bullmqProcessor()', known: KNOWN }, problems)
   checkText('group', group, problems)
   checkWhole('delayMs', delayMs, problems)
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `bullmqProcessor: ${problem}`))

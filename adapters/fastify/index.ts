@@ -90,9 +90,11 @@ function checked(options: ConsumeOnceFastifyOptions): ConsumeOnceFastifyOptions 
   const problems: string[] = []
   const given = givenOf(options)
   const { start, routes } = given
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { of: 'consumeOncePlugin()', known: KNOWN }, problems)
   if (typeof start !== 'function') problems.push(`start: expected a function, got ${typeof start}`)
   if (routes !== undefined && routes !== false) {
+    const place = { live: true, ready: true }
+    checkNames('routes.', givenOf(routes), { of: 'consumeOncePlugin()', known: place }, problems)
     checkText('routes.live', routes?.live, problems)
     checkText('routes.ready', routes?.ready, problems)
   }

@@ -2,14 +2,17 @@ import { ConfigError, checkNames, givenOf, shown } from '../../src/spi.ts'
 import { isName, tableOf, type Table } from './identifiers.ts'
 import type { Columns } from './statements.ts'
 
+/** A property for every option; each guard ties it to the type of its options. */
+type Known = Readonly<Record<string, true>>
+
 /** Reads the options of a guard, and reports all that is wrong with them in one error. */
 export class Checks {
   readonly problems: string[] = []
   readonly #guard: string
 
-  constructor(guard: string, given: object, known: object) {
+  constructor(guard: string, given: object, known: Known) {
     this.#guard = guard
-    checkNames('', givenOf(given), { known }, this.problems)
+    checkNames('', givenOf(given), { of: `${guard}()`, known }, this.problems)
   }
 
   /** @throws ConfigError with all problems */
@@ -30,12 +33,12 @@ export class Checks {
   }
 
   /** An option with options of its own. */
-  object(option: string, given: unknown, known: object): Readonly<Record<string, unknown>> {
+  object(option: string, given: unknown, known: Known): Readonly<Record<string, unknown>> {
     if (typeof given !== 'object' || given === null) {
       this.#add(option, `expected an object with ${Object.keys(known).join(', ')}`, given)
       return {}
     }
-    checkNames(`${option}.`, given, { known }, this.problems)
+    checkNames(`${option}.`, given, { of: `${this.#guard}()`, known }, this.problems)
     return given as Readonly<Record<string, unknown>>
   }
 

@@ -82,7 +82,7 @@ function checked(watched: readonly Watched[], options: HealthServerOptions): Hea
   const given = givenOf(options)
   const { port, host, metrics, live } = given
   const problems: string[] = []
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { of: 'serveHealth()', known: KNOWN }, problems)
   if (port !== 0) checkWhole('port', port, problems, { most: LARGEST_PORT })
   if (host !== undefined && typeof host !== 'string') problems.push(`host: expected an address, got ${typeof host}`)
   if (metrics !== undefined && typeof metrics?.metrics !== 'function') {

@@ -46,7 +46,7 @@ export function idempotencyOf<Tx = never>(request: object): IdempotencyContext<T
 export function expressIdempotency<R extends ExpressRequestLike = ExpressRequestLike, Tx = never>(
   options: IdempotencyOptions<R, Tx>,
 ): (request: R, response: ExpressResponseLike, next: (error?: unknown) => void) => void {
-  const guard = new Guard(settingsOf(options))
+  const guard = new Guard(settingsOf(options, 'expressIdempotency()'))
   return (request, response, next) => {
     if (guard.applies(request.method ?? '')) void handle(guard, request, response, next)
     else next()

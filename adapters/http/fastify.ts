@@ -54,7 +54,7 @@ export function fastifyIdempotency<R extends FastifyRequestLike = FastifyRequest
   app: FastifyLike,
   options: IdempotencyOptions<R, Tx>,
 ): void {
-  const guard = new Guard(settingsOf(options))
+  const guard = new Guard(settingsOf(options, 'fastifyIdempotency()'))
   const held = new WeakMap<object, Held>()
   app.addHook('preHandler', async (request, reply) => {
     if (!guard.applies(request.method)) return undefined

@@ -31,7 +31,7 @@ export function idempotent<Tx = never>(
   handler: IdempotentHandler<Tx>,
   options: IdempotencyOptions<Request, Tx>,
 ): (request: Request) => Promise<Response> {
-  const guard = new Guard(settingsOf(options))
+  const guard = new Guard(settingsOf(options, 'idempotent()'))
   return (request) =>
     answerFetch(guard, request, (context) => handler(request, context as IdempotencyContext<Tx> | undefined))
 }

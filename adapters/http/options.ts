@@ -115,7 +115,10 @@ const LARGEST_RESPONSE = 512 * 1024
 const LARGEST_KEPT = 1024 * 1024
 
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
-export function settingsOf<Request, Tx>(options: IdempotencyOptions<Request, Tx>): IdempotencySettings<Request> {
+export function settingsOf<Request, Tx>(
+  options: IdempotencyOptions<Request, Tx>,
+  of: string,
+): IdempotencySettings<Request> {
   const given = givenOf(options)
   const {
     store,
@@ -129,7 +132,7 @@ export function settingsOf<Request, Tx>(options: IdempotencyOptions<Request, Tx>
     ...rest
   } = given
   const problems: string[] = []
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { of, known: KNOWN }, problems)
   if (typeof store?.claim !== 'function') problems.push('store: expected a store such as redisLease({ redis })')
   checkFunction('caller', caller, problems)
   checkFunction('remember', remember, problems)

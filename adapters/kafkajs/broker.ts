@@ -19,7 +19,17 @@ export function kafkaSource(
   options: KafkaOptions,
   consumerName?: string,
 ): { source: Source; publisher: Publisher } {
-  const resolved = resolveKafka(options)
+  return sourceOf(kafka, options, consumerName, 'kafkaSource()')
+}
+
+/** @param of - the function that got the options */
+export function sourceOf(
+  kafka: KafkaLike,
+  options: KafkaOptions,
+  consumerName: string | undefined,
+  of: string,
+): { source: Source; publisher: Publisher } {
+  const resolved = resolveKafka(options, of)
   const leaveGroup = enterGroup(kafka, resolved.group, resolved.topology, consumerName)
   const adminClient = new AdminClient(kafka)
   const publisher = new KafkaPublisher({

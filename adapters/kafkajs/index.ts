@@ -1,5 +1,5 @@
 import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
-import { kafkaSource } from './broker.ts'
+import { sourceOf } from './broker.ts'
 import type { KafkaOptions } from './options/options.ts'
 import type { KafkaLike } from './slice.ts'
 
@@ -31,5 +31,5 @@ export type { KafkaLike, SubscriptionAdminLike, SubscriptionKafkaLike } from './
  * @throws (rejects) StoreError if the store cannot be opened
  */
 export function runKafka(kafka: KafkaLike, consumer: Consumer, options: KafkaOptions): Starting {
-  return runConsumer(consumer, () => kafkaSource(kafka, options, consumer.name))
+  return runConsumer(consumer, () => sourceOf(kafka, options, consumer.name, 'runKafka()'))
 }

@@ -9,6 +9,7 @@ import {
   type Consumer,
   type DurationMs,
   type InlineRunning,
+  type NamesOf,
   type Publisher,
   type Running,
 } from '../../src/spi.ts'
@@ -123,12 +124,12 @@ function started<Options extends KafkaLambdaOptions>(
   name: string,
   consumer: Consumer,
   options: Options,
-  known: object,
+  known: { readonly [Name in NamesOf<Options>]-?: unknown },
 ) {
   const given = givenOf(options)
   const { group, publisher, marginMs = MARGIN_MS, reportsFailures, order = 'key' } = given
   const problems: string[] = []
-  checkNames('', given, { known }, problems)
+  checkNames<Options>('', given, { of: `${name}()`, known }, problems)
   checkWhole('marginMs', marginMs, problems)
   checkOneOf('order', order, ['key', 'partition', 'none'], problems)
   checkOneOf('reportsFailures', reportsFailures ?? false, [true, false], problems)

@@ -62,7 +62,7 @@ export function withDoneCache<Tx = never>(store: Store<Tx>, options: DoneCacheOp
   const given = givenOf(options)
   const { max, ttlMs = DEFAULT_TTL_MS, share, clock = systemClock } = given
   const problems: string[] = []
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { of: 'withDoneCache()', known: KNOWN }, problems)
   checkWhole('max', max, problems, { most: 2 ** 24 })
   checkWhole('ttlMs', ttlMs, problems)
   if (share !== undefined && typeof share?.subscribe !== 'function') {

@@ -1,4 +1,4 @@
-import { ConfigError, type InboxStore, type LeaseStore } from '../../src/spi.ts'
+import { checkNames, ConfigError, givenOf, type InboxStore, type LeaseStore } from '../../src/spi.ts'
 import { idleLimitOf } from '../sql/idle-end.ts'
 import { sqlInbox } from '../sql/inbox/store.ts'
 import { checkup } from './checkup.ts'
@@ -61,8 +61,11 @@ export function mysqlLease(options: MysqlLeaseOptions): LeaseStore {
  * The tables as plain SQL, for a DBA. Run it once, before `setup: 'check'`.
  * @throws ConfigError `CONFIG_INVALID`
  */
-export function mysqlMigrationSql({ database }: { readonly database: string }): string {
+export function mysqlMigrationSql(options: { readonly database: string }): string {
+  const given = givenOf(options)
+  const { database } = given
   const problems = databaseProblems(database)
+  checkNames('', given, { of: 'mysqlMigrationSql()', known: { database } }, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return migrationScript(tablesIn(database))
 }

@@ -78,7 +78,7 @@ const OF_LEASE: { readonly [O in keyof Required<MysqlLeaseOptions>]: true } = {
 
 /** Known options of each store. */
 const KNOWN = {
-  mysqlInbox: { ...OF_LEASE, idleInTransactionTimeoutMs: true },
+  mysqlInbox: { ...OF_LEASE, idleInTransactionTimeoutMs: true } satisfies Record<keyof MysqlInboxOptions, true>,
   mysqlLease: OF_LEASE,
   mysqlMigrations: OF_LEASE,
 }
@@ -94,7 +94,7 @@ export function resolveMysql(
   // From the configuration, and not from a connection: whoever had that before may have changed its database.
   const database = given.database ?? (isPool(pool) ? pool.pool.config.connectionConfig?.database : undefined)
   const problems: string[] = []
-  checkNames('', given, { known: KNOWN[store] }, problems)
+  checkNames<MysqlLeaseOptions>('', given, { of: `${store}()`, known: KNOWN[store] }, problems)
   const isPromised = isPool(pool)
   const max = isPromised ? (pool.pool.config.connectionLimit ?? Number.NaN) : Number.NaN
   if (!isPromised) problems.push('pool: expected a pool of mysql2/promise, got something else')

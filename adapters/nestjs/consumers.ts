@@ -1,15 +1,18 @@
 import { DiscoveryService } from '@nestjs/core'
 import { atOnce } from '../../src/spi.ts'
 import {
+  checkFunction,
+  checkNames,
   ConfigError,
   defineConsumer,
+  givenOf,
   type Consumer,
   type ConsumerOptions,
   type Health,
   type Running,
   type StopOptions,
 } from '../../src/spi.ts'
-import { handlersOf, type HandleOnceOptions } from './handle-once.ts'
+import { DEFAULTABLE, handlersOf, type HandleOnceOptions } from './handle-once.ts'
 
 export interface ConsumeOnceModuleOptions extends StopOptions {
   /** Options of every consumer that its decorator does not give, such as `store` and `log`. */
@@ -22,6 +25,24 @@ export interface ConsumeOnceModuleOptions extends StopOptions {
    * @defaultValue false: a consumer that could not start is not ready, and its error is in its log
    */
   readonly waitForReady?: boolean
+}
+
+const KNOWN: Record<keyof ConsumeOnceModuleOptions, true> = {
+  defaults: true,
+  start: true,
+  waitForReady: true,
+  deadlineMs: true,
+}
+
+/** @throws ConfigError `CONFIG_INVALID` */
+export function checkModule(options: ConsumeOnceModuleOptions, of: string): ConsumeOnceModuleOptions {
+  const problems: string[] = []
+  const given = givenOf(options)
+  checkNames('', given, { of, known: KNOWN }, problems)
+  checkNames('defaults.', givenOf(given.defaults ?? {}), { of, known: DEFAULTABLE }, problems)
+  checkFunction('start', given.start, problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return given
 }
 
 /** As Terminus takes it from a health indicator. */
@@ -40,8 +61,9 @@ export class ConsumeOnceConsumers {
   /** Set by the first `onModuleDestroy`. */
   #stopped: Promise<void> | undefined
 
+  /** @throws ConfigError `CONFIG_INVALID` */
   constructor(options: ConsumeOnceModuleOptions, discovery: DiscoveryService) {
-    this.#options = options
+    this.#options = checkModule(options, 'new ConsumeOnceConsumers()')
     this.#discovery = discovery
   }
 

@@ -1,4 +1,4 @@
-import type { ConsumerSettings } from '../../src/spi.ts'
+import { CONSUMER_OPTIONS, knownOptions, type ConsumerSettings } from '../../src/spi.ts'
 
 /** Functions that take any payload and any transaction: the method says which. */
 type Taken = Omit<ConsumerSettings<never, never, never>, 'name' | 'store' | 'decode' | 'schema'>
@@ -19,13 +19,22 @@ export interface DecoratedHandler {
   readonly options: HandleOnceOptions
 }
 
+const { handle: _, handleBatch: __, name: ___, ...defaultable } = CONSUMER_OPTIONS
+const METHOD = { handle: 'the method is the handler', handleBatch: 'for batches use defineConsumer() in `start`' }
+
+/** The options of a consumer that the module can give to all. */
+export const DEFAULTABLE: Record<keyof Omit<HandleOnceOptions, 'name' | 'from'>, true> = defaultable
+
 const HANDLERS: unique symbol = Symbol('consume-once.handlers')
 
 /**
  * Makes a method of a provider the handler of a consumer. It gets the context of `handle` and is called on the provider.
  * For batches, use `defineConsumer` in `start` instead.
+ *
+ * @throws ConfigError `CONFIG_INVALID` for an unknown option
  */
 export function HandleOnce(options: HandleOnceOptions): MethodDecorator {
+  knownOptions(options, { of: 'HandleOnce()', known: { ...DEFAULTABLE, name: true, from: true }, misplaced: METHOD })
   return (prototype, method) => {
     const earlier = handlersOf(prototype)
     Object.defineProperty(prototype, HANDLERS, {

@@ -1,6 +1,7 @@
 import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core'
-import { ConsumeOnceConsumers, type ConsumeOnceModuleOptions } from './consumers.ts'
+import { knownOptions } from '../../src/spi.ts'
+import { checkModule, ConsumeOnceConsumers, type ConsumeOnceModuleOptions } from './consumers.ts'
 
 export { HandleOnce, type HandleOnceOptions } from './handle-once.ts'
 export { ConsumeOnceConsumers, type ConsumeOnceModuleOptions, type Indicated } from './consumers.ts'
@@ -14,11 +15,16 @@ export interface ConsumeOnceAsyncOptions extends Pick<ModuleMetadata, 'imports'>
 /** Finds the methods with `@HandleOnce` in all providers of the application, and runs a consumer for each. */
 // oxlint-disable-next-line typescript/no-extraneous-class -- Nest names a module by a class.
 export class ConsumeOnceModule {
+  /** @throws ConfigError `CONFIG_INVALID` */
   static forRoot(options: ConsumeOnceModuleOptions): DynamicModule {
-    return ConsumeOnceModule.forRootAsync({ useFactory: () => options })
+    const checked = checkModule(options, 'forRoot()')
+    return ConsumeOnceModule.forRootAsync({ useFactory: () => checked })
   }
 
-  static forRootAsync({ imports = [], inject = [], useFactory }: ConsumeOnceAsyncOptions): DynamicModule {
+  /** @throws ConfigError `CONFIG_INVALID`; for what `useFactory` gives, at the start of the application */
+  static forRootAsync(options: ConsumeOnceAsyncOptions): DynamicModule {
+    const known = { imports: true, inject: true, useFactory: true }
+    const { imports = [], inject = [], useFactory } = knownOptions(options, { of: 'forRootAsync()', known })
     const consumers: FactoryProvider = {
       provide: ConsumeOnceConsumers,
       inject: [DiscoveryService, ...inject],

@@ -113,7 +113,7 @@ const KNOWN: Record<keyof OtelMetricProducerOptions, true> = { readStores: true 
 function checked(options: OtelMetricProducerOptions): OtelMetricProducerOptions {
   const given = givenOf(options)
   const problems: string[] = []
-  checkNames('otelMetricProducer: ', given, { known: KNOWN }, problems)
+  checkNames('otelMetricProducer: ', given, { of: 'otelMetricProducer()', known: KNOWN }, problems)
   const { readStores } = given
   if (readStores !== undefined && typeof readStores !== 'boolean') {
     problems.push(`otelMetricProducer: readStores: expected true or false, got ${typeof readStores}`)

@@ -105,7 +105,7 @@ const KNOWN: Record<keyof OtelMetricsOptions, true> = { meter: true, readStores:
 function checked(options: OtelMetricsOptions): OtelMetricsOptions {
   const given = givenOf(options)
   const problems: string[] = []
-  checkNames('otelMetrics: ', given, { known: KNOWN }, problems)
+  checkNames('otelMetrics: ', given, { of: 'otelMetrics()', known: KNOWN }, problems)
   const { meter, readStores } = given
   if (typeof meter?.addBatchObservableCallback !== 'function' || typeof meter.createHistogram !== 'function') {
     problems.push('otelMetrics: meter: expected a meter of OpenTelemetry, such as metrics.getMeter("consume-once")')

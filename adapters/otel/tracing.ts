@@ -57,7 +57,7 @@ export interface OtelTracingOptions {
 export function otelTracing(options: OtelTracingOptions = {}): Tracing {
   const given = givenOf(options)
   const problems: string[] = []
-  checkNames('', given, { known: { tracer: true, producerContext: true, ratio: true } }, problems)
+  checkNames('', given, { of: 'otelTracing()', known: { tracer: true, producerContext: true, ratio: true } }, problems)
   const { tracer, producerContext = 'link', ratio = 1 } = options
   checkOneOf('producerContext', producerContext, ['link', 'parent'], problems)
   if (tracer !== undefined && typeof tracer?.startSpan !== 'function') {

@@ -1,6 +1,8 @@
 import {
   backoffMs,
+  checkNames,
   ConfigError,
+  givenOf,
   shown,
   systemClock,
   systemEntropy,
@@ -43,8 +45,10 @@ const RECONNECT = { initialMs: 50, maxMs: 5_000 }
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresDoneChannel(options: PostgresDoneChannelOptions): PostgresDoneChannel {
-  const { pool, channel = 'consume_once_done' } = options
+  const given = givenOf(options)
+  const { pool, channel = 'consume_once_done' } = given
   const problems: string[] = []
+  checkNames('', given, { of: 'postgresDoneChannel()', known: { pool, channel } }, problems)
   if (typeof pool?.connect !== 'function') problems.push(`pool: expected a Pool of pg, got ${shown(pool)}`)
   // Postgres cuts a longer name, and lower case needs no quotes in psql.
   if (typeof channel !== 'string' || !/^[a-z_][a-z0-9_]{0,62}$/.test(channel)) {

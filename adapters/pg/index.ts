@@ -1,6 +1,7 @@
 import {
   givenOf,
   inboxSequencesOver,
+  knownOptions,
   resolveSequences,
   sequencesOver,
   splitSequences,
@@ -114,7 +115,7 @@ export function pgliteInbox(options: PgliteInboxOptions): InboxStore<PgTransacti
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresLease(options: PostgresLeaseOptions): LeaseStore {
-  return leaseOf(leaseParts(options))
+  return leaseOf(leaseParts(options, 'postgresLease'))
 }
 
 export interface PostgresSequencesOptions extends PostgresLeaseOptions, SequenceOptions {}
@@ -129,7 +130,7 @@ export interface PostgresSequencesOptions extends PostgresLeaseOptions, Sequence
 export function postgresSequences(options: PostgresSequencesOptions): LeaseStore {
   refusePoolAsOptions(options, 'postgresSequences')
   const { sequences, others } = splitSequences(givenOf(options))
-  return leaseOf(leaseParts(others), resolveSequences(sequences, 'postgresSequences'))
+  return leaseOf(leaseParts(others, 'postgresSequences'), resolveSequences(sequences, 'postgresSequences'))
 }
 
 export interface PostgresInboxSequencesOptions extends PostgresInboxOptions, SequenceOptions {}
@@ -185,12 +186,14 @@ export interface PostgresMigrationSqlOptions {
  * The schema as plain SQL, for a DBA. Run it once, before `setup: 'check'`.
  * @throws ConfigError `CONFIG_INVALID`
  */
-export function postgresMigrationSql({ schema, inboxPartitions }: PostgresMigrationSqlOptions = {}): string {
+export function postgresMigrationSql(options: PostgresMigrationSqlOptions = {}): string {
+  const known = { schema: true, inboxPartitions: true }
+  const { schema, inboxPartitions } = knownOptions(options, { of: 'postgresMigrationSql()', known })
   return migrationScript(resolveTables(schema, inboxPartitions))
 }
 
-function leaseParts(options: PostgresLeaseOptions): PgParts {
-  const { pool, max, limits, tables, setup: mode } = resolveLease(options)
+function leaseParts(options: PostgresLeaseOptions, store: 'postgresLease' | 'postgresSequences'): PgParts {
+  const { pool, max, limits, tables, setup: mode } = resolveLease(options, store)
   const sessions = new PoolSessions(
     pool,
     Math.max(1, max - 1),

@@ -1,4 +1,4 @@
-import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/spi.ts'
+import { checkNames, ConfigError, givenOf, SEQUENCE_OPTIONS, type DurationMs } from '../../src/spi.ts'
 import { commonProblems } from '../sql/options.ts'
 import type { PgliteLike, PoolLike } from './clients.ts'
 import { tablesIn, type Tables } from './statements/tables.ts'
@@ -108,9 +108,10 @@ const OF_OFFSETS: { readonly [O in keyof Required<PostgresOffsetsOptions>]: true
 }
 
 /** Known options of each store. */
+const OF_INBOX: Record<keyof PostgresInboxOptions, true> = { ...OF_OFFSETS, durability: true }
 const KNOWN = {
-  postgresInbox: { ...OF_OFFSETS, durability: true },
-  postgresInboxSequences: { ...OF_OFFSETS, durability: true },
+  postgresInbox: OF_INBOX,
+  postgresInboxSequences: { ...OF_INBOX, ...SEQUENCE_OPTIONS },
   postgresOffsets: OF_OFFSETS,
   postgresMigrations: OF_OFFSETS,
 }
@@ -127,7 +128,7 @@ export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPost
   }
   const { statementTimeoutMs } = given
   const problems = [...schemaProblems(schema)]
-  checkNames('', given, { known: KNOWN[store] }, problems)
+  checkNames<PostgresOffsetsOptions>('', given, { of: `${store}()`, known: KNOWN[store] }, problems)
   const max = maxOf(pool)
   const beside = durability === 'flush-ticker' ? 2 : 1
   if (!(max > beside)) {
@@ -171,7 +172,7 @@ export function resolvePglite(options: PgliteInboxOptions, store: string): { db:
   const { db, schema = DEFAULTS.schema } = given
   const problems = [...schemaProblems(schema)]
   if (typeof db?.transaction !== 'function') problems.push(`db: expected a PGlite, got ${typeof db}`)
-  checkNames('', given, { known: { db: true, schema: true } }, problems)
+  checkNames('', given, { of: `${store}()`, known: { db: true, schema: true } }, problems)
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
   return { db, tables: tablesIn(schema) }
 }

@@ -58,7 +58,7 @@ const KNOWN: Record<keyof PrometheusOptions, true> = { registry: true, readStore
 function checked(options: PrometheusOptions): PrometheusOptions {
   const given = givenOf(options)
   const problems: string[] = []
-  checkNames('prometheus: ', given, { known: KNOWN }, problems)
+  checkNames('prometheus: ', given, { of: 'prometheus()', known: KNOWN }, problems)
   const { registry, readStores } = given
   if (typeof registry?.registerMetric !== 'function' || typeof registry.getSingleMetric !== 'function') {
     problems.push('prometheus: registry: expected a registry of prom-client, such as `register`')

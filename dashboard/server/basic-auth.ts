@@ -1,4 +1,5 @@
 import { ConfigError } from '../../src/foundation/errors.ts'
+import { checkNames, givenOf } from '../../src/foundation/option-checks.ts'
 import { isEqual } from './guard.ts'
 import type { Auth } from './options.ts'
 
@@ -13,8 +14,11 @@ export interface BasicAuthOptions {
  *
  * @throws ConfigError `CONFIG_INVALID` if one of the pair is missing, or too short
  */
-export function basicAuth({ user, password }: BasicAuthOptions): Auth {
+export function basicAuth(options: BasicAuthOptions): Auth {
+  const given = givenOf(options)
+  const { user, password } = given
   const problems: string[] = []
+  checkNames('', given, { of: 'basicAuth()', known: { user, password } }, problems)
   if (typeof user !== 'string' || user === '' || user.includes(':')) {
     problems.push('user: expected a name without a colon')
   }

@@ -39,7 +39,12 @@ const RATE = { burst: 200, perSecond: 20, atOnce: 8, waiting: 64 } as const
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function dashboard(options: DashboardOptions): Dashboard {
-  checkOptions(options)
+  return dashboardFor(options, 'dashboard()')
+}
+
+/** @param of - the function that got the options */
+export function dashboardFor(options: DashboardOptions, of: string): Dashboard {
+  checkOptions(options, of)
   return new Handler(options)
 }
 

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ConfigError } from '../../src/foundation/errors.ts'
-import { checkWhole } from '../../src/foundation/option-checks.ts'
-import { dashboard, type Dashboard } from './dashboard.ts'
+import { checkWhole, givenOf } from '../../src/foundation/option-checks.ts'
+import { dashboardFor, type Dashboard } from './dashboard.ts'
 import { isLoopbackName } from './loopback.ts'
 import type { DashboardOptions } from './options.ts'
 
@@ -95,7 +95,7 @@ const REQUEST_TIMEOUT_MS = 30_000
  * @throws Error of `node:net` if the port is taken
  */
 export async function serveDashboard(options: ServeDashboardOptions): Promise<ServedDashboard> {
-  const { port = PORT, host = '127.0.0.1', ...rest } = options
+  const { port = PORT, host = '127.0.0.1', ...rest } = givenOf(options)
   const problems: string[] = []
   if (port !== 0) checkWhole('port', port, problems, { most: HIGHEST_PORT })
   if (typeof host !== 'string' || host === '') problems.push('host: expected an address')
@@ -105,7 +105,7 @@ export async function serveDashboard(options: ServeDashboardOptions): Promise<Se
     )
   }
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `serveDashboard: ${problem}`))
-  const board = dashboard(rest)
+  const board = dashboardFor(rest, 'serveDashboard()')
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, dashboardListener(board))
   await listening(server, port, host)
   const { port: actual } = server.address() as AddressInfo

@@ -1,6 +1,13 @@
-import { defineConfig, type ConfiguredConsumer } from '../../src/people/config.ts'
+import { checkConsumers, type ConfiguredConsumer } from '../../src/people/config.ts'
 import { ConfigError } from '../../src/foundation/errors.ts'
-import { checkFunction, checkNames, checkOneOf, checkText, checkWhole } from '../../src/foundation/option-checks.ts'
+import {
+  checkFunction,
+  checkNames,
+  checkOneOf,
+  checkText,
+  checkWhole,
+  givenOf,
+} from '../../src/foundation/option-checks.ts'
 import type { Migrations } from '../../src/ports/migrations.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { LiveSignals } from '../../src/signals/live.ts'
@@ -83,17 +90,12 @@ const KNOWN: Record<keyof DashboardOptions, true> = {
 const LONGEST_TIMEOUT_MS = 120_000
 
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
-export function checkOptions(options: DashboardOptions): void {
+export function checkOptions(options: DashboardOptions, of: string): void {
   const problems: string[] = []
-  checkNames('', options, { known: KNOWN }, problems)
+  checkNames('', givenOf(options), { of, known: KNOWN }, problems)
   const { consumers, live, instances = [], basePath = '/', auth, hosts, environment, redact } = options
   const { readOnly = true, showPayload = false, timeoutMs = 10_000 } = options
-  try {
-    defineConfig({ consumers })
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    problems.push(...error.problems)
-  }
+  checkConsumers(consumers, of, problems)
   if (live !== undefined && typeof live?.snapshot !== 'function') {
     problems.push('live: expected what liveSignals() returned')
   }
@@ -110,6 +112,7 @@ export function checkOptions(options: DashboardOptions): void {
   checkOneOf('showPayload', showPayload, [true, false], problems)
   checkWhole('timeoutMs', timeoutMs, problems, { most: LONGEST_TIMEOUT_MS })
   if (environment !== undefined) {
+    checkNames('environment.', givenOf(environment), { of, known: { name: true, color: true } }, problems)
     checkText('environment.name', environment?.name, problems)
     const { color = '#000' } = environment ?? {}
     if (typeof color !== 'string' || !/^(#[\da-f]{3,8}|[a-z]{1,30})$/i.test(color)) {

@@ -91,44 +91,46 @@ export const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {},
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
 /** Every known option. */
-export const KNOWN_OPTIONS: Record<keyof ConsumerSettings<unknown, unknown, unknown> | 'handle' | 'handleBatch', true> =
-  {
-    name: true,
-    store: true,
-    id: true,
-    decode: true,
-    schema: true,
-    handle: true,
-    handleBatch: true,
-    concurrency: true,
-    transactions: true,
-    batchSize: true,
-    maxInFlight: true,
-    leaseMs: true,
-    renewEveryMs: true,
-    retentionMs: true,
-    handlerTimeoutMs: true,
-    graceMs: true,
-    maxAttempts: true,
-    backoff: true,
-    onConflict: true,
-    onInDoubt: true,
-    onBeyondRetention: true,
-    purge: true,
-    mode: true,
-    onStoreDown: true,
-    hold: true,
-    whenBusy: true,
-    rememberResult: true,
-    maxResultBytes: true,
-    rememberFailure: true,
-    sealResult: true,
-    log: true,
-    logIds: true,
-    observe: true,
-    trace: true,
-    scope: true,
-  }
+export const CONSUMER_OPTIONS: Record<
+  keyof ConsumerSettings<unknown, unknown, unknown> | 'handle' | 'handleBatch',
+  true
+> = {
+  name: true,
+  store: true,
+  id: true,
+  decode: true,
+  schema: true,
+  handle: true,
+  handleBatch: true,
+  concurrency: true,
+  transactions: true,
+  batchSize: true,
+  maxInFlight: true,
+  leaseMs: true,
+  renewEveryMs: true,
+  retentionMs: true,
+  handlerTimeoutMs: true,
+  graceMs: true,
+  maxAttempts: true,
+  backoff: true,
+  onConflict: true,
+  onInDoubt: true,
+  onBeyondRetention: true,
+  purge: true,
+  mode: true,
+  onStoreDown: true,
+  hold: true,
+  whenBusy: true,
+  rememberResult: true,
+  maxResultBytes: true,
+  rememberFailure: true,
+  sealResult: true,
+  log: true,
+  logIds: true,
+  observe: true,
+  trace: true,
+  scope: true,
+}
 
 type AnyOptions = ConsumerOptions<never, never, never>
 
@@ -274,7 +276,7 @@ function problemsOfNames(options: AnyOptions): string[] {
     problems.push(`name: expected 1 to 200 characters, got ${shownText(name)}`)
   } else checkText('name', name, problems)
   if (scope !== undefined) checkText('scope', scope, problems)
-  checkNames('', options, { known: KNOWN_OPTIONS }, problems)
+  checkNames('', options, { of: 'defineConsumer()', known: CONSUMER_OPTIONS }, problems)
   return problems
 }
 
@@ -339,7 +341,7 @@ function problemsOfTimes(numbers: Numbers, backoff: Backoff): string[] {
 function problemsOfBackoff({ initialMs, maxMs }: Backoff, { backoff }: AnyOptions): string[] {
   const problems: string[] = []
   const given = backoff === undefined ? {} : checkObject('backoff', backoff, problems)
-  checkNames('backoff.', given, { known: DEFAULTS.backoff }, problems)
+  checkNames('backoff.', given, { of: 'defineConsumer()', known: DEFAULTS.backoff }, problems)
   if (initialMs > maxMs) problems.push(`backoff: expected initialMs <= maxMs, got ${initialMs} > ${maxMs}`)
   return problems
 }

@@ -1,3 +1,4 @@
+import type { Backoff } from '../core/backoff.ts'
 import { suggestRetention as suggest, type RedeliveryFacts, type RetentionAdvice } from '../core/retention.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { checkNames, givenOf } from '../foundation/option-checks.ts'
@@ -22,7 +23,7 @@ export function suggestRetention(facts: RedeliveryFacts): RetentionAdvice {
   const problems: string[] = []
   if (!isObject(facts)) throw new ConfigError([`facts: expected an object, got ${show(facts)}`])
   const given = givenOf(facts)
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { of: 'suggestRetention()', known: KNOWN }, problems)
   for (const name of ['topicRetentionMs', 'queueTtlMs'] as const) {
     const hint = name === 'topicRetentionMs' && Number(given[name]) === -1 ? "; -1 of the broker is 'for-ever'" : ''
     if (given[name] !== 'for-ever') checkMs(name, given[name], problems, { or: ", or 'for-ever'", hint })
@@ -41,7 +42,7 @@ function checkDelays(delays: unknown, problems: string[]): void {
   if (Array.isArray(delays)) {
     for (const [at, delayMs] of delays.entries()) checkMs(`delays[${at}]`, delayMs ?? null, problems)
   } else if (isObject(delays)) {
-    checkNames('delays.', delays, { known: BACKOFF }, problems)
+    checkNames('delays.', delays as Partial<Backoff>, { of: 'suggestRetention()', known: BACKOFF }, problems)
     const { initialMs = null, maxMs = null } = delays as { readonly initialMs?: unknown; readonly maxMs?: unknown }
     checkMs('delays.initialMs', initialMs, problems)
     checkMs('delays.maxMs', maxMs, problems)

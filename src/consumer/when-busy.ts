@@ -9,7 +9,12 @@ export function problemsOfWhenBusy(whenBusy: unknown): string[] {
   const problems: string[] = []
   if (whenBusy === undefined) return problems
   if (typeof whenBusy === 'object' && whenBusy !== null) {
-    checkNames('whenBusy.', whenBusy, { known: { waitMs: true } }, problems)
+    checkNames(
+      'whenBusy.',
+      whenBusy as { readonly waitMs?: unknown },
+      { of: 'defineConsumer()', known: { waitMs: true } },
+      problems,
+    )
     checkWhole('whenBusy.waitMs', 'waitMs' in whenBusy ? whenBusy.waitMs : undefined, problems)
   } else if (whenBusy !== 'wait' && whenBusy !== 'hand-back') {
     problems.push(`whenBusy: expected 'wait', 'hand-back' or { waitMs }, got ${shownText(whenBusy)}`)

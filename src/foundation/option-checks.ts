@@ -1,20 +1,36 @@
+import type { DurationMs } from '../core/units.ts'
+import { ConfigError } from './errors.ts'
+
+/** The longest time that a timer of Node can wait: 24.8 days. It runs a longer one after 1 ms. */
+export const LONGEST_TIMER_MS: DurationMs = 2 ** 31 - 1
+
 /** Formats a value in a problem. */
 export type Show = (value: unknown) => string
 
+/** The names that an object of this type can have; of a union, those of all its members. */
+export type NamesOf<Given> = Given extends unknown ? keyof Given : never
+
+/** The options of a function. */
+export interface KnownNames<Given extends object> {
+  /** Who takes them, as one calls it: `redrive()`, `new MemoryBroker()`. */
+  readonly of: string
+  /** A property for every option: an option of the type that is missing here does not compile. */
+  readonly known: { readonly [Name in NamesOf<Given>]-?: unknown }
+  /** Names that belong elsewhere, or were renamed, with the text to show instead. @defaultValue none */
+  readonly misplaced?: Readonly<Record<string, string>>
+}
+
 /**
- * Refuses unknown option names: without this check a misspelt option would silently leave its default in force.
+ * Refuses unknown option names: without this check a misspelt option would silently leave its default in force. Every
+ * public function with options calls it, for their nested objects too (`test/package/options` finds one that does not).
  *
  * @param place - prefix of each name in a problem, such as `retry.`; empty for a top-level option
- * @param names - `known`: an object with a property for every known option. `misplaced`: for names that belong
- * elsewhere, the text to show instead of
- *   the list of all options.
- * @defaultValue `misplaced` none
  * @param problems - problems are added here, so that one `ConfigError` can report all of them
  */
-export function checkNames(
+export function checkNames<Given extends object>(
   place: string,
-  given: object,
-  { known, misplaced = {} }: { readonly known: object; readonly misplaced?: Readonly<Record<string, string>> },
+  given: Given,
+  { of, known, misplaced = {} }: KnownNames<NoInfer<Given>>,
   problems: string[],
 ): void {
   const names = Object.keys(known)
@@ -22,19 +38,45 @@ export function checkNames(
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(known, name)) continue
     if (Object.hasOwn(misplaced, name)) {
-      problems.push(`${place}${name}: ${misplaced[name]}`)
+      problems.push(`${place}${name}: ${misplaced[name]} (${of} has no such option)`)
       continue
     }
-    const nearest = names.find((one) => isMisspelt(name, one))
-    problems.push(`${place}${name}: unknown option${nearest === undefined ? expected : `; did you mean ${nearest}?`}`)
+    const nearest = nearestTo(name, names)
+    const hint = nearest === undefined ? expected : `; did you mean ${nearest}?`
+    problems.push(`${place}${name}: unknown option of ${of}${hint}`)
     // The names are listed once.
     if (nearest === undefined) expected = ''
   }
 }
 
-/** True if at most two letters, and at most a third of them, are missing, added or changed; case does not count. */
-function isMisspelt(given: string, known: string): boolean {
-  const most = Math.min(2, Math.floor(Math.max(given.length, known.length) / 3))
+/**
+ * The options that have a value, for a function with nothing else to report at once. No options are none.
+ * @throws ConfigError `CONFIG_INVALID` for an unknown name
+ */
+export function knownOptions<Given extends object>(given: Given | undefined, names: KnownNames<NoInfer<Given>>): Given {
+  const options = givenOf<Given>(given as Given)
+  const problems: string[] = []
+  checkNames<Given>('', options, names, problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return options
+}
+
+/** The known name with the fewest differences; failing that, one that the given name begins, or that begins it. */
+function nearestTo(given: string, names: readonly string[]): string | undefined {
+  for (const edits of [0, 1, 2]) {
+    const found = names.find((known) => isMisspelt(given, known, edits))
+    if (found !== undefined) return found
+  }
+  if (given.length < SHORTEST_PART) return undefined
+  const [short, ...others] = names.filter((known) => known.startsWith(given) || given.startsWith(known))
+  return others.length === 0 ? short : undefined
+}
+
+const SHORTEST_PART = 4
+
+/** True if at most so many letters, and at most a third of them, are missing, added or changed; case does not count. */
+function isMisspelt(given: string, known: string, edits: number): boolean {
+  const most = Math.min(edits, Math.floor(Math.max(given.length, known.length) / 3))
   return areWithin(most, given.toLowerCase(), known.toLowerCase())
 }
 

@@ -114,7 +114,7 @@ function checked(options: FingerprintOptions): Checked {
   const { include, omit, scope = [], maxBytes = MAX_BYTES } = givenOf(options)
   const extractors = [scope].flat() as readonly IdExtractor[]
   const problems: string[] = []
-  checkNames('fingerprint.', options, { known: KNOWN }, problems)
+  checkNames('fingerprint.', givenOf(options), { of: 'messageId.fingerprint()', known: KNOWN }, problems)
   for (const [name, pointers] of Object.entries({ include, omit })) {
     if (pointers !== undefined && !Array.isArray(pointers)) {
       problems.push(`fingerprint.${name}: expected an array of JSON Pointers, got ${shownText(pointers)}`)

@@ -35,6 +35,7 @@ function checked(id: unknown, options: WindowOptions): WindowOptions {
     'messageId.window.',
     given,
     {
+      of: 'messageId.window()',
       known: { fixedMs: true },
       misplaced: {
         slidingMs:

@@ -123,7 +123,10 @@ function problemsOfSeveral(
     }
     const { id, compare } =
       typeof option === 'function' ? { id: option } : (option as { id: unknown; compare?: unknown })
-    if (typeof option !== 'function') checkNames(`${name}.`, option as object, { known: { id, compare } }, problems)
+    if (typeof option !== 'function') {
+      const given = option as Exclude<IdentityOption, IdExtractor>
+      checkNames(`${name}.`, given, { of: 'defineConsumer()', known: { id, compare } }, problems)
+    }
     if (compare !== undefined && compare !== 'payload' && compare !== 'nothing') {
       problems.push(...problemsOfConflict(name, { compare }))
     }
@@ -137,11 +140,15 @@ function problemsOfSeveral(
 
 function problemsOfConflict(name: string, onConflict: unknown): readonly string[] {
   if (onConflict === undefined || onConflict === 'dead-letter' || onConflict === 'duplicate') return []
+  const problems: string[] = []
+  if (typeof onConflict === 'object' && onConflict !== null) {
+    const given = onConflict as { readonly compare?: unknown }
+    checkNames(`${name}.`, given, { of: 'defineConsumer()', known: { compare: true } }, problems)
+    if (problems.length > 0) return problems
+  }
   if (typeof onConflict !== 'object' || onConflict === null || !('compare' in onConflict)) {
     return [`onConflict: expected 'dead-letter', 'duplicate' or { compare: ['/amount'] }, got ${shownText(onConflict)}`]
   }
-  const problems: string[] = []
-  checkNames(`${name}.`, onConflict, { known: { compare: true } }, problems)
   const { compare } = onConflict
   if (!Array.isArray(compare)) {
     problems.push(`${name}.compare: expected an array of JSON Pointers such as "/amount", got ${shownText(compare)}`)

@@ -4,7 +4,7 @@ import { ConfigError } from '../foundation/errors.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
 import { ID_AT_ONCE, idIn } from './id-value.ts'
 import type { IdExtractor } from './message-id.ts'
-import { checkFunction, checkNames, checkObject } from '../foundation/option-checks.ts'
+import { checkFunction, checkNames, checkObject, givenOf } from '../foundation/option-checks.ts'
 
 export interface SignedIdOptions<Decoded = unknown> {
   /** Extracts the signed message ID. */
@@ -58,7 +58,7 @@ function checked<Decoded>(options: SignedIdOptions<Decoded>): SignedIdOptions<De
   if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isSecret)) {
     problems.push(`signedId.secrets: expected at least one, each as text or bytes, of ${SHORTEST_SECRET} bytes or more`)
   }
-  checkNames('signedId.', options ?? {}, { known: { id, signature, secrets } }, problems)
+  checkNames('signedId.', givenOf(options), { of: 'signedId()', known: { id, signature, secrets } }, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return { ...options, secrets: [...options.secrets] }
 }

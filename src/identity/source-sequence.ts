@@ -66,7 +66,7 @@ function whyNot<Decoded>(extract: (message: Incoming<Decoded>) => unknown, messa
 function checked<Decoded>(options: SourceSequenceOptions<Decoded>): SourceSequenceOptions<Decoded> {
   const given = givenOf(options)
   const problems: string[] = []
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { of: 'messageId.sourceSequence()', known: KNOWN }, problems)
   checkFunction('source', given.source, problems)
   checkFunction('sequence', given.sequence, problems)
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `sourceSequence: ${problem}`))

@@ -1,6 +1,6 @@
 import { Watermark } from '../core/watermark.ts'
 import { ConfigError } from '../foundation/errors.ts'
-import { checkText } from '../foundation/option-checks.ts'
+import { checkNames, checkText, checkWhole, givenOf, knownOptions } from '../foundation/option-checks.ts'
 import type { Message } from '../ports/message.ts'
 import type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from '../ports/source.ts'
 
@@ -22,6 +22,8 @@ export interface MemoryBrokerOptions {
 
 /** Deliveries handed over in one turn of the event loop, per partition. */
 const BATCH = 250
+const MOST_PARTITIONS = 10_000
+const MESSAGE: Record<keyof MemoryMessage, true> = { key: true, value: true, headers: true, timestamp: true }
 
 /**
  * A broker in this process, modelled on Kafka: partitioned logs, consumer groups with committed offsets, at-least-once
@@ -34,11 +36,20 @@ export class MemoryBroker {
   readonly deadLetters: DeadLetter[] = []
   #roundRobin = 0
 
-  constructor({ partitions = 4 }: MemoryBrokerOptions = {}) {
+  /** @throws ConfigError `CONFIG_INVALID` */
+  constructor(options: MemoryBrokerOptions = {}) {
+    const given = givenOf(options)
+    const { partitions = 4 } = given
+    const problems: string[] = []
+    checkNames('', given, { of: 'new MemoryBroker()', known: { partitions } }, problems)
+    checkWhole('partitions', partitions, problems, { most: MOST_PARTITIONS })
+    if (problems.length > 0) throw new ConfigError(problems)
     this.#partitions = partitions
   }
 
-  publish(topic: string, { key = null, value, headers = {}, timestamp }: MemoryMessage): void {
+  /** @throws ConfigError `CONFIG_INVALID` for an unknown field */
+  publish(topic: string, message: MemoryMessage): void {
+    const { key = null, value, headers = {}, timestamp } = knownOptions(message, { of: 'publish()', known: MESSAGE })
     const { logs, groups } = this.#topic(topic)
     const partition = key === null ? this.#roundRobin++ % this.#partitions : hashOf(key) % this.#partitions
     const log = logs[partition]

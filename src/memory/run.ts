@@ -21,7 +21,7 @@ export function runMemory(broker: MemoryBroker, consumer: Consumer, options: Run
   return runConsumer(consumer, () => {
     const given = givenOf(options)
     const problems: string[] = []
-    checkNames('', given, { known: KNOWN }, problems)
+    checkNames('', given, { of: 'runMemory()', known: KNOWN }, problems)
     if (problems.length > 0) throw new ConfigError(problems)
     const source = broker.source(given.topic, given.group)
     return { source, publisher: source }

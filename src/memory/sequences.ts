@@ -1,11 +1,11 @@
 import type { Key, MessageRecord } from '../core/record.ts'
 import type { EpochMs } from '../core/units.ts'
 import { systemClock } from '../foundation/clock.ts'
-import { givenOf } from '../foundation/option-checks.ts'
+import { knownOptions } from '../foundation/option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { SequenceLedger, SourceSwap } from '../ports/sequence-ledger.ts'
 import type { LeaseStore } from '../ports/store.ts'
-import { resolveSequences, splitSequences, type SequenceOptions } from '../sequences/options.ts'
+import { resolveSequences, SEQUENCE_OPTIONS, splitSequences, type SequenceOptions } from '../sequences/options.ts'
 import { sequencesOver } from '../sequences/store.ts'
 import type { SourceKey } from '../ports/sequence-ledger.ts'
 import { memoryStore, type MemoryStoreOptions } from './store.ts'
@@ -15,6 +15,13 @@ export interface MemorySequencesOptions extends MemoryStoreOptions, SequenceOpti
   readonly sources?: Map<string, { readonly text: string; readonly keepUntil: EpochMs }>
 }
 
+const KNOWN: Record<keyof MemorySequencesOptions, true> = {
+  ...SEQUENCE_OPTIONS,
+  clock: true,
+  records: true,
+  sources: true,
+}
+
 /**
  * The reference of stores that keep a mark for each source (docs/sequences.md). For tests, demos and single processes
  * that may lose their records on exit.
@@ -22,7 +29,7 @@ export interface MemorySequencesOptions extends MemoryStoreOptions, SequenceOpti
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function memorySequences(options: MemorySequencesOptions = {}): LeaseStore {
-  const { sequences, others } = splitSequences(givenOf(options))
+  const { sequences, others } = splitSequences(knownOptions(options, { of: 'memorySequences()', known: KNOWN }))
   const { clock = systemClock, records = new Map<Key, MessageRecord>(), sources = new Map() } = others
   const ledger = new MemoryLedger(clock, records, sources)
   const resolved = resolveSequences(sequences, 'memorySequences')

@@ -10,6 +10,7 @@ import type {
 import { transition, viewOf } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import { systemClock } from '../foundation/clock.ts'
+import { knownOptions } from '../foundation/option-checks.ts'
 import { checkFindings } from '../foundation/check-findings.ts'
 import type { CheckFinding } from '../ports/checkup.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -33,11 +34,16 @@ export interface MemoryStoreOptions {
   readonly records?: Map<Key, MessageRecord>
 }
 
+const KNOWN: Record<keyof MemoryStoreOptions, true> = { clock: true, records: true }
+
 /**
  * The reference store: `transition()` and a Map. For tests, demos and single processes that may lose their records on
  * exit. Retention is checked when a key is used again; `admin.purge` frees the memory of the other expired records.
+ *
+ * @throws ConfigError `CONFIG_INVALID` for an unknown option
  */
-export function memoryStore({ clock = systemClock, records = new Map() }: MemoryStoreOptions = {}): LeaseStore {
+export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
+  const { clock = systemClock, records = new Map() } = knownOptions(options, { of: 'memoryStore()', known: KNOWN })
   return new MemoryStore(clock, records)
 }
 

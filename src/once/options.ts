@@ -157,7 +157,7 @@ export function settingsOf<T>(
   const given: OnceOptions = givenOf(options)
   const numbers = numbersOf(given)
   const problems: string[] = []
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { of: 'once()', known: KNOWN }, problems)
   problemsOfStore(store, given, problems)
   checkFunction('fn', fn, problems)
   for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)

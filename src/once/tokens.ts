@@ -3,7 +3,7 @@ import { systemClock } from '../foundation/clock.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { once } from './once.ts'
-import { checkNames, checkText, checkWhole, givenOf } from '../foundation/option-checks.ts'
+import { checkNames, checkText, checkWhole, givenOf, knownOptions } from '../foundation/option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { InboxStore, LeaseStore } from '../ports/store.ts'
 import { isSecret, SHORTEST_SECRET } from '../identity/signed-id.ts'
@@ -73,8 +73,10 @@ export function tokens<Tx = never>(store: LeaseStore | InboxStore<Tx>, options: 
 
   return {
     issue(subject, how) {
-      const { ttlMs } = givenOf(how)
+      const given = givenOf(how)
+      const { ttlMs } = given
       const problems: string[] = []
+      checkNames('', given, { of: 'issue()', known: { ttlMs } }, problems)
       checkText('subject', subject, problems)
       checkWhole('ttlMs', ttlMs, problems, { most: LONGEST_TTL_MS })
       if (problems.length > 0) throw new ConfigError(problems.map((one) => `tokens.issue: ${one}`))
@@ -84,7 +86,8 @@ export function tokens<Tx = never>(store: LeaseStore | InboxStore<Tx>, options: 
       return Buffer.concat([signed, macOf(newest, { scope, subject, signed })]).toString('base64url')
     },
 
-    async redeem(token, subject, { signal } = {}) {
+    async redeem(token, subject, how = {}) {
+      const { signal } = knownOptions(how, { of: 'redeem()', known: { signal: true } })
       const read = readToken(token)
       if (read === undefined || typeof subject !== 'string') return 'refused'
       const { signed, mac } = read
@@ -134,7 +137,7 @@ function checked(options: TokensOptions): TokensOptions {
   const problems: string[] = []
   const given = givenOf(options)
   const { secrets, scope = 'token' } = given
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { of: 'tokens()', known: KNOWN }, problems)
   // No error contains the secrets themselves.
   if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isSecret)) {
     problems.push(`secrets: expected at least one, each as text or bytes, of ${SHORTEST_SECRET} bytes or more`)

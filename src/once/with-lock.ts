@@ -151,7 +151,7 @@ function settingsOf(store: LeaseStore, name: string, fn: unknown, options: WithL
   const given = givenOf(options)
   const { leaseMs = DEFAULT_LEASE_MS, waitMs = DEFAULT_WAIT_MS, clock = systemClock, entropy = systemEntropy } = given
   const problems: string[] = []
-  checkNames('', given, { known: KNOWN }, problems)
+  checkNames('', given, { of: 'withLock()', known: KNOWN }, problems)
   if ((store as LeaseStore | undefined)?.strategy !== 'lease') {
     problems.push('store: expected one of strategy lease, such as redisLease({ redis })')
   }

@@ -1,12 +1,12 @@
 import { idBytes, WHY_UNUSABLE } from '../core/message-id.ts'
 import type { DecideVerdict, Key, RecordView } from '../core/record.ts'
 import { keptIn } from '../core/result.ts'
-import { checkDecider, type Decider } from './decider.ts'
+import { checkDecider, DECIDER, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { identityOf, numberedKey, ScopeIdentity } from '../identity/digest.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { noteIn } from './note.ts'
-import { checkText, checkWhole } from '../foundation/option-checks.ts'
+import { checkNames, checkText, checkWhole, givenOf, type KnownNames } from '../foundation/option-checks.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type {
@@ -112,6 +112,9 @@ const LOOKED_AT = 100_000
 const PURGE_BATCH = 10_000
 const MOST_PURGED_AT_ONCE = 100_000
 
+const LIST: Record<keyof ListQuery, true> = { state: true, limit: true, lookAtMost: true, after: true }
+const AUDIT: Record<keyof AuditQuery, true> = { key: true, limit: true, after: true }
+
 const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 'parked']
 
 /**
@@ -167,8 +170,11 @@ class StoreRecords implements Admin {
     return (await this.#look(refs)).flat()
   }
 
-  async list({ lookAtMost = LOOKED_AT, ...query }: ListQuery): Promise<RecordPage> {
+  async list(asked: ListQuery): Promise<RecordPage> {
+    const given = givenOf(asked)
+    const { lookAtMost = LOOKED_AT, ...query } = given
     const problems: string[] = []
+    checkNames('', given, { of: 'list()', known: LIST }, problems)
     checkWhole('limit', query.limit, problems)
     checkWhole('lookAtMost', lookAtMost, problems)
     if (problems.length > 0) throw this.#invalid(...problems)
@@ -178,31 +184,38 @@ class StoreRecords implements Admin {
 
   async resolve(
     refs: readonly RecordRef[],
-    { as, ...why }: Decider & { readonly as: 'done' | 'rerun' },
+    how: Decider & { readonly as: 'done' | 'rerun' },
   ): Promise<readonly Decided[]> {
+    const { as } = givenOf(how)
+    const checked = this.#checked(how, { of: 'resolve()', known: { ...DECIDER, as } })
     if (as !== 'done' && as !== 'rerun') {
       throw this.#invalid(`as: expected 'done' or 'rerun', got ${JSON.stringify(as)}`)
     }
-    return this.#decide(refs, why, (keys, checked) => this.#admin.resolve(this.scope, keys, { ...checked, as }))
+    return this.#decide(refs, (keys) => this.#admin.resolve(this.scope, keys, { ...checked, as }))
   }
 
-  reopen(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
-    return this.#decide(refs, why, (keys, checked) => this.#admin.reopen(this.scope, keys, checked))
+  async reopen(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
+    const checked = this.#checked(why, { of: 'reopen()', known: DECIDER })
+    return this.#decide(refs, (keys) => this.#admin.reopen(this.scope, keys, checked))
   }
 
-  forget(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
-    return this.#decide(refs, why, (keys, checked) => this.#admin.forget(this.scope, keys, checked))
+  async forget(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
+    const checked = this.#checked(why, { of: 'forget()', known: DECIDER })
+    return this.#decide(refs, (keys) => this.#admin.forget(this.scope, keys, checked))
   }
 
   async import(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
     const admin = this.#admin
     if (admin.import === undefined) throw this.#invalid('store: expected one with admin.import, got one without')
-    const checked = this.#checked(why)
+    const checked = this.#checked(why, { of: 'import()', known: DECIDER })
     const places = refs.map((ref, at) => this.#only(this.#placesOf(ref), at, 'may have'))
     return decideEach(places, async (keys) => (await admin.import?.(this.scope, keys, checked)) ?? [])
   }
 
   async audit(query: AuditQuery): Promise<AuditPage> {
+    const problems: string[] = []
+    checkNames('', givenOf(query), { of: 'audit()', known: AUDIT }, problems)
+    if (problems.length > 0) throw this.#invalid(...problems)
     const page = await this.#admin.audit?.(this.scope, query)
     if (page === undefined) throw this.#invalid('store: expected one with admin.audit, got one without')
     return page
@@ -258,12 +271,10 @@ class StoreRecords implements Admin {
 
   async #decide(
     refs: readonly RecordRef[],
-    why: Decider,
-    decide: (keys: readonly Key[], why: Why) => Promise<readonly DecideVerdict[]>,
+    decide: (keys: readonly Key[]) => Promise<readonly DecideVerdict[]>,
   ): Promise<readonly Decided[]> {
-    const checked = this.#checked(why)
     const records = (await this.#look(refs)).map((found, at) => this.#only(found, at, 'has'))
-    return decideEach(records, (keys) => decide(keys, checked))
+    return decideEach(records, decide)
   }
 
   #only(found: readonly Place[], at: number, has: 'has' | 'may have'): Place {
@@ -299,8 +310,11 @@ class StoreRecords implements Admin {
     return key
   }
 
-  #checked({ by, reason }: Decider): Why {
+  #checked<Given extends Decider>(why: Given, names: KnownNames<Given>): Why {
+    const given = givenOf(why)
+    const { by, reason } = given
     const problems: string[] = []
+    checkNames<Given>('', given, names, problems)
     checkDecider({ by, reason }, problems)
     if (problems.length > 0) throw this.#invalid(...problems)
     return { by, reason, retentionMs: this.#consumer.retentionMs }

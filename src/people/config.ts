@@ -32,11 +32,9 @@ export function defineConfig(config: ConsumeOnceConfig): ConsumeOnceConfig {
     throw new ConfigError([`config: expected { consumers }, got ${config === null ? 'null' : typeof config}`])
   }
   const problems: string[] = []
-  checkNames('', config, { known: CONFIG }, problems)
+  checkNames('', config, { of: 'defineConfig()', known: CONFIG }, problems)
   const { consumers, migrations = [], close } = config
-  if (Array.isArray(consumers)) {
-    for (const [at, entry] of consumers.entries()) checkEntry(`consumers[${at}]`, entry, problems)
-  } else problems.push('consumers: expected a list of { consumer, subscription }')
+  checkConsumers(consumers, 'defineConfig()', problems)
   if (!Array.isArray(migrations) || migrations.some((one) => typeof one?.up !== 'function')) {
     problems.push('migrations: expected a list of what postgresMigrations() or mysqlMigrations() returned')
   }
@@ -45,12 +43,21 @@ export function defineConfig(config: ConsumeOnceConfig): ConsumeOnceConfig {
   return config
 }
 
-function checkEntry(place: string, entry: ConfiguredConsumer, problems: string[]): void {
+/** @param of - the function that got them. @param problems - problems are added here */
+export function checkConsumers(consumers: readonly ConfiguredConsumer[], of: string, problems: string[]): void {
+  if (!Array.isArray(consumers)) {
+    problems.push('consumers: expected a list of { consumer, subscription }')
+    return
+  }
+  for (const [at, entry] of consumers.entries()) checkEntry(`consumers[${at}]`, entry, of, problems)
+}
+
+function checkEntry(place: string, entry: ConfiguredConsumer, of: string, problems: string[]): void {
   if (typeof entry !== 'object' || entry === null) {
     problems.push(`${place}: expected { consumer, subscription }, got ${entry === null ? 'null' : typeof entry}`)
     return
   }
-  checkNames(`${place}.`, entry, { known: CONFIGURED }, problems)
+  checkNames(`${place}.`, entry, { of, known: CONFIGURED }, problems)
   try {
     definitionOf(entry.consumer)
   } catch (error) {

@@ -6,6 +6,9 @@ export interface Decider {
   readonly reason: string
 }
 
+/** For the checks of functions that take a `Decider`. */
+export const DECIDER: Record<keyof Decider, true> = { by: true, reason: true }
+
 /** Adds a problem for each text that the audit cannot store. */
 export function checkDecider({ by, reason }: Decider, problems: string[]): void {
   for (const [name, text, most] of [

@@ -2,6 +2,7 @@ import { systemClock } from '../foundation/clock.ts'
 import type { DurationMs } from '../core/units.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError, describeError } from '../foundation/errors.ts'
+import { checkNames, checkWhole, givenOf, LONGEST_TIMER_MS } from '../foundation/option-checks.ts'
 import { durationText } from '../core/duration-text.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { shorterThanHandlers } from './idle-limit.ts'
@@ -44,13 +45,19 @@ const VERDICTS: readonly CheckVerdict[] = ['broken', 'weaker', 'unknown', 'holds
  *
  * @param subscription - `kafkaSubscription(...)`, `rabbitSubscription(...)`. Without it the broker is
  * `unknown`
- * @throws ConfigError `CONFIG_INVALID` if `consumer` is not the result of `defineConsumer`
+ * @throws ConfigError `CONFIG_INVALID` if `consumer` is not the result of `defineConsumer`, and for wrong options
  */
 export async function doctor(
   consumer: Consumer,
   subscription?: Subscription,
-  { timeoutMs = TIMEOUT_MS }: DoctorOptions = {},
+  options: DoctorOptions = {},
 ): Promise<Diagnosis> {
+  const given = givenOf(options)
+  const { timeoutMs = TIMEOUT_MS } = given
+  const problems: string[] = []
+  checkNames('', given, { of: 'doctor()', known: { timeoutMs } }, problems)
+  checkWhole('timeoutMs', timeoutMs, problems, { most: LONGEST_TIMER_MS })
+  if (problems.length > 0) throw new ConfigError(problems)
   const definition = definitionOf(consumer)
   const { name, store } = definition
   const { strategy } = store

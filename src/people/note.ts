@@ -1,6 +1,6 @@
 import { checkDecider } from './decider.ts'
 import { ConfigError } from '../foundation/errors.ts'
-import { checkText } from '../foundation/option-checks.ts'
+import { checkNames, checkText, givenOf } from '../foundation/option-checks.ts'
 import type { Note, StoreAdmin } from '../ports/store-admin.ts'
 
 const LONGEST_ABOUT = 200
@@ -12,7 +12,9 @@ const LONGEST_ABOUT = 200
  */
 export async function noteIn(admin: StoreAdmin | undefined, scope: string, note: Note): Promise<boolean> {
   const problems: string[] = []
-  const { what, about } = note
+  const given = givenOf(note)
+  const { what, about, by, reason } = given
+  checkNames('', given, { of: 'note()', known: { what, about, by, reason } }, problems)
   if (typeof what !== 'string' || !/^[a-z-]{1,16}$/.test(what)) {
     problems.push(`what: expected 1 to 16 of a-z and -, got ${JSON.stringify(what)}`)
   }
@@ -20,10 +22,10 @@ export async function noteIn(admin: StoreAdmin | undefined, scope: string, note:
   if (typeof about === 'string' && about.length > LONGEST_ABOUT) {
     problems.push(`about: expected at most ${LONGEST_ABOUT} characters, got ${about.length}`)
   }
-  checkDecider(note, problems)
+  checkDecider(given, problems)
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `note: ${problem}`))
   if (admin?.note === undefined) return false
-  await admin.note(scope, { what, about, by: note.by, reason: note.reason })
+  await admin.note(scope, { what, about, by, reason })
   return true
 }
 

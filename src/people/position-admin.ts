@@ -1,7 +1,7 @@
 import { checkDecider, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError } from '../foundation/errors.ts'
-import { checkText } from '../foundation/option-checks.ts'
+import { checkNames, checkText, givenOf } from '../foundation/option-checks.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { HoldVerdict, ListedPosition, Positions } from '../ports/store.ts'
 import { scopeName } from '../consumer/scope.ts'
@@ -56,10 +56,13 @@ export function positionsOf(consumer: Consumer, subscription: Pick<Subscription,
 async function release(
   positions: Positions,
   { scope, stream }: { readonly scope: string; readonly stream: string },
-  { from, by, reason }: Decider & { readonly from: GoOnFrom },
+  how: Decider & { readonly from: GoOnFrom },
   invalid: (problems: readonly string[]) => ConfigError,
 ): Promise<HoldVerdict> {
+  const given = givenOf(how)
+  const { from, by, reason } = given
   const problems: string[] = []
+  checkNames('', given, { of: 'release()', known: { from, by, reason } }, problems)
   checkDecider({ by, reason }, problems)
   const isOffset = typeof from === 'bigint' && from >= 0n
   if (!isOffset && from !== 'position' && from !== 'beginning') {

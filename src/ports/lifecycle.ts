@@ -5,7 +5,7 @@ export interface StopOptions {
   /**
    * How long running handlers may go on before `signal` aborts them, in milliseconds. The stop can take longer: aborted
    * handlers have the consumer's `graceMs` (5 s by default) to end, and what they finish in that time is still marked
-   * and settled.
+   * and settled. A whole number from 0 (abort at once) to 2147483647.
    * @defaultValue 30000
    */
   readonly deadlineMs?: DurationMs
@@ -67,6 +67,8 @@ export interface Running extends Pausable, AsyncDisposable {
    * It takes up to `deadlineMs` plus the consumer's `graceMs`, plus the last marks and settles. Set the grace period of
    * your orchestrator above that sum. The default of Kubernetes (`terminationGracePeriodSeconds`, 30 s) is shorter than
    * both defaults together.
+   *
+   * @throws (rejects) ConfigError `CONFIG_INVALID` for wrong options; nothing is stopped then
    */
   stop(options?: StopOptions): Promise<void>
   health(): Health

@@ -1,6 +1,6 @@
 import type { ReplayRules } from '../core/replay.ts'
 import { ConfigError } from '../foundation/errors.ts'
-import { checkOneOf, checkWhole } from '../foundation/option-checks.ts'
+import { checkNames, checkObject, checkOneOf, checkWhole, givenOf } from '../foundation/option-checks.ts'
 import { timeText } from '../foundation/time-text.ts'
 import { parseCondition } from './expression.ts'
 import type { Selection } from './plan.ts'
@@ -18,7 +18,9 @@ const DEFAULT_RULES: ReplayRules = {
 }
 
 /** @param problems - problems are added here */
-export function checkedRules(given: Partial<ReplayRules> | undefined, problems: string[]): ReplayRules {
+export function checkedRules(asked: Partial<ReplayRules> | undefined, problems: string[]): ReplayRules {
+  const given = asked === undefined ? {} : givenOf(checkObject('rules', asked, problems))
+  checkNames('rules.', given, { of: 'planReplay()', known: DEFAULT_RULES }, problems)
   const rules = { ...DEFAULT_RULES, ...given }
   checkOneOf('rules.again', rules.again, [true, false], problems)
   checkOneOf('rules.givenUp', rules.givenUp, ['handle', 'skip'], problems)

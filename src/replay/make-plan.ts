@@ -4,7 +4,7 @@ import type { DurationMs, EpochMs } from '../core/units.ts'
 import { systemClock } from '../foundation/clock.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
-import { checkWhole } from '../foundation/option-checks.ts'
+import { checkNames, checkWhole, givenOf } from '../foundation/option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { ReplayPlaces, ReplayReader } from '../ports/replay.ts'
@@ -16,7 +16,7 @@ import { startJob, type Job, type JobControl } from './job.ts'
 import { Lookup, type Looked } from './look.ts'
 import { deadLetterPlaces, ReplayedConsumer } from './place.ts'
 import { usableTime } from './proven.ts'
-import { digestOfPlan, PLAN_VERSION, type Horizon, type ReplayPlan, type Selection } from './plan.ts'
+import { digestOfPlan, PLAN_VERSION, SELECTION, type Horizon, type ReplayPlan, type Selection } from './plan.ts'
 import { DistinctCounter, Tally, type Sample } from './tally.ts'
 
 export interface PlanOptions extends Selection {
@@ -48,6 +48,19 @@ export interface PlanProgress {
 /** Messages that are looked up in one call of the store. */
 const LOOKED_AT_ONCE = 250
 
+const KNOWN: Record<keyof PlanOptions, true> = {
+  ...SELECTION,
+  from: true,
+  fromPosition: true,
+  toPosition: true,
+  max: true,
+  rules: true,
+  groupBy: true,
+  places: true,
+  clock: true,
+  entropy: true,
+}
+
 /**
  * Reads a range and tells what a replay of it would do. Changes nothing: records are read, not claimed. A queue gets its messages back, which
  * has a cost that the plan's `warnings` name.
@@ -61,7 +74,9 @@ export function planReplay(
 ): Job<PlanProgress, ReplayPlan> {
   return startJob('the planning', async (control) => {
     const problems: string[] = []
-    const rules = checkedRules(options.rules, problems)
+    checkNames('', givenOf(options), { of: 'planReplay()', known: KNOWN }, problems)
+    const rules = checkedRules(options?.rules, problems)
+    if (problems.length > 0) refuseProblems('plan', problems)
     checkSelection(options, problems)
     if (options.max !== undefined) checkWhole('max', options.max, problems)
     const field = options.groupBy === undefined ? undefined : parseField(options.groupBy)

@@ -1,20 +1,38 @@
 import { hash } from 'node:crypto'
 import { systemClock } from '../foundation/clock.ts'
-import { checkDecider } from '../people/decider.ts'
+import { checkDecider, DECIDER } from '../people/decider.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
-import { checkOneOf, checkText, checkWhole } from '../foundation/option-checks.ts'
+import { checkNames, checkOneOf, checkText, checkWhole, givenOf } from '../foundation/option-checks.ts'
 import type { ReplayPublisher } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { checkSelection, refuseProblems } from './check.ts'
 import { takeHold, type Hold } from './hold.ts'
 import { startJob, type Job, type JobControl } from './job.ts'
 import { DeadLetters, type Redriving, type Sending } from './dead-letters.ts'
+import { SELECTION } from './plan.ts'
 import { deadLetterPlaces, ReplayedConsumer } from './place.ts'
 import type { RedriveOptions, RedriveProgress, RedriveResult } from './redrive-options.ts'
 
 /** Dead letters that are reopened, published and settled together, at most those of a second. */
 const AT_ONCE = 100
+
+const KNOWN: Record<keyof RedriveOptions, true> = {
+  ...SELECTION,
+  ...DECIDER,
+  dryRun: true,
+  from: true,
+  destination: true,
+  keys: true,
+  allowDestinations: true,
+  unknown: true,
+  maxReplays: true,
+  max: true,
+  rate: true,
+  clock: true,
+  entropy: true,
+}
+const MISPLACED = { places: 'give one as `from`: a redrive knows the dead-letter places of its consumer' }
 
 /**
  * Sends dead letters back to where they came from: reopens the record, publishes the message with the same ID, body and properties,
@@ -27,9 +45,10 @@ const AT_ONCE = 100
 export function redrive(
   consumer: Consumer,
   subscription: Subscription,
-  options: RedriveOptions,
+  asked: RedriveOptions,
 ): Job<RedriveProgress, RedriveResult> {
   return startJob('the redrive', async (control) => {
+    const options = givenOf(asked)
     const of = new ReplayedConsumer(consumer, subscription)
     const { clock = systemClock, entropy = systemEntropy } = options
     const places = checkedPlaces(of, options)
@@ -97,6 +116,7 @@ function sendingBy(publisher: ReplayPublisher | undefined, hold: Hold | undefine
 /** @throws ConfigError `CONFIG_INVALID` */
 function checkedPlaces({ subscription: { replay } }: ReplayedConsumer, options: RedriveOptions): readonly string[] {
   const problems: string[] = []
+  checkNames('', options, { of: 'redrive()', known: KNOWN, misplaced: MISPLACED }, problems)
   const { dryRun = true, by = '', reason = '', max, maxReplays, rate, unknown = 'leave', from } = options
   if (!dryRun) checkDecider({ by, reason }, problems)
   checkSelection(options, problems)

@@ -1,4 +1,5 @@
-import type { Decider } from '../people/decider.ts'
+import { knownOptions } from '../foundation/option-checks.ts'
+import { DECIDER, type Decider } from '../people/decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { noteIn, replayAbout } from '../people/note.ts'
 import type { LedgerEntry, ReplayRequest } from '../ports/replay.ts'
@@ -59,6 +60,7 @@ export function replaysOf(consumer: Consumer, subscription: Subscription): Repla
     throw refused(`consumer ${consumer.name}: it has no replay ${id} that was begun`)
   }
   const ask = async (id: string, request: ReplayRequest, why?: Decider): Promise<void> => {
+    if (why !== undefined) knownOptions(why, { of: `${request}()`, known: DECIDER })
     const { status } = statusOf(await read(id))
     if (status === 'finished' || status === 'aborted') throw refused(`replay ${id} is ${status}`)
     // First, so that nobody stops a replay without a trace.

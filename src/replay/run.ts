@@ -1,12 +1,12 @@
 import { REPLAY, watched } from '../pipeline/telemetry/channels.ts'
 import { systemClock } from '../foundation/clock.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
-import { checkDecider } from '../people/decider.ts'
+import { checkDecider, DECIDER } from '../people/decider.ts'
 import { DEFAULTS } from '../consumer/defaults.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
 import { describeError } from '../foundation/errors.ts'
 import { noteIn, replayAbout } from '../people/note.ts'
-import { checkWhole, givenOf } from '../foundation/option-checks.ts'
+import { checkNames, checkOneOf, checkWhole, givenOf, LONGEST_TIMER_MS, shown } from '../foundation/option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import type { TakeVerdict } from '../ports/replay.ts'
@@ -43,15 +43,31 @@ export function runReplay(
   consumer: Consumer,
   subscription: Subscription,
   plan: ReplayPlan,
-  options: RunOptions,
+  asked: RunOptions,
 ): Job<RunProgress, RunResult> {
   return startJob(`replay ${plan?.id}`, async (control) => {
     const of = new ReplayedConsumer(consumer, subscription)
+    const options = givenOf(asked)
     const settings = checkedOptions(of, options)
     checkPlan(plan, of)
     await of.definition.store.open()
     return new Run(of, plan, options, settings).run(control)
   })
+}
+
+const KNOWN: Record<keyof RunOptions, true> = {
+  ...DECIDER,
+  journal: true,
+  rate: true,
+  concurrency: true,
+  canary: true,
+  stopOnFailures: true,
+  quietHours: true,
+  unknown: true,
+  places: true,
+  deadlineMs: true,
+  clock: true,
+  entropy: true,
 }
 
 interface Settings {
@@ -61,13 +77,21 @@ interface Settings {
 
 function checkedOptions(of: ReplayedConsumer, options: RunOptions): Settings {
   const problems: string[] = []
-  const { concurrency, canary, stopOnFailures, quietHours, rate } = options
+  const { concurrency, canary, stopOnFailures, quietHours, rate, unknown, journal, deadlineMs } = options
+  checkNames('', options, { of: 'runReplay()', known: KNOWN }, problems)
   checkDecider(options, problems)
   for (const [name, value] of Object.entries({ concurrency, canary, stopOnFailures })) {
     if (value !== undefined) checkWhole(name, value, problems)
   }
   if (rate !== undefined && !(Number.isFinite(rate) && rate > 0)) {
     problems.push(`rate: expected messages per second, above 0, got ${rate}`)
+  }
+  if (unknown !== undefined) checkOneOf('unknown', unknown, ['handle', 'skip'], problems)
+  if (deadlineMs !== undefined && deadlineMs !== 0) {
+    checkWhole('deadlineMs', deadlineMs, problems, { most: LONGEST_TIMER_MS })
+  }
+  if (typeof journal?.open !== 'function') {
+    problems.push(`journal: expected one such as fileJournal(path) or memoryJournal(), got ${shown(journal)}`)
   }
   const quiet = quietHours === undefined ? undefined : parseQuietHours(quietHours)
   if (typeof quiet === 'string') problems.push(`quietHours: ${quiet}`)

@@ -7,12 +7,12 @@ import type { DurationMs } from '../core/units.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
 import { ConfigError, describeError } from '../foundation/errors.ts'
-import { DEFAULTS } from '../consumer/defaults.ts'
 import type { Pausable, Running, StartResult, StopOptions } from '../ports/lifecycle.ts'
 import { openStore } from './open-store.ts'
 import { reportIdleLimit } from './report-idle-limit.ts'
 import { Start } from './start.ts'
-import { checkText, givenOf } from '../foundation/option-checks.ts'
+import { stopBy } from './stop-options.ts'
+import { checkNames, checkOneOf, checkText, givenOf, knownOptions } from '../foundation/option-checks.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
 import { problemsOfRetryPlace } from '../consumer/when-busy.ts'
@@ -34,7 +34,7 @@ export interface Settlement {
    * same.
    */
   readonly settle: 'ack' | 'retry' | 'dead-letter'
-  /** With `retry` and the option `retry: 'caller'`: the shortest wait before the next delivery, in milliseconds. */
+  /** With `retry` and the option `retryWaits: 'caller'`: the shortest wait before the next delivery, in milliseconds. */
   readonly retryAfterMs?: DurationMs
   /** Why the message was, or must be, dead-lettered. */
   readonly reason?: Reason
@@ -112,10 +112,26 @@ export interface InlineRunning extends Omit<Running, keyof Pausable> {
 export function runInline(consumer: Consumer, options: InlineOptions): InlineRunning {
   const definition = checkedDefinition(consumer)
   const problems: string[] = []
-  checkText('group', givenOf(options).group, problems)
+  const given = givenOf(options)
+  const { group, publisher, retryWaits = 'here' } = given
+  checkNames('', given, { of: 'runInline()', known: KNOWN, misplaced: RENAMED }, problems)
+  checkText('group', group, problems)
+  checkOneOf('retryWaits', retryWaits, ['here', 'caller'], problems)
+  if (publisher !== undefined && typeof publisher?.deadLetter !== 'function') {
+    problems.push('publisher: expected one that publishes dead letters, with the function deadLetter')
+  }
   if (problems.length > 0) throw new ConfigError(problems)
-  return new RunningInline(definition, options)
+  return new RunningInline(definition, given)
 }
+
+const KNOWN: Record<keyof InlineOptions, true> = {
+  group: true,
+  publisher: true,
+  retryWaits: true,
+  clock: true,
+  entropy: true,
+}
+const RENAMED = { retry: 'it is now called retryWaits' }
 
 const NO_RETRY_PLACE = "its caller takes it back with retryWaits: 'caller' of runInline; or leave whenBusy out"
 
@@ -211,8 +227,11 @@ class RunningInline implements InlineRunning {
     return this.#opening.result
   }
 
-  async handle(message: Message, { lane }: { readonly lane?: string | undefined } = {}): Promise<Settlement> {
+  async handle(message: Message, options: { readonly lane?: string | undefined } = {}): Promise<Settlement> {
     checkMessage(message)
+    const { lane } = options
+    // Once for each message: nothing is made where the names are right.
+    for (const name in options) if (name !== 'lane') knownOptions(options, { of: 'handle()', known: { lane } })
     if (this.#state !== 'running') await this.open()
     return new Promise((resolve) => {
       const onEnd = (end: DeliveryEnd): void => resolve(this.settlementOf(end, message))
@@ -232,10 +251,12 @@ class RunningInline implements InlineRunning {
     this.#pipeline.report(event)
   }
 
-  stop({ deadlineMs = DEFAULTS.stopDeadlineMs }: StopOptions = {}): Promise<void> {
-    // Assigned before the first await, so that two calls in one turn get the same promise.
-    this.#stopped ??= this.#drain(deadlineMs)
-    return this.#stopped
+  stop(options?: StopOptions): Promise<void> {
+    return stopBy(options, (deadlineMs) => {
+      // Assigned before the first await, so that two calls in one turn get the same promise.
+      this.#stopped ??= this.#drain(deadlineMs)
+      return this.#stopped
+    })
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -3,12 +3,12 @@ import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { tooShort } from '../core/retention.ts'
 import { ConfigError, describeError, hasCode } from '../foundation/errors.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
-import { DEFAULTS } from '../consumer/defaults.ts'
 import type { PauseOptions, Running, Starting, StartResult, StopOptions } from '../ports/lifecycle.ts'
 import { openStore } from './open-store.ts'
 import { reportIdleLimit } from './report-idle-limit.ts'
 import { Start } from './start.ts'
-import { checkText } from '../foundation/option-checks.ts'
+import { stopBy } from './stop-options.ts'
+import { checkNames, checkText, givenOf } from '../foundation/option-checks.ts'
 import type { Member } from '../pipeline/store/absence.ts'
 import { NO_LOAD } from '../pipeline/load.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
@@ -29,6 +29,8 @@ export interface RunDependencies {
   readonly entropy?: Entropy
 }
 
+const KNOWN: Record<keyof RunDependencies, true> = { source: true, publisher: true, clock: true, entropy: true }
+
 /**
  * Runs a consumer on a source. `runKafka`, `runRabbit` and custom adapters call it. It returns a handle at once; await
  * the handle, or its `ready()`, to wait until the source consumes. If `dependencies` is a function, it is called after
@@ -43,7 +45,8 @@ export function runConsumer(consumer: Consumer, dependencies: RunDependencies | 
     const definition = definitionOf(consumer)
     const parts = typeof dependencies === 'function' ? dependencies() : dependencies
     const problems: string[] = []
-    checkText('group', parts.source.group, problems)
+    checkNames('', givenOf(parts), { of: 'runConsumer()', known: KNOWN }, problems)
+    checkText('group', parts.source?.group, problems)
     if (problems.length > 0) throw new ConfigError(problems)
     const starting = handleOf(new RunningConsumer(definition, parts))
     // Callers that do not await the start learn of a failure from `health()` and an event.
@@ -130,21 +133,23 @@ class RunningConsumer implements Running {
   }
 
   pause(why: PauseOptions = {}): void {
-    const checked = checkedWhy(why)
+    const checked = checkedWhy(why, 'pause()')
     if (this.#stopped !== undefined || this.#state === 'failed' || this.#pipeline.isPaused) return
     this.#paused = `paused${checked.by === undefined ? '' : ` by ${checked.by}`}${checked.reason === undefined ? '' : `: ${checked.reason}`}`
     this.#pipeline.pause(checked)
   }
 
   resume(why: PauseOptions = {}): void {
-    const checked = checkedWhy(why)
+    const checked = checkedWhy(why, 'resume()')
     if (this.#stopped === undefined) this.#pipeline.resume(checked)
   }
 
-  stop({ deadlineMs = DEFAULTS.stopDeadlineMs }: StopOptions = {}): Promise<void> {
-    // Assigned before the first await, so that two calls in one turn get the same promise.
-    this.#stopped ??= this.#drainAndLeave(deadlineMs)
-    return this.#stopped
+  stop(options?: StopOptions): Promise<void> {
+    return stopBy(options, (deadlineMs) => {
+      // Assigned before the first await, so that two calls in one turn get the same promise.
+      this.#stopped ??= this.#drainAndLeave(deadlineMs)
+      return this.#stopped
+    })
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -359,8 +364,11 @@ const LONGEST_BY = 200
 const LONGEST_REASON = 1_000
 
 /** @throws ConfigError `CONFIG_INVALID` */
-function checkedWhy({ by, reason }: PauseOptions): PauseOptions {
+function checkedWhy(why: PauseOptions, of: string): PauseOptions {
+  const given = givenOf(why)
+  const { by, reason } = given
   const problems: string[] = []
+  checkNames('', given, { of, known: { by, reason } }, problems)
   const check = (name: string, text: unknown, most: number): void => {
     if (text === undefined || (typeof text === 'string' && text.trim() !== '' && text.length <= most)) return
     problems.push(

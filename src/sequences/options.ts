@@ -29,7 +29,8 @@ export interface SequenceOptions {
 
 export type ResolvedSequences = Required<SequenceOptions>
 
-const KNOWN: { readonly [O in keyof ResolvedSequences]: true } = { tail: true, onBehind: true, maxGaps: true }
+/** Every option of sequences, for the checks of stores that take them beside their own. */
+export const SEQUENCE_OPTIONS: Record<keyof SequenceOptions, true> = { tail: true, onBehind: true, maxGaps: true }
 const DEFAULTS: ResolvedSequences = { tail: 100, onBehind: 'park', maxGaps: 1_000 }
 const MOST = 10_000
 
@@ -44,7 +45,7 @@ export function splitSequences<Options extends SequenceOptions>(
 /** @throws ConfigError `CONFIG_INVALID` */
 export function resolveSequences(options: SequenceOptions, store: string): ResolvedSequences {
   const problems: string[] = []
-  checkNames('', options, { known: KNOWN }, problems)
+  checkNames('', options, { of: `${store}()`, known: SEQUENCE_OPTIONS }, problems)
   const { tail = DEFAULTS.tail, onBehind = DEFAULTS.onBehind, maxGaps = DEFAULTS.maxGaps } = options
   if (!(Number.isSafeInteger(tail) && tail >= 0 && tail <= MOST)) {
     problems.push(`tail: expected a whole number from 0 to ${MOST}, got ${shown(tail)}`)

@@ -1,6 +1,7 @@
 import { systemClock } from '../foundation/clock.ts'
 import type { EpochMs } from '../core/units.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
+import { knownOptions } from '../foundation/option-checks.ts'
 import type { Pausable } from '../ports/lifecycle.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Observer, ObserverEvent } from '../ports/observer.ts'
@@ -35,8 +36,11 @@ const MOST_CONSUMERS = 100
  *
  * Give it to `observe`, and its snapshot to `serveHealth` or `dashboard`:
  * `const live = liveSignals(); defineConsumer({ ..., observe: live })`
+ *
+ * @throws ConfigError `CONFIG_INVALID` for an unknown option, also of `snapshot`
  */
-export function liveSignals({ clock = systemClock }: LiveSignalsOptions = {}): LiveSignals {
+export function liveSignals(options: LiveSignalsOptions = {}): LiveSignals {
+  const { clock = systemClock } = knownOptions(options, { of: 'liveSignals()', known: { clock: true } })
   const instance = systemEntropy.ownerToken().slice(0, 12)
   const since: EpochMs = clock.now()
   const consumers = new Map<string, LiveConsumerState>()
@@ -49,7 +53,8 @@ export function liveSignals({ clock = systemClock }: LiveSignalsOptions = {}): L
     }
     consumer.add(event, clock.now())
   }
-  const snapshot = ({ key }: SnapshotQuery = {}): LiveSnapshot => {
+  const snapshot = (query: SnapshotQuery = {}): LiveSnapshot => {
+    const { key } = knownOptions(query, { of: 'snapshot()', known: { key: true } })
     const at = clock.now()
     return {
       schemaVersion: 1,

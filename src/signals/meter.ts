@@ -9,6 +9,7 @@ import { GaugeReader, type GaugeOptions, type Readings } from './gauges.ts'
 import { LabelValues } from './label-values.ts'
 import type { CounterId, HistogramId } from './metrics.ts'
 import { reasonOf } from './reasons.ts'
+import { knownOptions } from '../foundation/option-checks.ts'
 import type { Count, Distribution } from './series.ts'
 
 export interface MeterOptions extends GaugeOptions {
@@ -57,7 +58,10 @@ export class Meter {
   /** Bound: it can be given away as it is. It never throws. */
   readonly observe: CountingObserver
 
-  constructor({ clock = systemClock, onObserved, ...options }: MeterOptions = {}) {
+  /** @throws ConfigError `CONFIG_INVALID` for an unknown option */
+  constructor(asked: MeterOptions = {}) {
+    const known = { readStores: true, clock: true, onObserved: true }
+    const { clock = systemClock, onObserved, ...options } = knownOptions(asked, { of: 'new Meter()', known })
     this.#clock = clock
     this.#gauges = new GaugeReader(clock, options, { name: this.#names, destination: this.#destinations })
     this.#cells = new Cells(onObserved)

@@ -137,7 +137,7 @@ describe('bullmqProcessor', () => {
   })
 
   it.each([
-    [{ delay: 5 }, 'delay: unknown option'],
+    [{ delay: 5 }, 'delay: unknown option of bullmqProcessor()'],
     [{ delayMs: 0 }, 'delayMs: expected a whole number'],
     [{ group: '' }, 'group: expected text'],
   ])('refuses the options %j', (options, problem) => {

@@ -298,7 +298,7 @@ describe('a store with a cache in front of it', () => {
   it.each<readonly [string, unknown, Readonly<Record<string, unknown>>, string]>([
     ['no bound', memoryStore(), {}, 'max: expected a whole number from 1'],
     ['no time', memoryStore(), { max: 1, ttlMs: 0 }, 'ttlMs: expected a whole number from 1'],
-    ['another option', memoryStore(), { max: 1, maxAge: 5 }, 'maxAge: unknown option'],
+    ['another option', memoryStore(), { max: 1, maxAge: 5 }, 'maxAge: unknown option of withDoneCache()'],
     ['no store', undefined, { max: 1 }, 'store: expected a store'],
     [
       'positions',

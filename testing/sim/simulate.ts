@@ -1,3 +1,4 @@
+import { checkNames } from '../../src/foundation/option-checks.ts'
 import type { Rules } from '../checker/rules.ts'
 import type { History } from '../history.ts'
 import { PROMISES, type Plan } from './plan.ts'
@@ -49,9 +50,10 @@ function checkAsked(from: number, to: number, options: SimulationOptions): void 
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from > to) {
     throw new TypeError(`seeds: expected two whole numbers, the first at most the second, got ${from} and ${to}`)
   }
-  const { promised, handle, ...others } = options
-  const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw new TypeError(`unknown option ${unknown}: expected promised, handle`)
+  const { promised, handle } = options
+  const problems: string[] = []
+  checkNames('', options, { of: 'simulate()', known: { promised, handle } }, problems)
+  if (problems.length > 0) throw new TypeError(problems.join('; '))
   if (promised !== undefined && !PROMISES.includes(promised)) {
     throw new TypeError(`promised: expected one of '${PROMISES.join("', '")}', got '${promised}'`)
   }

@@ -1,3 +1,4 @@
+import { knownOptions } from '../../src/foundation/option-checks.ts'
 import {
   transition,
   viewOf,
@@ -54,6 +55,13 @@ export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> {
   readonly whenHeld?: 'busy' | 'wait'
 }
 
+const KNOWN: Record<keyof MemoryInboxOptions<never>, true> = {
+  database: true,
+  clock: true,
+  lendAs: true,
+  whenHeld: true,
+}
+
 /**
  * The reference inbox, in memory, for tests: the mark commits effects, and everything is lost on exit. One instance is
  * one process; `die()` ends it.
@@ -68,13 +76,15 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
   readonly #whenHeld: 'busy' | 'wait'
   readonly #open = new Set<MemoryTransaction<Tx, Effect>>()
 
-  constructor({
-    database = new InboxDatabase(),
-    clock = systemClock,
-    // With another `Tx` than `MemoryTx` the caller must pass `lendAs`.
-    lendAs = (memory) => memory as Tx,
-    whenHeld = 'busy',
-  }: MemoryInboxOptions<Tx, Effect> = {}) {
+  /** @throws ConfigError `CONFIG_INVALID` for an unknown option */
+  constructor(options: MemoryInboxOptions<Tx, Effect> = {}) {
+    const {
+      database = new InboxDatabase(),
+      clock = systemClock,
+      // With another `Tx` than `MemoryTx` the caller must pass `lendAs`.
+      lendAs = (memory) => memory as Tx,
+      whenHeld = 'busy',
+    }: MemoryInboxOptions<Tx, Effect> = knownOptions(options, { of: 'new MemoryInbox()', known: KNOWN })
     this.database = database
     this.#clock = clock
     this.#lendAs = lendAs

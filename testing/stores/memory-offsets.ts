@@ -1,3 +1,4 @@
+import { knownOptions } from '../../src/foundation/option-checks.ts'
 import { claimStream, refundStarts, shortenStarts } from '../../src/core/position.ts'
 import type {
   Key,
@@ -77,12 +78,15 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsSto
   readonly #whenHeld: 'busy' | 'wait'
   readonly #open = new Set<OffsetsTransaction<Tx, Effect>>()
 
-  constructor({
-    database = new OffsetsDatabase(),
-    // With another `Tx` than `MemoryTx` the caller must pass `lendAs`.
-    lendAs = (memory) => memory as Tx,
-    whenHeld = 'busy',
-  }: MemoryOffsetsOptions<Tx, Effect> = {}) {
+  /** @throws ConfigError `CONFIG_INVALID` for an unknown option */
+  constructor(options: MemoryOffsetsOptions<Tx, Effect> = {}) {
+    const known = { database: true, lendAs: true, whenHeld: true }
+    const {
+      database = new OffsetsDatabase(),
+      // With another `Tx` than `MemoryTx` the caller must pass `lendAs`.
+      lendAs = (memory) => memory as Tx,
+      whenHeld = 'busy',
+    }: MemoryOffsetsOptions<Tx, Effect> = knownOptions(options, { of: 'new MemoryOffsets()', known })
     this.database = database
     this.#lendAs = lendAs
     this.#whenHeld = whenHeld

@@ -1,4 +1,4 @@
-import type { Message } from '../../../src/spi.ts'
+import { knownOptions, type Message } from '../../../src/spi.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { AmqpMessage, AmqpProperties } from '../slice.ts'
 
@@ -29,7 +29,10 @@ interface RabbitClientMessage extends AmqpProperties {
  *
  * @throws TypeError for anything else
  */
-export function rabbitMessage(raw: ForeignMessage, { queue }: { readonly queue: string }): Message {
+export function rabbitMessage(raw: ForeignMessage, options: { readonly queue: string }): Message {
+  const { queue } = options
+  // Once for each message: nothing is made where the names are right.
+  for (const name in options) if (name !== 'queue') knownOptions(options, { of: 'rabbitMessage()', known: { queue } })
   if (typeof queue !== 'string' || queue === '') throw new TypeError('rabbitMessage: expected the name of a queue')
   const message = 'fields' in raw ? raw : ofRabbitClient(raw)
   if (!(message.content instanceof Uint8Array)) {

@@ -1,4 +1,4 @@
-import { ConfigError, checkFunction, checkNames, type Message } from '../../../src/spi.ts'
+import { ConfigError, checkFunction, checkNames, givenOf, type Message } from '../../../src/spi.ts'
 import { isName, MOST_NAME_BYTES } from '../options/names.ts'
 import type { ConfirmedPublisher } from '../publishing/confirmed-publisher.ts'
 
@@ -36,7 +36,7 @@ export function checkOnMessage(channel: unknown, options: OnMessageOptions): voi
   const problems: string[] = []
   if (!isChannel(channel))
     problems.push('channel: expected a channel of amqplib, such as createChannel() resolves with')
-  checkNames('', options, { known: KNOWN }, problems)
+  checkNames('', givenOf(options), { of: 'onMessage()', known: KNOWN }, problems)
   const { queue, deadLetter, lane } = options
   const expectName = (value: unknown, name: string): void => {
     if (!isName(value))
@@ -46,6 +46,8 @@ export function checkOnMessage(channel: unknown, options: OnMessageOptions): voi
   }
   if (queue !== undefined) expectName(queue, 'queue')
   if (typeof deadLetter === 'object' && deadLetter !== null) {
+    const known = { publisher: true, queue: true }
+    checkNames('deadLetter.', deadLetter, { of: 'onMessage()', known }, problems)
     expectName(deadLetter.queue, 'deadLetter.queue')
     if (queue !== undefined && deadLetter.queue === queue)
       problems.push(`deadLetter.queue: expected another queue than the one consumed, got ${JSON.stringify(queue)}`)

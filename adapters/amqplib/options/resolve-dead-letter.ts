@@ -15,6 +15,7 @@ const KNOWN = { queue: true, exchange: true, routingKey: true }
 
 export function resolveDeadLetter(
   { queue: consumed, deadLetter = {} }: Pick<RabbitOptions, 'queue' | 'deadLetter'>,
+  of: string,
   problems: string[],
 ): DeadLetterWay {
   if (deadLetter === 'reject') return { kind: 'reject' }
@@ -22,7 +23,7 @@ export function resolveDeadLetter(
     problems.push(`deadLetter: expected 'reject', { queue } or { exchange }, got ${shown(deadLetter)}`)
     return { kind: 'reject' }
   }
-  checkNames('deadLetter.', deadLetter, { known: KNOWN }, problems)
+  checkNames('deadLetter.', deadLetter, { of, known: KNOWN }, problems)
   const { exchange, routingKey, queue } = deadLetter
   if (exchange === undefined) {
     if (routingKey !== undefined) {

@@ -39,14 +39,14 @@ const BY_QUEUE: Record<keyof RabbitDelayedByQueue['delayedByQueue'], true> = { m
 const OF_THE_CONSUMER = 'give it to defineConsumer()'
 const MISPLACED = { maxAttempts: OF_THE_CONSUMER, initialMs: OF_THE_CONSUMER, maxMs: OF_THE_CONSUMER }
 
-export function resolveRetry(options: RabbitOptions, problems: string[]): RetryWay {
+export function resolveRetry(options: RabbitOptions, of: string, problems: string[]): RetryWay {
   const { retry } = options
   if (retry === undefined) return { kind: 'lane' }
   if (typeof retry !== 'object' || retry === null) {
     problems.push(`retry: expected { delayQueues } or { delayedByQueue }, got ${shown(retry)}`)
     return { kind: 'lane' }
   }
-  checkNames('retry.', retry, { known: RETRY, misplaced: MISPLACED }, problems)
+  checkNames('retry.', retry, { of, known: RETRY, misplaced: MISPLACED }, problems)
   const { busyWaitMs = DEFAULTS.busyWaitMs } = retry
   checkWhole('retry.busyWaitMs', busyWaitMs, problems, A_DELAY)
   const { delayQueues, delayedByQueue }: { readonly delayQueues?: unknown; readonly delayedByQueue?: unknown } = retry
@@ -58,20 +58,21 @@ export function resolveRetry(options: RabbitOptions, problems: string[]): RetryW
     return { kind: 'lane' }
   }
   return retry.delayQueues === undefined
-    ? { ...resolveByQueue(options, retry, problems), busyWaitMs }
-    : { ...resolveDelayQueues(options.queue, retry, problems), busyWaitMs }
+    ? { ...resolveByQueue(options, retry, of, problems), busyWaitMs }
+    : { ...resolveDelayQueues(options.queue, retry, of, problems), busyWaitMs }
 }
 
 function resolveDelayQueues(
   origin: string,
   retry: RabbitDelayQueues,
+  of: string,
   problems: string[],
 ): Omit<Extract<RetryWay, { kind: 'delay-queues' }>, 'busyWaitMs'> {
   const { delayQueues, overdueAfterMs = DEFAULTS.overdueAfterMs } = retry
   checkWhole('retry.overdueAfterMs', overdueAfterMs, problems, { show: shown })
   const isList = Array.isArray(delayQueues) && delayQueues.length > 0
   if (!isList) problems.push(`retry.delayQueues: expected at least one delay, got ${shown(delayQueues)}`)
-  const queues = (isList ? delayQueues : []).map((entry, index) => delayQueueOf(origin, entry, index, problems))
+  const queues = (isList ? delayQueues : []).map((entry, index) => delayQueueOf(origin, entry, index, { of, problems }))
   return { kind: 'delay-queues', queues, overdueAfterMs }
 }
 
@@ -79,12 +80,12 @@ function delayQueueOf(
   origin: string,
   entry: RabbitDelayQueues['delayQueues'][number],
   index: number,
-  problems: string[],
+  { of, problems }: { readonly of: string; readonly problems: string[] },
 ): DelayQueue {
   const place = `retry.delayQueues[${index}]`
   const isNumber = typeof entry !== 'object' || entry === null
   const given = isNumber ? { delayMs: entry } : entry
-  if (!isNumber) checkNames(`${place}.`, given, { known: DELAY_QUEUE }, problems)
+  if (!isNumber) checkNames(`${place}.`, given, { of, known: DELAY_QUEUE }, problems)
   const { delayMs, queue = `${origin}.retry.${delayMs}` }: RabbitDelayQueue = given
   checkWhole(isNumber ? place : `${place}.delayMs`, delayMs, problems, A_DELAY)
   if (!isName(queue)) {
@@ -98,6 +99,7 @@ function delayQueueOf(
 function resolveByQueue(
   { queueType }: RabbitOptions,
   { delayedByQueue, overdueAfterMs }: RabbitDelayedByQueue,
+  of: string,
   problems: string[],
 ): Omit<Extract<RetryWay, { kind: 'delayed-by-queue' }>, 'busyWaitMs'> {
   if (overdueAfterMs !== undefined) {
@@ -110,7 +112,7 @@ function resolveByQueue(
     problems.push(`retry.delayedByQueue: expected { minMs, maxMs }, got ${shown(delayedByQueue)}`)
     return { kind: 'delayed-by-queue', minMs: 1, maxMs: 1 }
   }
-  checkNames('retry.delayedByQueue.', delayedByQueue, { known: BY_QUEUE }, problems)
+  checkNames('retry.delayedByQueue.', delayedByQueue, { of, known: BY_QUEUE }, problems)
   const { minMs, maxMs } = delayedByQueue
   checkWhole('retry.delayedByQueue.minMs', minMs, problems, A_DELAY)
   checkWhole('retry.delayedByQueue.maxMs', maxMs, problems, A_DELAY)

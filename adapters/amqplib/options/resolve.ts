@@ -84,13 +84,13 @@ const MISPLACED: Readonly<Record<string, string>> = {
  * Checks everything and reports all problems in one error.
  * @throws ConfigError `CONFIG_INVALID`
  */
-export function resolveRabbitOptions(options: RabbitOptions): RabbitSettings {
+export function resolveRabbitOptions(options: RabbitOptions, of = 'runRabbit()'): RabbitSettings {
   if (typeof options !== 'object' || options === null) {
     throw new ConfigError([`RabbitMQ: queue: expected options such as { queue: 'sms' }, got ${shown(options)}`])
   }
   const problems: string[] = []
   const given = withoutUndefined<RabbitOptions>(options)
-  checkNames('', given, { known: KNOWN, misplaced: MISPLACED }, problems)
+  checkNames('', given, { of, known: KNOWN, misplaced: MISPLACED }, problems)
   const settings: RabbitSettings = {
     ...DEFAULTS,
     prefetch: undefined,
@@ -98,8 +98,8 @@ export function resolveRabbitOptions(options: RabbitOptions): RabbitSettings {
     consumerTimeoutMs: undefined,
     ...given,
     leaveAfterMs: resolveLeaveAfter(given.leaveAfterMs, problems, shown),
-    deadLetter: resolveDeadLetter(given, problems),
-    retry: resolveRetry(given, problems),
+    deadLetter: resolveDeadLetter(given, of, problems),
+    retry: resolveRetry(given, of, problems),
   }
   const { queue, prefetch, setup, queueType, lane, ackBatch, singleActiveConsumer, consumerTimeoutMs } = settings
   if (!isName(queue))

@@ -45,7 +45,7 @@ export function checkMessage(message: IdentifiedMessage): void {
   }
   const { exchange, routingKey, messageId } = message as { readonly [Name in keyof IdentifiedMessage]?: unknown }
   const problems: string[] = []
-  checkNames('', withoutUndefined(message), { known: KNOWN, misplaced: MISPLACED }, problems)
+  checkNames('', withoutUndefined(message), { of: 'publish()', known: KNOWN, misplaced: MISPLACED }, problems)
   if (typeof routingKey !== 'string') {
     problems.push(`routingKey: expected text, got ${typeof routingKey}; ${OF_QUEUE}`)
   }

@@ -48,7 +48,7 @@ export type EachBatch = ((payload: DropInBatchPayloadLike) => Promise<void>) & D
  * @throws ConfigError `CONFIG_INVALID`: all problems of the options at once; a store of strategy `offsets`
  */
 export function eachMessage(consumer: Consumer, options: DropInOptions = {}): EachMessage {
-  const handler = new DropInHandler(consumer, options)
+  const handler = new DropInHandler(consumer, options, 'eachMessage()')
   return withLife(handler, async (payload: EachMessagePayloadLike) => {
     const { topic, partition, message } = payload
     await handler.take(() => {
@@ -77,7 +77,7 @@ export function eachMessage(consumer: Consumer, options: DropInOptions = {}): Ea
  * @throws ConfigError `CONFIG_INVALID`: all problems of the options at once; a store of strategy `offsets`
  */
 export function eachBatch(consumer: Consumer, options: DropInOptions = {}): EachBatch {
-  const handler = new DropInHandler(consumer, options)
+  const handler = new DropInHandler(consumer, options, 'eachBatch()')
   return withLife(handler, async (payload: DropInBatchPayloadLike) => {
     await handler.take(() => {
       const { batch } = payload
@@ -108,8 +108,8 @@ class DropInHandler {
   #opening: Promise<void> | undefined
   #stopped: Promise<void> | undefined
 
-  constructor(consumer: Consumer, options: DropInOptions) {
-    this.#options = resolveDropIn(options)
+  constructor(consumer: Consumer, options: DropInOptions, of: string) {
+    this.#options = resolveDropIn(options, of)
     const { kafka, group: groupId, checkFetches } = this.#options
     if (checkFetches && (kafka === undefined || !decodeForAll(kafka))) this.#replacing = decodeForAllOfInstalled()
     this.#publisher = kafka && new DropInPublisher(kafka, this.#options)

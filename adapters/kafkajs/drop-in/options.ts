@@ -1,4 +1,12 @@
-import { ConfigError, checkNames, checkOneOf, checkText, checkWhole, type DurationMs } from '../../../src/spi.ts'
+import {
+  ConfigError,
+  checkNames,
+  checkOneOf,
+  checkText,
+  checkWhole,
+  givenOf,
+  type DurationMs,
+} from '../../../src/spi.ts'
 import type { Order } from '../options/options.ts'
 import { resolveDeadLetter } from '../options/dead-letter.ts'
 import type { DeadLetterHeaders, KafkaOptions } from '../options/options.ts'
@@ -70,11 +78,12 @@ const DEFAULTS = {
 const KNOWN: Record<keyof DropInOptions, unknown> = { group: true, kafka: true, deadLetter: true, ...DEFAULTS }
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
+export function resolveDropIn(asked: DropInOptions, of: string): ResolvedDropIn {
+  const options = givenOf(asked)
   const problems: string[] = []
   const { group, kafka } = options
   const heartbeatEveryMs = options.heartbeatEveryMs ?? DEFAULTS.heartbeatEveryMs
-  checkNames('', options, { known: KNOWN }, problems)
+  checkNames('', options, { of, known: KNOWN }, problems)
   if (group !== undefined) checkText('group', group, problems)
   if (kafka !== undefined && (typeof kafka?.producer !== 'function' || typeof kafka.admin !== 'function')) {
     problems.push('kafka: expected a client such as new Kafka({ brokers }) of kafkajs')
@@ -87,7 +96,7 @@ export function resolveDropIn(options: DropInOptions): ResolvedDropIn {
   }
   checkWhole('heartbeatEveryMs', heartbeatEveryMs, problems)
   const setup = options.setup ?? DEFAULTS.setup
-  const { topic, headers } = resolveDeadLetter(options.deadLetter, problems)
+  const { topic, headers } = resolveDeadLetter(options.deadLetter, of, problems)
   const order = options.order ?? DEFAULTS.order
   checkOneOf('setup', setup, ['auto', 'check', 'off'], problems)
   checkOneOf('order', order, ['key', 'partition', 'none'], problems)

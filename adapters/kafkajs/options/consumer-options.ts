@@ -57,7 +57,7 @@ const RESTART =
 /** The configuration for `kafka.consumer()`. Adds options that cannot work to `problems`. */
 export function resolveConsumer(
   { group: groupId, consumer: asked = {} }: KafkaOptions,
-  elsewhere: Readonly<Record<string, string>>,
+  { of, elsewhere }: { readonly of: string; readonly elsewhere: Readonly<Record<string, string>> },
   problems: string[],
 ): ConsumerConfigLike & { readonly heartbeatInterval: number; readonly sessionTimeout: number } {
   const consumer: KafkaConsumerOptions = checkObject('consumer', asked, problems)
@@ -65,10 +65,10 @@ export function resolveConsumer(
   checkNames(
     'consumer.',
     consumer,
-    { known: CONSUMER_OPTIONS, misplaced: { ...elsewhere, ...OWNED_BY_ADAPTER } },
+    { of, known: CONSUMER_OPTIONS, misplaced: { ...elsewhere, ...OWNED_BY_ADAPTER } },
     problems,
   )
-  const retryNames = { known: RETRY_OPTIONS, misplaced: { restartOnFailure: RESTART } }
+  const retryNames = { of, known: RETRY_OPTIONS, misplaced: { restartOnFailure: RESTART } }
   checkNames('consumer.retry.', askedRetry, retryNames, problems)
 
   const { partitionAssigners, retry: _, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer)

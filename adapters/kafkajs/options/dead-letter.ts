@@ -8,11 +8,12 @@ const KNOWN: Record<keyof KafkaDeadLetter, true> = { topic: true, headers: true 
 
 export function resolveDeadLetter(
   deadLetter: KafkaDeadLetter | undefined,
+  of: string,
   problems: string[],
 ): Required<KafkaDeadLetter> {
   if (deadLetter === undefined) return DEFAULTS
   const given = checkObject<KafkaDeadLetter>('deadLetter', deadLetter, problems)
-  checkNames('deadLetter.', given, { known: KNOWN }, problems)
+  checkNames('deadLetter.', given, { of, known: KNOWN }, problems)
   const { topic = DEFAULTS.topic, headers = DEFAULTS.headers } = given
   checkOneOf('deadLetter.headers', headers, ['own', 'spring', 'both'], problems)
   return { topic, headers }

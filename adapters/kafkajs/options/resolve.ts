@@ -61,25 +61,25 @@ const OF_THE_CONSUMER = placed(Object.keys(CONSUMER_OPTIONS), 'give it inside of
 const BESIDE_THE_CONSUMER = placed(Object.keys(KAFKA_OPTIONS), 'give it beside consumer, not inside')
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolveKafka(asked: KafkaOptions): ResolvedKafka {
+export function resolveKafka(asked: KafkaOptions, of = 'runKafka()'): ResolvedKafka {
   const options = givenOf(asked)
   const problems: string[] = []
   const misplaced = { ...OF_THE_CLIENT, ...OF_THE_CONSUMER, ...OWNED_BY_ADAPTER }
-  checkNames('', options, { known: KAFKA_OPTIONS, misplaced }, problems)
+  checkNames('', options, { of, known: KAFKA_OPTIONS, misplaced }, problems)
   const given = { ...DEFAULTS, ...options }
   const { start, setup, order } = given
   const { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently } = given
   const numbers = { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently }
 
-  const deadLetter = resolveDeadLetter(options.deadLetter, problems)
-  const topology = resolveTopology(options, deadLetter.topic, problems)
+  const deadLetter = resolveDeadLetter(options.deadLetter, of, problems)
+  const topology = resolveTopology(options, deadLetter.topic, of, problems)
   checkText('group', options.group, problems)
   for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
   const leaveAfterMs = resolveLeaveAfter(options.leaveAfterMs, problems)
   if (order !== undefined) checkOneOf('order', order, ['key', 'partition', 'none'], problems)
   checkOneOf('start', start, ['earliest', 'latest'], problems)
   checkOneOf('setup', setup, ['auto', 'check', 'off'], problems)
-  const consumer = resolveConsumer(options, { ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER }, problems)
+  const consumer = resolveConsumer(options, { of, elsewhere: { ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER } }, problems)
   if (problems.length > 0) throw new ConfigError(problems)
 
   return Object.freeze({

@@ -102,6 +102,7 @@ export class Topology {
 export function resolveTopology(
   options: KafkaOptions,
   deadLetterTopic: Required<KafkaDeadLetter>['topic'],
+  of: string,
   problems: string[],
 ): Topology {
   const named = Array.isArray(options.topics) ? [...new Set<unknown>(options.topics)] : []
@@ -112,7 +113,7 @@ export function resolveTopology(
   const sources = named.filter(isTopicName)
   const place = { kind: 'dead-letter', delayMs: 0, option: 'deadLetter.topic' } as const
   const deadLetters = placesOf(sources, deadLetterTopic, place, problems)
-  const retries = retryPlaces(options, sources, problems)
+  const retries = retryPlaces(options, sources, of, problems)
   const topology = new Topology(sources, deadLetters, retries)
   problems.push(...circles(topology))
   return topology
@@ -124,11 +125,11 @@ const LONGEST_DELAY_MS = 2 ** 31 - 1
 const RETRY_OPTIONS = { topics: true }
 const RETRY_TOPIC_OPTIONS: Record<keyof KafkaRetryTopic, true> = { delayMs: true, topic: true }
 
-function retryPlaces(options: KafkaOptions, sources: readonly string[], problems: string[]): CopyPlace[][] {
+function retryPlaces(options: KafkaOptions, sources: readonly string[], of: string, problems: string[]): CopyPlace[][] {
   const { retry: asked, group: groupId } = options
   if (asked === undefined) return []
   const retry = checkObject('retry', asked, problems)
-  checkNames('retry.', retry, { known: RETRY_OPTIONS }, problems)
+  checkNames('retry.', retry, { of, known: RETRY_OPTIONS }, problems)
   if (!Array.isArray(retry.topics) || retry.topics.length === 0) {
     problems.push('retry.topics: expected at least one, got none; without retry a message waits in its lane')
     return []
@@ -136,7 +137,7 @@ function retryPlaces(options: KafkaOptions, sources: readonly string[], problems
   return retry.topics.map((given, index) => {
     const option = `retry.topics[${index}]`
     const entry = checkObject<Partial<KafkaRetryTopic>>(option, given, problems)
-    checkNames(`${option}.`, entry, { known: RETRY_TOPIC_OPTIONS }, problems)
+    checkNames(`${option}.`, entry, { of, known: RETRY_TOPIC_OPTIONS }, problems)
     checkWhole(`${option}.delayMs`, entry.delayMs, problems, { most: LONGEST_DELAY_MS })
     const { delayMs = 0, topic = (origin: string): string => `${origin}.${groupId}.retry-${index + 1}` } = entry
     return placesOf(sources, topic, { kind: 'retry', delayMs, option: `${option}.topic` }, problems)

@@ -1,4 +1,4 @@
-import { ConfigError, type Migrations, type MigrationStatus } from '../../../src/spi.ts'
+import { ConfigError, knownOptions, type Migrations, type MigrationStatus } from '../../../src/spi.ts'
 import { answered } from '../../sql/errors.ts'
 import { checkServer } from '../check-server.ts'
 import type { MysqlPoolLike } from '../clients.ts'
@@ -43,11 +43,13 @@ const LIMITS = { lockTimeoutMs: 5_000, queryTimeoutMs: 600_000 }
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function mysqlMigrations(options: MysqlMigrationsOptions): Migrations {
-  const { pool, url } = options
+  const known = { pool: true, url: true, database: true }
+  const given = knownOptions(options, { of: 'mysqlMigrations()', known })
+  const { pool, url } = given
   if ((pool === undefined) === (url === undefined)) {
     throw new ConfigError(['mysqlMigrations: expected pool or url, and not both'])
   }
-  const database = options.database ?? (pool === undefined ? databaseIn(url) : databaseOf(pool))
+  const database = given.database ?? (pool === undefined ? databaseIn(url) : databaseOf(pool))
   const problems = databaseProblems(database)
   if (database === undefined || problems.length > 0) {
     throw new ConfigError(problems.map((problem) => `mysqlMigrations: ${problem}`))
@@ -67,7 +69,10 @@ export function mysqlMigrations(options: MysqlMigrationsOptions): Migrations {
     where: `MariaDB or MySQL, database ${database}`,
     as: (other) => (isMysqlUrl(other) ? mysqlMigrations({ url: other, database }) : made),
     status: () => ask((sessions) => statusOf(sessions, tables)),
-    up: ({ isDryRun = false } = {}) => ask((sessions) => bringUp(sessions, tables, isDryRun)),
+    up: async (how) => {
+      const { isDryRun = false } = knownOptions(how, { of: 'up()', known: { isDryRun: true } })
+      return ask((sessions) => bringUp(sessions, tables, isDryRun))
+    },
     print: () => migrationScript(tables),
   }
   return made

@@ -1,4 +1,4 @@
-import { checkNames, ConfigError, givenOf, type DurationMs } from '../../../src/spi.ts'
+import { checkNames, ConfigError, givenOf, SEQUENCE_OPTIONS, type DurationMs } from '../../../src/spi.ts'
 import { commonProblems } from '../../sql/options.ts'
 import type { PgliteLike, PoolLike } from '../clients.ts'
 import { DEFAULTS as INBOX, maxOf, refusePoolAsOptions, schemaProblems } from '../options.ts'
@@ -53,6 +53,17 @@ export const DEFAULTS: Required<Omit<PostgresLeaseOptions, 'pool'>> = {
   queryTimeoutMs: 5_000,
 }
 
+const OF_LEASE: Record<keyof PostgresLeaseOptions, true> = {
+  pool: true,
+  schema: true,
+  setup: true,
+  lockTimeoutMs: true,
+  queryTimeoutMs: true,
+}
+
+/** Known options of each store. */
+const KNOWN = { postgresLease: OF_LEASE, postgresSequences: { ...OF_LEASE, ...SEQUENCE_OPTIONS } }
+
 interface ResolvedLease {
   readonly pool: PoolLike
   readonly max: number
@@ -62,16 +73,19 @@ interface ResolvedLease {
 }
 
 /** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolveLease(options: PostgresLeaseOptions): ResolvedLease {
-  refusePoolAsOptions(options, 'postgresLease')
+export function resolveLease(
+  options: PostgresLeaseOptions,
+  store: 'postgresLease' | 'postgresSequences',
+): ResolvedLease {
+  refusePoolAsOptions(options, store)
   const given = givenOf(options)
   const { pool, schema, setup, lockTimeoutMs, queryTimeoutMs } = { ...DEFAULTS, ...given }
   const problems = [...schemaProblems(schema)]
-  checkNames('', given, { known: { pool: true, ...DEFAULTS } }, problems)
+  checkNames('', given, { of: `${store}()`, known: KNOWN[store] }, problems)
   const max = maxOf(pool)
   if (!(max >= 1)) problems.push(`pool: expected a pg Pool with max >= 1, got ${max}`)
   const limits = { lockTimeoutMs, queryTimeoutMs }
   problems.push(...commonProblems({ setup, limits, lockWait: { ms: lockTimeoutMs, unit: '' } }))
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `postgresLease: ${problem}`))
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
   return Object.freeze({ pool, max, setup, tables: tablesIn(schema), limits })
 }

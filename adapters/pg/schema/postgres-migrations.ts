@@ -1,4 +1,4 @@
-import { ConfigError, type Migrations, type MigrationStatus } from '../../../src/spi.ts'
+import { ConfigError, knownOptions, type Migrations, type MigrationStatus } from '../../../src/spi.ts'
 import { answered } from '../../sql/errors.ts'
 import { ERRORS } from '../sql-errors.ts'
 import { missingKeys } from './check-keys.ts'
@@ -46,8 +46,9 @@ const INSUFFICIENT_PRIVILEGE = '42501'
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresMigrations(options: PostgresMigrationsOptions): Migrations {
-  const tables = resolveTables(options.schema)
-  const { pool, url, schema } = options
+  const given = knownOptions(options, { of: 'postgresMigrations()', known: { schema: true, pool: true, url: true } })
+  const { pool, url, schema } = given
+  const tables = resolveTables(schema)
   if ((pool === undefined) === (url === undefined)) {
     throw new ConfigError(['postgresMigrations: expected pool or url, and not both'])
   }
@@ -68,7 +69,10 @@ export function postgresMigrations(options: PostgresMigrationsOptions): Migratio
         ? made
         : postgresMigrations({ url: other, ...(schema === undefined ? {} : { schema }) }),
     status: () => ask((sessions) => statusOf(sessions, tables)),
-    up: ({ isDryRun = false } = {}) => ask((sessions) => bringUp(sessions, tables, isDryRun)),
+    up: async (how) => {
+      const { isDryRun = false } = knownOptions(how, { of: 'up()', known: { isDryRun: true } })
+      return ask((sessions) => bringUp(sessions, tables, isDryRun))
+    },
     print: () => migrationScript(tables),
   }
   return made

@@ -1,7 +1,9 @@
 import {
+  checkNames,
   ConfigError,
   givenOf,
   resolveSequences,
+  SEQUENCE_OPTIONS,
   shown,
   splitSequences,
   type LeaseStore,
@@ -9,7 +11,7 @@ import {
 } from '../../../src/spi.ts'
 import { leaseOver, sequencesIn } from './lease.ts'
 import { markFirstOver } from './mark-first.ts'
-import { resolveOptions, type LeaseOptions } from './options.ts'
+import { LEASE_OPTIONS, resolveOptions, type LeaseOptions } from './options.ts'
 import type { RedisPort } from './redis-port.ts'
 
 /** @param methods - those by which a client of the library is recognised. @throws ConfigError `CONFIG_INVALID` */
@@ -20,8 +22,11 @@ export function leaseOn<Client>(
   portOf: (redis: Client) => RedisPort,
 ): LeaseStore {
   refuseClientAsOptions(options, methods)
-  const { redis, ...lease } = givenOf(options)
-  const resolved = resolveOptions(lease, checkClient(library, redis, methods))
+  const given = givenOf(options)
+  const { redis } = given
+  const problems = checkClient(library, redis, methods)
+  checkNames('', given, { of: 'redisLease()', known: { redis: true, ...LEASE_OPTIONS } }, problems)
+  const resolved = resolveOptions(given, problems)
   return leaseOver(portOf(redis), resolved)
 }
 
@@ -39,14 +44,16 @@ export function markFirstOn<Client>(
   portOf: (redis: Client) => RedisPort,
 ): LeaseStore {
   refuseClientAsOptions(options, methods)
-  const { mode, redis, ...lease } = givenOf(options)
+  const given = givenOf(options)
+  const { mode, redis } = given
   const problems = checkClient(library, redis, methods)
+  checkNames('', given, { of: 'redisSetnx()', known: { redis: true, mode: true, ...LEASE_OPTIONS } }, problems)
   if (mode !== 'mark-first') {
     problems.push(
       `mode: expected 'mark-first', which handles a message at most once and may lose it, got ${shown(mode)}. To lose none, take redisLease`,
     )
   }
-  const resolved = resolveOptions(lease, problems)
+  const resolved = resolveOptions(given, problems)
   return markFirstOver(portOf(redis), resolved)
 }
 
@@ -58,9 +65,13 @@ export function sequencesOn<Client>(
   portOf: (redis: Client) => RedisPort,
 ): LeaseStore {
   refuseClientAsOptions(options, methods)
-  const { sequences, others } = splitSequences(givenOf(options))
-  const { redis, ...lease } = others
-  const resolved = resolveOptions(lease, checkClient(library, redis, methods))
+  const given = givenOf(options)
+  const { redis } = given
+  const problems = checkClient(library, redis, methods)
+  const known = { redis: true, ...LEASE_OPTIONS, ...SEQUENCE_OPTIONS }
+  checkNames('', given, { of: 'redisSequences()', known }, problems)
+  const { sequences, others } = splitSequences(given)
+  const resolved = resolveOptions(others, problems)
   return sequencesIn(portOf(redis), resolved, resolveSequences(sequences, 'redisSequences'))
 }
 

@@ -66,7 +66,8 @@ const DEFAULTS = {
     fsync: { timeoutMs: 5_000, replicas: 0, durableWithinMs: 2_000 },
   },
 } as const
-const KNOWN: { readonly [O in keyof Required<LeaseOptions>]: true } = {
+/** Every option that all leases on Redis have. */
+export const LEASE_OPTIONS: Record<keyof LeaseOptions, true> = {
   prefix: true,
   shards: true,
   timeoutMs: true,
@@ -80,7 +81,6 @@ const MAX_REPLICAS = 100
 
 /** @throws ConfigError `CONFIG_INVALID` */
 export function resolveOptions(options: LeaseOptions, problems: string[] = []): ResolvedLease {
-  checkNames('', options, { known: { redis: true, ...KNOWN } }, problems)
   const { prefix = DEFAULTS.prefix, shards = DEFAULTS.shards, durability: kind = DEFAULTS.durability } = options
   checkOneOf('durability', kind, Object.keys(DEFAULTS.of), problems)
   if (typeof prefix !== 'string' || !/^[^\s{}]{1,64}$/.test(prefix)) {

@@ -1,4 +1,4 @@
-import { ConfigError, type DoneChannel, type DoneEars } from '../../../src/spi.ts'
+import { checkNames, ConfigError, givenOf, type DoneChannel, type DoneEars } from '../../../src/spi.ts'
 import { DEFAULT_CHANNEL, problemsOfChannel } from '../lease/channel-options.ts'
 
 /** The part of a node-redis client that publishes. */
@@ -25,12 +25,11 @@ export interface RedisDoneChannelOptions {
  * Lets the caches of several processes share what is done, by Redis pub/sub: `withDoneCache(store, { max, share })`.
  * @throws ConfigError `CONFIG_INVALID`
  */
-export function redisDoneChannel({
-  redis,
-  subscriber,
-  channel = DEFAULT_CHANNEL,
-}: RedisDoneChannelOptions): DoneChannel {
+export function redisDoneChannel(options: RedisDoneChannelOptions): DoneChannel {
+  const given = givenOf(options)
+  const { redis, subscriber, channel = DEFAULT_CHANNEL } = given
   const problems = problemsOfChannel({ redis, subscriber, channel })
+  checkNames('', given, { of: 'redisDoneChannel()', known: { redis, subscriber, channel } }, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return {
     publish: async (text) => void (await redis.publish(channel, text)),

@@ -52,7 +52,7 @@ describe('messageId.sourceSequence', () => {
 
   it.each([
     [{}, /source: expected a function.*sequence: expected a function/s],
-    [{ source: () => 'm', sequence: () => 1, seq: 1 }, /seq: unknown option/],
+    [{ source: () => 'm', sequence: () => 1, seq: 1 }, /seq: unknown option of messageId.sourceSequence\(\)/],
     [undefined, /sourceSequence: source/],
   ])('refuses the options %j', (options, problem) => {
     expect(() => messageId.sourceSequence(options as never)).toThrow(problem)

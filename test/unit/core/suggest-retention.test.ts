@@ -21,7 +21,7 @@ describe('suggestRetention of the package', () => {
       retentionMs: 5,
     }
     expect(problemsOf(facts)).toEqual([
-      expect.stringMatching(/^retentionMs: unknown option; expected one of topicRetentionMs, /),
+      expect.stringMatching(/^retentionMs: unknown option of suggestRetention\(\); expected one of topicRetentionMs, /),
       "topicRetentionMs: expected milliseconds from 0, or 'for-ever', got -1; -1 of the broker is 'for-ever'",
       'queueTtlMs: expected milliseconds from 0, or \'for-ever\', got "60000"',
       'leaseMs: expected milliseconds from 0, got NaN',
@@ -36,7 +36,10 @@ describe('suggestRetention of the package', () => {
     ['30 s', ['delays: expected { initialMs, maxMs } or a list of milliseconds, got "30 s"']],
     [
       { initialMs: 1, max: 2 },
-      [expect.stringMatching(/^delays\.max: unknown option/), 'delays.maxMs: expected milliseconds from 0, got null'],
+      [
+        expect.stringMatching(/^delays\.max: unknown option of suggestRetention\(\)/),
+        'delays.maxMs: expected milliseconds from 0, got null',
+      ],
     ],
   ])('refuses the delays %j', (delays, problems) => {
     expect(problemsOf({ delays })).toEqual(problems)

@@ -23,7 +23,7 @@ it.each<readonly [string, Guard, object, string]>([
   ['no table', lockRow, { key: { id: 1 } }, `table: expected 'table' or 'schema.table', got undefined`],
   ['three parts', lockRow, { ...place, table: 'a.b.c' }, 'table: expected'],
   ['a name that Postgres would cut', lockRow, { ...place, table: 'a'.repeat(64) }, 'table: expected'],
-  ['an unknown option', lockRow, { ...place, nowait: true }, 'nowait: unknown option'],
+  ['an unknown option', lockRow, { ...place, nowait: true }, 'nowait: unknown option of lockRow()'],
   ['a wait without end', lockRow, { ...place, waitMs: Infinity }, 'waitMs: expected a whole number'],
   ['no states', advanceState, { ...state, from: [] }, 'from: expected a list of states'],
   ['a state that leads to itself', advanceState, { ...state, from: ['paid'] }, 'from: expected states other than to'],

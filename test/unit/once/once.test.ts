@@ -411,7 +411,7 @@ describe('once on a lease store', () => {
     await expect(bad).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       problems: [
-        'once: whenbusy: unknown option; did you mean whenBusy?',
+        'once: whenbusy: unknown option of once(); did you mean whenBusy?',
         'once: store: expected a store such as redisLease({ redis }), postgresInbox({ pool }) or memoryStore()',
         'once: fn: expected a function, got number',
         'once: leaseMs: expected a whole number from 1, got 0',

@@ -134,12 +134,20 @@ describe('resolveOptions', () => {
     ['a decoder that is none', { decode: {} }, 'decode: expected a function, got object'],
     ['a schema that is none', { schema: {} }, 'schema: expected a Standard Schema'],
     ['no schema at all', { schema: null }, 'schema: expected a Standard Schema'],
-    ['a misspelt option', { maxAttemps: 3 }, 'maxAttemps: unknown option; did you mean maxAttempts?'],
-    ['an option that does not exist', { colour: 3 }, 'colour: unknown option; expected one of name, store, '],
+    [
+      'a misspelt option',
+      { maxAttemps: 3 },
+      'maxAttemps: unknown option of defineConsumer(); did you mean maxAttempts?',
+    ],
+    [
+      'an option that does not exist',
+      { colour: 3 },
+      'colour: unknown option of defineConsumer(); expected one of name, store, ',
+    ],
     [
       'an option of backoff that does not exist',
       { backoff: { initialMS: 5 } },
-      'backoff.initialMS: unknown option; did you mean initialMs?',
+      'backoff.initialMS: unknown option of defineConsumer(); did you mean initialMs?',
     ],
     ['a backoff that is a number', { backoff: 5 }, 'backoff: expected an object, got 5'],
     ['a backoff of null', { backoff: null }, 'backoff: expected an object, got null'],
@@ -199,7 +207,11 @@ describe('resolveOptions', () => {
     ['a busy message and null', { whenBusy: null }, "whenBusy: expected 'wait', 'hand-back' or { waitMs }, got null"],
     ['a wait of no length', { whenBusy: {} }, 'whenBusy.waitMs: expected a whole number from 1, got undefined'],
     ['a wait of nothing', { whenBusy: { waitMs: 0 } }, 'whenBusy.waitMs: expected a whole number from 1, got 0'],
-    ['a misspelt wait', { whenBusy: { waitMs: 5, waitS: 1 } }, 'whenBusy.waitS: unknown option; did you mean waitMs?'],
+    [
+      'a misspelt wait',
+      { whenBusy: { waitMs: 5, waitS: 1 } },
+      'whenBusy.waitS: unknown option of defineConsumer(); did you mean waitMs?',
+    ],
     ['another mode', { mode: 'watch' }, 'mode: expected "enforce", "observe"'],
   ])('refuses %s', (_, options, problem) => {
     expect(problemsOf(options)).toEqual([expect.stringContaining(problem)])
@@ -224,7 +236,7 @@ describe('resolveOptions', () => {
     const problems = problemsOf({ colour: 3, flavour: 3 })
     expect(problems).toEqual([
       expect.stringContaining('expected one of'),
-      expect.stringMatching(/flavour: unknown option$/),
+      expect.stringMatching(/flavour: unknown option of defineConsumer\(\)$/),
     ])
   })
 

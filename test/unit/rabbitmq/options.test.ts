@@ -30,17 +30,27 @@ function fitted(options: Partial<RabbitOptions>, capacity: Partial<Capacity> = {
 
 describe('options of runRabbit', () => {
   it('refuses misspelt and misplaced names, and says where they belong', () => {
-    expect(problemsOf({ prefech: 5 })).toMatch(/^RabbitMQ: prefech: unknown option; did you mean prefetch\?/)
-    expect(problemsOf({ concurrency: 5 })).toBe('RabbitMQ: concurrency: give it to defineConsumer()')
-    expect(problemsOf({ heartbeat: 5 })).toBe('RabbitMQ: heartbeat: give it to the connection, the first argument')
-    expect(problemsOf({ delayQueues: [1] })).toBe('RabbitMQ: delayQueues: give it inside of retry')
+    expect(problemsOf({ prefech: 5 })).toMatch(
+      /^RabbitMQ: prefech: unknown option of rabbitSource\(\); did you mean prefetch\?/,
+    )
+    expect(problemsOf({ concurrency: 5 })).toBe(
+      'RabbitMQ: concurrency: give it to defineConsumer() (rabbitSource() has no such option)',
+    )
+    expect(problemsOf({ heartbeat: 5 })).toBe(
+      'RabbitMQ: heartbeat: give it to the connection, the first argument (rabbitSource() has no such option)',
+    )
+    expect(problemsOf({ delayQueues: [1] })).toBe(
+      'RabbitMQ: delayQueues: give it inside of retry (rabbitSource() has no such option)',
+    )
     expect(problemsOf({ noAck: true })).toMatch(/^RabbitMQ: noAck: leave it out: /)
-    expect(problemsOf({ retry: { delayQueues: [1], busyWait: 1 } })).toMatch(/retry\.busyWait: unknown option/)
+    expect(problemsOf({ retry: { delayQueues: [1], busyWait: 1 } })).toMatch(
+      /retry\.busyWait: unknown option of rabbitSource\(\)/,
+    )
     expect(problemsOf({ retry: { delayQueues: [{ delayMs: 1, name: 'a' }] } })).toMatch(
-      /retry\.delayQueues\[0\]\.name: unknown option; expected one of delayMs, queue/,
+      /retry\.delayQueues\[0\]\.name: unknown option of rabbitSource\(\); expected one of delayMs, queue/,
     )
     expect(problemsOf({ retry: { delayedByQueue: { minMs: 1, maxMs: 1, type: 'all' } } })).toMatch(
-      /retry\.delayedByQueue\.type: unknown option/,
+      /retry\.delayedByQueue\.type: unknown option of rabbitSource\(\)/,
     )
   })
 
@@ -102,7 +112,7 @@ describe('options of runRabbit', () => {
     ['a key alone', { deadLetter: { routingKey: 'a' } }, 'deadLetter.routingKey: leave it out without exchange'],
     ['another way', { deadLetter: 'drop' }, "deadLetter: expected 'reject', { queue } or { exchange }, got 'drop'"],
     ['nothing', { deadLetter: null }, "deadLetter: expected 'reject', { queue } or { exchange }, got null"],
-    ['an unknown name', { deadLetter: { topic: 'a' } }, 'deadLetter.topic: unknown option'],
+    ['an unknown name', { deadLetter: { topic: 'a' } }, 'deadLetter.topic: unknown option of rabbitSource()'],
     ['an empty exchange', { deadLetter: { exchange: '' } }, 'deadLetter.exchange: expected a name of 1 to 255 bytes'],
   ])('refuses dead letters by %s', (_what, options, expected) => {
     expect(problemsOf(options)).toContain(expected)

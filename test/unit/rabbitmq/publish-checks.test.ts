@@ -14,13 +14,13 @@ describe('what is given to publish()', () => {
 
   it('says of a queue where its name belongs, beside the key that is missing', async () => {
     expect(await refusal({ queue: 'sms', messageId: 'x', body: 'x' })).toBe(
-      'publish: queue: give it as routingKey: the name of a queue is the routingKey, on the default exchange; ' +
+      'publish: queue: give it as routingKey: the name of a queue is the routingKey, on the default exchange (publish() has no such option); ' +
         'routingKey: expected text, got undefined; the name of a queue is the routingKey, on the default exchange',
     )
   })
 
   it.each<[string, object, RegExp]>([
-    ['an unknown name', { routngKey: 'sms' }, /routngKey: unknown option; did you mean routingKey\?/],
+    ['an unknown name', { routngKey: 'sms' }, /routngKey: unknown option of publish\(\); did you mean routingKey\?/],
     ['a property of the message', { contentType: 'a/b' }, /contentType: give it inside of properties/],
     ['a key of another type', { routingKey: 5 }, /routingKey: expected text, got number/],
     ['an exchange of another type', { exchange: null }, /exchange: expected text, got object; left out, it is /],

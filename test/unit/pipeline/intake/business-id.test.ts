@@ -174,7 +174,7 @@ describe('a fingerprint', () => {
   it('is refused at its definition with a wrong path, option or size', () => {
     const wrong = { include: 'to', omit: ['geo.*'], maxBytes: 2 ** 21, paths: [] } as object
     expect(problemsOf(() => messageId.fingerprint(wrong))).toEqual([
-      expect.stringMatching(/^fingerprint\.paths: unknown option/),
+      expect.stringMatching(/^fingerprint\.paths: unknown option of messageId.fingerprint\(\)/),
       'fingerprint.include: expected an array of JSON Pointers, got "to"',
       expect.stringMatching(/^fingerprint\.maxBytes: expected a whole number from 1 to 1048576/),
     ])

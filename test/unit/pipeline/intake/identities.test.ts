@@ -243,7 +243,11 @@ describe('several identities', () => {
     ['none', { id: [] }, 'id: expected 1 to 8 identities, got 0'],
     ['one that is no extractor', { id: [ID[0], 'order'] }, 'id[1]: expected an ID extractor, or { id, compare }'],
     ['fields that are no pointers', { id: [ID[0], { id: ID[1], compare: ['amount'] }] }, 'id[1].compare'],
-    ['a misspelt word', { id: [ID[0], { id: ID[1], compares: 'payload' }] }, 'id[1].compares: unknown option'],
+    [
+      'a misspelt word',
+      { id: [ID[0], { id: ID[1], compares: 'payload' }] },
+      'id[1].compares: unknown option of defineConsumer()',
+    ],
   ])('are refused at the start with %s', (_what, options, problem) => {
     expect(problemsOf(options)).toEqual([expect.stringContaining(problem)])
   })

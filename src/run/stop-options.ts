@@ -1,0 +1,18 @@
+import { DEFAULTS } from '../consumer/defaults.ts'
+import type { DurationMs } from '../core/units.ts'
+import { ConfigError } from '../foundation/errors.ts'
+import { checkNames, checkWhole, givenOf, LONGEST_TIMER_MS } from '../foundation/option-checks.ts'
+import type { StopOptions } from '../ports/lifecycle.ts'
+
+/** Calls `stop` with the deadline. Wrong options are a rejection, and nothing is stopped. */
+export function stopBy(
+  options: StopOptions | undefined,
+  stop: (deadlineMs: DurationMs) => Promise<void>,
+): Promise<void> {
+  const given = givenOf<StopOptions>(options ?? {})
+  const { deadlineMs = DEFAULTS.stopDeadlineMs } = given
+  const problems: string[] = []
+  checkNames('', given, { of: 'stop()', known: { deadlineMs } }, problems)
+  if (deadlineMs !== 0) checkWhole('deadlineMs', deadlineMs, problems, { most: LONGEST_TIMER_MS })
+  return problems.length > 0 ? Promise.reject(new ConfigError(problems)) : stop(deadlineMs)
+}

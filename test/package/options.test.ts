@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import {
+  adminOf,
+  defineConsumer,
+  liveSignals,
+  MemoryBroker,
+  memoryStore,
+  positionsOf,
+  runInline,
+  runMemory,
+  tokens,
+} from 'consume-once'
+import { confirmedPublisher, onMessage } from 'consume-once/amqplib'
+import { bullmqProcessor } from 'consume-once/bullmq'
+import { eachBatch, eachMessage } from 'consume-once/kafkajs'
+import { amazonMqHandler, mskHandler } from 'consume-once/lambda'
+import { mysqlMigrations } from 'consume-once/mysql2'
+import { postgresMigrations } from 'consume-once/pg'
+import { replaysOf } from 'consume-once/replay'
+import { MemoryOffsets } from 'consume-once/testing'
+import type { Found, PublicCall } from '../kit/public-calls.ts'
+
+const run = promisify(execFile)
+
+const store = memoryStore()
+const consumer = defineConsumer({ name: 'checked', store, handle: () => {} })
+const subscription = { group: 'checked', origins: ['t'] }
+const broker = new MemoryBroker()
+const message = {
+  system: 'memory',
+  destination: 't',
+  origin: 't',
+  position: '0@0',
+  key: null,
+  value: null,
+  headers: {},
+} as const
+const channel = Object.fromEntries(['ack', 'nack', 'reject', 'on', 'removeListener'].map((name) => [name, () => {}]))
+const running = runMemory(broker, consumer, { topic: 't', group: 'checked' })
+const positions = defineConsumer({ name: 'positions', store: new MemoryOffsets(), handle: () => {} })
+
+/** Arguments beside the options, by the name of their type. What is not here is left out. */
+const ARGUMENTS: Readonly<Record<string, unknown>> = {
+  Consumer: consumer,
+  Subscription: subscription,
+  Message: message,
+  MemoryBroker: broker,
+  string: 'text',
+  number: 1,
+}
+
+/** What has public methods, by the name of its type. */
+const HANDLES: Readonly<Record<string, readonly unknown[]>> = {
+  Admin: [adminOf(consumer, subscription)],
+  PositionAdmin: [positionsOf(positions, subscription)],
+  Migrations: [
+    postgresMigrations({ url: 'postgres://nobody@localhost/none' }),
+    mysqlMigrations({ url: 'mysql://nobody@localhost/none' }),
+  ],
+  LiveSignals: [liveSignals()],
+  Pausable: [running],
+  Starting: [running],
+  InlineRunning: [runInline(consumer, { group: 'checked' })],
+  Tokens: [tokens(store, { secrets: ['0123456789abcdef'] })],
+  MemoryBroker: [broker],
+  EachBatch: [eachBatch(consumer)],
+  EachMessage: [eachMessage(consumer)],
+  ConfirmedPublisher: [confirmedPublisher('amqp://localhost')],
+  OnMessage: [onMessage(channel as never, consumer)],
+  BullmqProcessor: [bullmqProcessor(consumer)],
+  LambdaHandler: [mskHandler(consumer, { group: 'checked' }), amazonMqHandler(consumer, { group: 'checked' })],
+  Replays: [replaysOf(consumer, subscription)],
+}
+
+/** Options of a consumer that Nest defines when the application starts: then `defineConsumer()` refuses what is inside of them. */
+const DEFINED_LATER = /^(?:HandleOnce|new ConsumeOnceConsumers|ConsumeOnceModule\.forRoot)$/
+
+let found: Found = { calls: [], unused: [] }
+
+beforeAll(async () => {
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'test/kit/public-calls.ts'], {
+    maxBuffer: 2 ** 26,
+  })
+  found = JSON.parse(stdout) as Found
+}, 240_000)
+
+afterAll(() => running.stop())
+
+type Callable = ((...given: readonly unknown[]) => unknown) & (new (...given: readonly unknown[]) => unknown)
+
+/** The functions of a call: a function of the entry point, or a method of each example of its type. */
+function functionsOf({ entry, name }: PublicCall): readonly ((...given: readonly unknown[]) => unknown)[] {
+  const exported = jest.requireActual<Readonly<Record<string, unknown>>>(`consume-once${entry.slice(1)}`)
+  const [owner = '', method] = name.replace(/^new /, '').split('.')
+  const called = exported[owner] as Callable | undefined
+  if (method === undefined) {
+    if (called === undefined) throw new Error(`${entry} has no ${owner}`)
+    return [(...given) => (name.startsWith('new ') ? new called(...given) : called(...given))]
+  }
+  const handles = called?.[method as never] === undefined ? HANDLES[owner] : [called]
+  if (handles === undefined) throw new Error(`${name}: give an example of ${owner} in HANDLES`)
+  return handles.map((handle) => {
+    const methods = handle as Readonly<Record<string, (...given: readonly unknown[]) => unknown>>
+    return (...given) => methods[method]?.(...given)
+  })
+}
+
+/** `{ retry: { topics: [options] } }` */
+function within(path: readonly string[], options: object): unknown {
+  return path.reduceRight<unknown>((inner, name) => (name === '0' ? [inner] : { [name]: inner }), options)
+}
+
+async function answerTo(
+  call: PublicCall,
+  made: (...given: readonly unknown[]) => unknown,
+  options: unknown,
+): Promise<string> {
+  try {
+    const given = call.parameters.map((type, at) => (at === call.at ? options : ARGUMENTS[type]))
+    const result = made(...given) as { readonly result?: unknown; readonly next?: () => unknown } | undefined
+    await (result?.next === undefined ? (result?.result ?? result) : result.next())
+    return 'accepted'
+  } catch (error) {
+    const isCoded = (error as { readonly code?: unknown }).code === 'CONFIG_INVALID' || error instanceof TypeError
+    return isCoded ? String(error) : `not a ConfigError: ${String(error)}`
+  }
+}
+
+/** As a user reads it: `stop()`, `new Meter()`, `messageId.window()`. */
+function shownName(name: string): string {
+  const [owner = '', method] = name.split('.')
+  return method === undefined ? `${name}()` : /^[a-z]/.test(owner) ? `${name}()` : `${method}()`
+}
+
+async function problemsOf(path: (call: PublicCall) => readonly (readonly string[])[]): Promise<readonly string[]> {
+  const problems: string[] = []
+  for (const call of found.calls) {
+    for (const place of path(call)) {
+      for (const made of functionsOf(call)) {
+        const answer = await answerTo(call, made, within(place, { surelyUnknown: 1 }))
+        const dotted = [...place, 'surelyUnknown'].join('.').replaceAll(/\.(\d)/g, '[$1]')
+        if (answer.includes(`${dotted}: unknown option of ${shownName(call.name).replace('simulateAll', 'simulate')}`))
+          continue
+        problems.push(`${call.entry} ${call.name} ${dotted}: ${answer}`)
+      }
+    }
+  }
+  return problems
+}
+
+describe('the options of every public function', () => {
+  it('are found by their types: the walk meets the functions that are known to have some', () => {
+    const names = found.calls.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['redrive', 'Starting.stop', 'Admin.list', 'new MemoryBroker']))
+    expect(names.length).toBeGreaterThan(100)
+  })
+
+  it('have no exemption from this test that meets nothing', () => {
+    expect(found.unused).toEqual([])
+  })
+
+  it('are refused if they are unknown, with the name of the function', async () => {
+    expect(await problemsOf(() => [[]])).toEqual([])
+  }, 120_000)
+
+  it('are refused if they are unknown in an object inside of the options', async () => {
+    expect(
+      await problemsOf(({ name, nested }) =>
+        nested.filter(([first, ...inner]) => !DEFINED_LATER.test(name) || (first === 'defaults' && inner.length === 0)),
+      ),
+    ).toEqual([])
+  }, 120_000)
+})

@@ -1,59 +1,21 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
-import { CommanderError } from 'commander'
-import { adviceOn } from './advice.ts'
-import { CommandError, EXIT } from './exit.ts'
-import { say } from './output.ts'
-import { newProgram } from './program.ts'
-import { isConsumeOnceError } from '../src/index.ts'
+// This file imports nothing: what a static import names is linked before the first line runs, and an older Node then dies with a
+// SyntaxError of a name that it lacks. `engines` of package.json says the same versions.
 
-/**
- * The version in the package's manifest: one folder up from the source, two folders up from `dist/cli`, whose first
- * parent has only a `type`.
- */
-function version(): string {
-  for (const path of ['../../package.json', '../package.json']) {
-    try {
-      const manifest: unknown = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
-      const { name, version: found } = manifest as { readonly name?: string; readonly version?: string }
-      if (name === 'consume-once' && found !== undefined) return found
-    } catch {
-      continue
-    }
-  }
-  return 'unknown'
+const LEAST = '20.19'
+
+function isOlder(version: string, least: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [leastMajor = 0, leastMinor = 0] = least.split('.').map(Number)
+  return major < leastMajor || (major === leastMajor && minor < leastMinor)
 }
 
-async function main(): Promise<number> {
-  let exitCode: number = EXIT.ok
-  const program = newProgram((code) => {
-    exitCode = code
-  }).version(version())
-  try {
-    await program.parseAsync()
-    return exitCode
-  } catch (error) {
-    return explain(error)
-  }
+const { node } = process.versions
+if (isOlder(node, LEAST)) {
+  process.stderr.write(
+    `consume-once: expected Node.js ${LEAST} or newer, got ${node}: install one, or choose it in your version manager\n`,
+  )
+  process.exitCode = 2
+} else {
+  await import('./tool.ts')
 }
-
-/** Prints the error to stderr, and returns its exit code. */
-function explain(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
-  if (error instanceof CommandError) {
-    say(`consume-once: ${error.message}`)
-    return error.exitCode
-  }
-  if (isConsumeOnceError(error)) {
-    const advice = adviceOn(error)
-    say(`consume-once: ${error.code}: ${error.message}${advice === undefined ? '' : `. ${advice}`}`)
-    if (error.code.startsWith('REPLAY')) return EXIT.refused
-    return error.code.startsWith('CONFIG') || advice !== undefined ? EXIT.usage : EXIT.unreachable
-  }
-  say(`consume-once: unexpected, please report it: ${error instanceof Error ? error.stack : String(error)}`)
-  return EXIT.findings
-}
-
-// Clients may keep sockets open after a failure. The result is known, so exit.
-const code = await main()
-process.stdout.write('', () => process.exit(code))

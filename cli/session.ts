@@ -29,6 +29,18 @@ export function addSessionOptions(command: Command): Command {
     .allowExcessArguments(false)
 }
 
+/** ioredis prints the stack of each failed attempt to connect; the command itself says once that there is no server. */
+const OF_IOREDIS = '[ioredis] Unhandled error event'
+
+function consoleOnStderr(): Console {
+  const console = new Console(process.stderr, process.stderr)
+  const print = console.error.bind(console)
+  console.error = (...given: unknown[]) => {
+    if (typeof given[0] !== 'string' || !given[0].startsWith(OF_IOREDIS)) print(...given)
+  }
+  return console
+}
+
 /** One command with one config, which is closed at the end. */
 export class Session {
   readonly config: ConsumeOnceConfig
@@ -42,7 +54,7 @@ export class Session {
     instead?: ConsumeOnceConfig,
   ): Promise<number> {
     // Output of a config or a client goes to stderr.
-    globalThis.console = new Console(process.stderr, process.stderr)
+    globalThis.console = consoleOnStderr()
     const config = await loadConfig(path, instead)
     const session = new Session(config, json, timeout * 1_000)
     try {

@@ -1,5 +1,6 @@
 import { describeError } from '../../src/spi.ts'
 import { conflictText, type SqlErrors } from '../sql/errors.ts'
+import { advice } from './advice.ts'
 
 const DUPLICATE_KEY = 1062
 const LOCK_WAIT_TIMEOUT = 1205
@@ -92,5 +93,6 @@ export const ERRORS: SqlErrors = {
   isRefusal,
   // Text is written as utf8mb4.
   isUnstorable: () => false,
+  advice,
   explainRefusal,
 }

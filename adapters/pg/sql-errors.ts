@@ -1,5 +1,6 @@
 import { describeError } from '../../src/spi.ts'
 import { conflictText, type SqlErrors } from '../sql/errors.ts'
+import { advice } from './advice.ts'
 
 const LOCK_NOT_AVAILABLE = '55P03'
 const DEADLOCK = '40P01'
@@ -105,5 +106,6 @@ export const ERRORS: SqlErrors = {
   isShutdown,
   isRefusal,
   isUnstorable,
+  advice,
   explainRefusal,
 }

@@ -10,7 +10,7 @@ import {
   type ScopeRow,
 } from '../../src/spi.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
-import { answered } from './errors.ts'
+import { answered, type SqlErrors } from './errors.ts'
 import type { HistoryPlace } from './history/statements.ts'
 import type { Script, Sessions } from './session.ts'
 
@@ -69,7 +69,7 @@ export class Database<Place extends HistoryPlace, Tables> {
     const { sessions, prepare } = this.#parts
     this.#opened ??= answered(sessions.errors, 'open', prepare).catch((error: unknown) => {
       this.#opened = undefined
-      throw error
+      throw asConfig(sessions.errors, error)
     })
     return this.#opened
   }
@@ -140,4 +140,10 @@ function remember<T>(entries: Map<string, T>, name: string, entry: T): void {
   entries.set(name, entry)
   if (entries.size <= MOST_REMEMBERED) return
   for (const oldest of entries.keys()) return void entries.delete(oldest)
+}
+
+/** At a start, what only a person can mend is no outage: it is told as a wrong configuration, and not waited for. */
+function asConfig(errors: SqlErrors, error: unknown): unknown {
+  if (!(error instanceof StoreError) || errors.advice(error.cause) === undefined) return error
+  return new ConfigError([error.message], 'CONFIG_INVALID', { cause: error.cause })
 }

@@ -17,6 +17,11 @@ export interface SqlErrors {
   readonly isRefusal: (error: unknown) => boolean
   /** The text contains a character that the encoding of the database lacks. */
   readonly isUnstorable: (error: unknown) => boolean
+  /**
+   * What a person must do: which right to grant, what to correct in the URL. The error may come while a consumer runs,
+   * as after a REVOKE: then it waits as for a server that is down, and goes on when the right is back.
+   */
+  readonly advice: (error: unknown) => string | undefined
   /** Why a COMMIT was refused, in terms of a handler. */
   readonly explainRefusal: (error: unknown) => string
 }
@@ -28,8 +33,14 @@ export async function answered<T>(errors: SqlErrors, what: string, ask: () => Pr
   } catch (error) {
     if (error instanceof ConsumeOnceError || error instanceof TypeError) throw error
     const code = errors.isRefusal(error) ? 'STORE_UNREACHABLE' : 'STORE_AMBIGUOUS'
-    throw new StoreError(code, `${what}: ${describeError(error)}`, { cause: error })
+    throw new StoreError(code, `${what}: ${describeError(error)}${adviceOn(errors, error)}`, { cause: error })
   }
+}
+
+/** What a person must do about an error that does not pass by itself, behind its text; empty for all others. */
+export function adviceOn(errors: Pick<SqlErrors, 'advice'>, error: unknown): string {
+  const advice = errors.advice(error)
+  return advice === undefined ? '' : `. ${advice}`
 }
 
 /** The text of an error may contain characters that a database cannot store. They must not prevent a record. */

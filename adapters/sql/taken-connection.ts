@@ -1,4 +1,5 @@
 import { describeError, StoreError } from '../../src/spi.ts'
+import { adviceOn } from './errors.ts'
 import { within } from './within.ts'
 
 /** The part of a driver's connection that is used here. */
@@ -12,6 +13,7 @@ export async function takeWithin<Connection extends { release(): void }>(
   limitMs: number,
   server: string,
   connecting: Promise<Connection>,
+  advice: (error: unknown) => string | undefined,
 ): Promise<Connection> {
   try {
     return await within(limitMs, 'a connection out of the pool', connecting)
@@ -21,7 +23,8 @@ export async function takeWithin<Connection extends { release(): void }>(
       (connection) => connection.release(),
       () => {},
     )
-    throw new StoreError('STORE_UNREACHABLE', `no connection to ${server}: ${describeError(cause)}`, { cause })
+    const text = `no connection to ${server}: ${describeError(cause)}${adviceOn({ advice }, cause)}`
+    throw new StoreError('STORE_UNREACHABLE', text, { cause })
   }
 }
 

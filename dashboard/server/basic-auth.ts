@@ -26,8 +26,8 @@ export function basicAuth(options: BasicAuthOptions): Auth {
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `basicAuth: ${problem}`))
   return (request) => {
     const [, encoded = ''] = /^basic\s+(.+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
-    const given = Buffer.from(encoded, 'base64').toString('utf8')
-    if (isEqual(given, `${user}:${password}`)) return { by: user }
+    const sent = Buffer.from(encoded, 'base64').toString('utf8')
+    if (isEqual(sent, `${user}:${password}`)) return { by: user }
     const headers = { 'www-authenticate': 'Basic realm="consume-once", charset="UTF-8"' }
     return new Response('credentials, please\n', { status: 401, headers })
   }

@@ -3,6 +3,11 @@ import type { DurationMs } from '../core/units.ts'
 
 const DAY_MS = 86_400_000
 
+/** A third of it, between two renewals, is time for a round trip to the store and for a busy event loop. */
+export const LEAST_LEASE_MS: DurationMs = 100
+/** A later end of a record is beyond what databases keep as a time. */
+export const LONGEST_RETENTION_MS: DurationMs = 100 * 365 * 86_400_000
+
 /** The only place that defines defaults. */
 export const DEFAULTS: {
   readonly concurrency: number

@@ -5,7 +5,7 @@ import { leaseMarginMs } from '../core/lease-margin.ts'
 import { longestAttempt } from '../core/retention.ts'
 import type { DurationMs } from '../core/units.ts'
 import { json, type Decode, type StandardSchema } from './decode.ts'
-import { DEFAULTS } from './defaults.ts'
+import { DEFAULTS, LEAST_LEASE_MS, LONGEST_RETENTION_MS } from './defaults.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import {
   defaultOnConflict,
@@ -316,6 +316,15 @@ function problemsOfTimes(numbers: Numbers, backoff: Backoff): string[] {
   const problems: string[] = []
   // Each such value is reported already, and arithmetic with a bigint would throw.
   if (!Object.values({ ...numbers, ...backoff }).every(isWhole)) return problems
+  if (leaseMs < LEAST_LEASE_MS) {
+    problems.push(
+      `leaseMs: expected at least ${LEAST_LEASE_MS}, got ${leaseMs}: it is renewed at a third, which needs a round trip to the store`,
+    )
+    return problems
+  }
+  if (retentionMs > LONGEST_RETENTION_MS) {
+    problems.push(`retentionMs: expected at most ${LONGEST_RETENTION_MS} (100 years), got ${retentionMs}`)
+  }
   const marginMs = leaseMarginMs(leaseMs)
   if (renewEveryMs >= leaseMs - marginMs) {
     problems.push(

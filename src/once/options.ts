@@ -1,10 +1,9 @@
 import type { Digest, Key } from '../core/record.ts'
 import { idBytes, type UnusableId } from '../core/message-id.ts'
-import { leaseMarginMs } from '../core/lease-margin.ts'
 import type { InDoubtPolicy } from '../core/decision.ts'
 import type { DurationMs } from '../core/units.ts'
 import { systemClock } from '../foundation/clock.ts'
-import { DEFAULTS } from '../consumer/defaults.ts'
+import { DEFAULTS, LEAST_LEASE_MS } from '../consumer/defaults.ts'
 import { digestOf, identityOf } from '../identity/digest.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
 import { ConfigError } from '../foundation/errors.ts'
@@ -222,8 +221,10 @@ function problemsOfTimes(
   { leaseMs, retentionMs, timeoutMs, graceMs, maxResultBytes }: ReturnType<typeof numbersOf>,
   problems: string[],
 ): void {
-  if (Math.floor(leaseMs / 3) >= leaseMs - leaseMarginMs(leaseMs) || leaseMs < 3) {
-    problems.push(`leaseMs: expected at least 3, got ${leaseMs}`)
+  if (leaseMs < LEAST_LEASE_MS) {
+    problems.push(
+      `leaseMs: expected at least ${LEAST_LEASE_MS}, got ${leaseMs}: it is renewed at a third, which needs a round trip to the store`,
+    )
   }
   const longestMs = leaseMs + timeoutMs + graceMs
   if (retentionMs <= longestMs) {

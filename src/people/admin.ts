@@ -21,6 +21,7 @@ import type {
   Why,
 } from '../ports/store-admin.ts'
 import { keyScope, scopeName } from '../consumer/scope.ts'
+import { ofRead } from './of-read.ts'
 import { EachOnce } from './each-once.ts'
 
 /** A message, given by its ID as text or bytes, or by its key as `list` and the log show it. */
@@ -178,7 +179,7 @@ class StoreRecords implements Admin {
     checkWhole('limit', query.limit, problems)
     checkWhole('lookAtMost', lookAtMost, problems)
     if (problems.length > 0) throw this.#invalid(...problems)
-    const { records, ...rest } = await this.#admin.list(this.scope, { ...query, lookAtMost })
+    const { records, ...rest } = await ofRead(this.#admin.list(this.scope, { ...query, lookAtMost }))
     return { ...rest, records: records.map(withTraceApart) }
   }
 
@@ -216,7 +217,7 @@ class StoreRecords implements Admin {
     const problems: string[] = []
     checkNames('', givenOf(query), { of: 'audit()', known: AUDIT }, problems)
     if (problems.length > 0) throw this.#invalid(...problems)
-    const page = await this.#admin.audit?.(this.scope, query)
+    const page = this.#admin.audit && (await ofRead(this.#admin.audit(this.scope, query)))
     if (page === undefined) throw this.#invalid('store: expected one with admin.audit, got one without')
     return page
   }
@@ -244,7 +245,7 @@ class StoreRecords implements Admin {
     let count = 0
     let after: string | undefined
     do {
-      const page = await this.#admin.list(this.scope, { state, limit: Math.min(PAGE, most - count), after })
+      const page = await ofRead(this.#admin.list(this.scope, { state, limit: Math.min(PAGE, most - count), after }))
       count += once.of(page.records).length
       after = page.next
     } while (after !== undefined && count < most)
@@ -256,7 +257,7 @@ class StoreRecords implements Admin {
     const places = refs.map((ref) => this.#placesOf(ref))
     const views = await inChunks(
       places.flat().map(({ key }) => key),
-      (keys) => this.#admin.peek(this.scope, keys),
+      (keys) => ofRead(this.#admin.peek(this.scope, keys)),
     )
     let at = 0
     return places.map((ofOne) => {

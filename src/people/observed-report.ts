@@ -2,6 +2,7 @@ import { mergedReport, type ObservedReport } from '../core/observed.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { checkText } from '../foundation/option-checks.ts'
+import { ofRead } from './of-read.ts'
 import { readReport } from '../pipeline/runners/observation.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { observedScope, scopeName } from '../consumer/scope.ts'
@@ -27,6 +28,6 @@ export async function observedReport(
   if (ledger === undefined || problems.length > 0) {
     throw new ConfigError(problems.map((problem) => `consumer ${JSON.stringify(definition.name)}: ${problem}`))
   }
-  const entries = await ledger.list(observedScope(scopeName(definition, subscription.group)), MOST_REPORTS)
+  const entries = await ofRead(ledger.list(observedScope(scopeName(definition, subscription.group)), MOST_REPORTS))
   return mergedReport(entries.flatMap(({ state }) => readReport(state) ?? []))
 }

@@ -1,3 +1,4 @@
+import { ofRead } from './of-read.ts'
 import { checkDecider, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError } from '../foundation/errors.ts'
@@ -48,7 +49,7 @@ export function positionsOf(consumer: Consumer, subscription: Pick<Subscription,
   const scope = scopeName(definition, subscription.group)
   return {
     scope,
-    list: () => positions.list(scope),
+    list: () => ofRead(positions.list(scope)),
     release: (stream, how) => release(positions, { scope, stream }, how, invalid),
   }
 }

@@ -1,6 +1,7 @@
 import { knownOptions } from '../foundation/option-checks.ts'
 import { DECIDER, type Decider } from '../people/decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
+import { ofRead } from '../people/of-read.ts'
 import { noteIn, replayAbout } from '../people/note.ts'
 import type { LedgerEntry, ReplayRequest } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
@@ -55,7 +56,7 @@ export function replaysOf(consumer: Consumer, subscription: Subscription): Repla
   const ledger = of.ledger()
   const read = async (id: string): Promise<LedgerEntry> => {
     await definitionOf(consumer).store.open()
-    const entry = await ledger.read(of.scope, id)
+    const entry = await ofRead(ledger.read(of.scope, id))
     if (entry !== undefined && isReplay(entry)) return entry
     throw refused(`consumer ${consumer.name}: it has no replay ${id} that was begun`)
   }
@@ -73,7 +74,7 @@ export function replaysOf(consumer: Consumer, subscription: Subscription): Repla
   return {
     list: async (limit = MOST_LISTED) => {
       await definitionOf(consumer).store.open()
-      return (await ledger.list(of.scope, limit)).filter(isReplay).map(statusOf)
+      return (await ofRead(ledger.list(of.scope, limit))).filter(isReplay).map(statusOf)
     },
     status: async (id) => statusOf(await read(id)),
     state: async (id) => stateOf(await read(id)),

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { compiled } from '../kit/compiled.ts'
 import { Cli, dataOf, UNDER_TSX, WITHIN_MS } from '../kit/cli-process.ts'
@@ -210,5 +211,36 @@ describe('consume-once doctor', () => {
       consumers: [{ verdict: 'unknown', unreachable: ['store'] }],
     })
     expect(run.stdout + run.stderr).not.toContain('s3cret')
+  })
+
+  it('tells an older Node what it needs, and nothing else', async () => {
+    const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      readonly engines: { readonly node: string }
+    }
+    const older = cli.file(
+      'older.cjs',
+      "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } })",
+    )
+    const run = await cli.run(['doctor'], { command: [process.execPath, '--require', older, compiled('cli/main.ts')] })
+    const [, least] = /^>=(.+)$/.exec(engines.node) ?? []
+    expect(run).toMatchObject({ exitCode: 2, stdout: '' })
+    expect(run.stderr).toBe(
+      `consume-once: expected Node.js ${least} or newer, got 18.20.8: install one, or choose it in your version manager\n`,
+    )
+  })
+
+  it('says in one sentence that Redis is down', async () => {
+    const settings = {
+      broker: { amqp: 'amqp://127.0.0.1:1', queue: 'sms' },
+      store: { redis: 'redis://127.0.0.1:1', prefix: 'none' },
+      group: 'g',
+    }
+    const run = await cli.run(['inspect', 'sms', 'id'], {
+      env: { CONSUME_ONCE_CONFIG: 'test/cli/replay.config.ts', TEST_REPLAY: JSON.stringify(settings) },
+    })
+    expect(run).toMatchObject({ exitCode: 4, stdout: '' })
+    expect(run.stderr).toMatch(
+      /^consume-once: STORE_UNREACHABLE: Redis: .*\. See that the server of the store runs.*\n$/,
+    )
   })
 })

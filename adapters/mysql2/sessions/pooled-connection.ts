@@ -1,3 +1,4 @@
+import { advice } from '../advice.ts'
 import type { MysqlConnectionLike, MysqlPoolLike } from '../clients.ts'
 import type { MysqlQuery, SendBy } from '../tx/mysql-transaction.ts'
 import { errnoOf, isRefusal } from '../sql-errors.ts'
@@ -20,7 +21,7 @@ export class PooledConnection extends TakenConnection {
 
   /** @throws StoreError `STORE_UNREACHABLE` */
   static async open(pool: MysqlPoolLike, limitMs: number): Promise<PooledConnection> {
-    const connection = await takeWithin(limitMs, 'the database', pool.getConnection())
+    const connection = await takeWithin(limitMs, 'the database', pool.getConnection(), advice)
     const isCast = typeof pool.pool.config.connectionConfig?.typeCast === 'function'
     return new PooledConnection(connection, limitMs, isCast ? UNCAST : PLAINLY)
   }

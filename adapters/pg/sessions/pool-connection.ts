@@ -1,3 +1,4 @@
+import { advice } from '../advice.ts'
 import { StoreError, describeError } from '../../../src/spi.ts'
 import type { ClientLike, ClientResult, PoolLike } from '../clients.ts'
 import type { PgQuery, PgResult } from '../tx/pg-transaction.ts'
@@ -16,7 +17,7 @@ export class PoolConnection extends TakenConnection {
 
   /** @throws StoreError `STORE_UNREACHABLE` */
   static async open(pool: PoolLike, limitMs: number): Promise<PoolConnection> {
-    return new PoolConnection(await takeWithin(limitMs, 'Postgres', pool.connect()), limitMs)
+    return new PoolConnection(await takeWithin(limitMs, 'Postgres', pool.connect(), advice), limitMs)
   }
 
   private constructor(client: ClientLike, limitMs: number) {

@@ -1,4 +1,4 @@
-import { checkNames, checkOneOf, checkWhole, ConfigError, shown, type DurationMs } from '../../../src/spi.ts'
+import { checkOneOf, checkWhole, ConfigError, shown, type DurationMs } from '../../../src/spi.ts'
 import type { Durability } from './durability.ts'
 
 /** Options of leases in Redis, the same for every client. */

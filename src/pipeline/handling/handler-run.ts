@@ -96,10 +96,11 @@ export class HandlerRun<Lease = undefined> extends TimedRun {
 
   #call(consumer: ResolvedConsumer, tx: unknown): unknown {
     const { handle, handleBatch, log } = consumer
-    if (handleBatch !== undefined) return handleBatch(new Batch(this, tx, log))
+    if (handleBatch !== undefined)
+      return handleBatch(tx === undefined ? new Batch(this, log) : new BatchInTransaction(this, log, tx))
     const [item] = this.items
     if (handle === undefined || item === undefined) throw new TypeError('HandlerRun without work (handler-run.call)')
-    return handle(new Context(this, item, tx, log))
+    return handle(tx === undefined ? new Context(this, item, log) : new ContextInTransaction(this, item, log, tx))
   }
 }
 
@@ -139,26 +140,24 @@ class Item implements BatchItem<unknown> {
   }
 }
 
-class Context extends Item implements HandlerContext<unknown, unknown> {
+abstract class AnyContext extends Item {
   declare readonly signal: AbortSignal
   readonly #run: TimedRun
-  readonly tx: unknown
   readonly log: Logger
   readonly skip = skip
 
-  constructor(run: TimedRun, item: RunItem, tx: unknown, log: Logger) {
+  constructor(run: TimedRun, item: RunItem, log: Logger) {
     super(item)
     this.#run = run
-    this.tx = tx
     this.log = log
-    Object.defineProperty(this, 'signal', Context.#signal)
+    Object.defineProperty(this, 'signal', AnyContext.#signal)
   }
 
   /**
    * An own property, so that `{ ...context }` copies it. Lazy, because few handlers read it and creating a signal costs
    * more than everything else.
    */
-  static readonly #signal: PropertyDescriptor & ThisType<Context> = {
+  static readonly #signal: PropertyDescriptor & ThisType<AnyContext> = {
     enumerable: true,
     get() {
       return this.#run.signal
@@ -166,25 +165,61 @@ class Context extends Item implements HandlerContext<unknown, unknown> {
   }
 }
 
-class Batch {
+class ContextInTransaction extends AnyContext implements HandlerContext<unknown, unknown> {
+  readonly tx: unknown
+
+  constructor(run: TimedRun, item: RunItem, log: Logger, tx: unknown) {
+    super(run, item, log)
+    this.tx = tx
+  }
+}
+
+/** Under a lease there is no transaction. To ask for one can never succeed, so no attempts are spent on it. */
+class Context extends AnyContext implements HandlerContext<unknown, unknown> {
+  /** On the prototype, so that `{ ...context }` does not ask for it. */
+  get tx(): never {
+    throw withoutTransaction()
+  }
+}
+
+function withoutTransaction(): TerminalError {
+  return new TerminalError(
+    'ctx.tx: expected a store that opens a transaction, such as postgresInbox({ pool }) or mysqlInbox({ pool }), got one of strategy lease, which has none. Take an inbox, or write through a client of your own',
+  )
+}
+
+abstract class AnyBatch {
   declare readonly signal: AbortSignal
   readonly #run: TimedRun
   readonly messages: readonly Item[]
-  readonly tx: unknown
   readonly log: Logger
 
-  constructor(run: HandlerRun<unknown>, tx: unknown, log: Logger) {
+  constructor(run: HandlerRun<unknown>, log: Logger) {
     this.#run = run
     this.messages = run.items.map((item) => new Item(item))
-    this.tx = tx
     this.log = log
-    Object.defineProperty(this, 'signal', Batch.#signal)
+    Object.defineProperty(this, 'signal', AnyBatch.#signal)
   }
 
-  static readonly #signal: PropertyDescriptor & ThisType<Batch> = {
+  static readonly #signal: PropertyDescriptor & ThisType<AnyBatch> = {
     enumerable: true,
     get() {
       return this.#run.signal
     },
+  }
+}
+
+class BatchInTransaction extends AnyBatch {
+  readonly tx: unknown
+
+  constructor(run: HandlerRun<unknown>, log: Logger, tx: unknown) {
+    super(run, log)
+    this.tx = tx
+  }
+}
+
+class Batch extends AnyBatch {
+  get tx(): never {
+    throw withoutTransaction()
   }
 }

@@ -152,6 +152,12 @@ describe('resolveOptions', () => {
     ['a backoff that is a number', { backoff: 5 }, 'backoff: expected an object, got 5'],
     ['a backoff of null', { backoff: null }, 'backoff: expected an object, got null'],
     ['a lease as text', { leaseMs: '30s' }, 'leaseMs: expected a whole number from 1, got "30s"'],
+    [
+      'a lease that no renewal can keep',
+      { leaseMs: 5 },
+      'leaseMs: expected at least 100, got 5: it is renewed at a third',
+    ],
+    ['a retention beyond all times', { retentionMs: 2 ** 50 }, 'retentionMs: expected at most 3153600000000'],
     ['a lease of nothing', { leaseMs: 0 }, 'leaseMs: expected a whole number from 1, got 0'],
     ['a logger that is none', { log: {} }, 'log: expected a logger'],
     ['a handler that is none', { handle: 'send' }, 'handle: expected a function, got string'],

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { CommanderError } from 'commander'
+import { adviceOn } from './advice.ts'
+import { CommandError, EXIT } from './exit.ts'
+import { say } from './output.ts'
+import { newProgram } from './program.ts'
+import { isConsumeOnceError, type ErrorCode } from '../src/index.ts'
+
+/**
+ * The version in the package's manifest: one folder up from the source, two folders up from `dist/cli`, whose first
+ * parent has only a `type`.
+ */
+function version(): string {
+  for (const path of ['../../package.json', '../package.json']) {
+    try {
+      const manifest: unknown = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
+      const { name, version: found } = manifest as { readonly name?: string; readonly version?: string }
+      if (name === 'consume-once' && found !== undefined) return found
+    } catch {
+      continue
+    }
+  }
+  return 'unknown'
+}
+
+async function main(): Promise<number> {
+  let exitCode: number = EXIT.ok
+  const program = newProgram((code) => {
+    exitCode = code
+  }).version(version())
+  try {
+    await program.parseAsync()
+    return exitCode
+  } catch (error) {
+    return explain(error)
+  }
+}
+
+/** What to look at where a retry may help. */
+const NO_ANSWER: Partial<Record<ErrorCode, string>> = {
+  STORE_UNREACHABLE: 'See that the server of the store runs, and that the address in the config is right from here',
+  BROKER_UNREACHABLE: 'See that the broker runs, and that the address in the config is right from here',
+}
+
+/** Prints the error to stderr, and returns its exit code. */
+function explain(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  if (error instanceof CommandError) {
+    say(`consume-once: ${error.message}`)
+    return error.exitCode
+  }
+  if (isConsumeOnceError(error)) {
+    const advice = adviceOn(error)
+    const told = advice ?? NO_ANSWER[error.code]
+    say(`consume-once: ${error.code}: ${error.message}${told === undefined ? '' : `. ${told}`}`)
+    if (error.code.startsWith('REPLAY')) return EXIT.refused
+    return error.code.startsWith('CONFIG') || advice !== undefined ? EXIT.usage : EXIT.unreachable
+  }
+  say(`consume-once: unexpected, please report it: ${error instanceof Error ? error.stack : String(error)}`)
+  return EXIT.findings
+}
+
+// Clients may keep sockets open after a failure. The result is known, so exit.
+const code = await main()
+process.stdout.write('', () => process.exit(code))

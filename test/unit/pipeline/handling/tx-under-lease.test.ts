@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals'
+import { defineConsumer, memoryStore, messageId, runInline, type ConsumerOptions, type Settlement } from 'consume-once'
+
+const message = {
+  system: 'test',
+  destination: 't',
+  origin: 't',
+  position: '0',
+  key: null,
+  value: Buffer.from('{}'),
+  headers: { id: 'a' },
+} as const
+
+type Options = ConsumerOptions<unknown, unknown, never>
+
+async function ended(handling: Readonly<Record<string, (context: object) => unknown>>): Promise<Settlement> {
+  const options = { name: 'leased', id: messageId.header('id'), store: memoryStore(), ...handling }
+  const running = runInline(defineConsumer(options as unknown as Options), { group: 'g' })
+  try {
+    return await running.handle(message)
+  } finally {
+    await running.stop()
+  }
+}
+
+describe('ctx.tx under a lease', () => {
+  it.each(['handle', 'handleBatch'])(
+    'ends a message of %s at once, and says which store has a transaction',
+    async (name) => {
+      let runs = 0
+      const work = async (context: object): Promise<void> => {
+        runs++
+        await (context as { readonly tx: { query(text: string): Promise<void> } }).tx.query('insert')
+      }
+      const settlement = await ended({ [name]: work })
+      expect(runs).toBe(1)
+      expect(settlement).toMatchObject({ settle: 'dead-letter', outcome: 'dead-lettered' })
+      expect(settlement.deadLetter?.detail).toMatch(
+        /ctx\.tx: expected a store that opens a transaction, such as postgresInbox/,
+      )
+    },
+  )
+
+  it('is not asked for by a copy of the context', async () => {
+    expect(await ended({ handle: (context) => void { ...context } })).toMatchObject({ outcome: 'handled' })
+  })
+})

@@ -8,6 +8,7 @@ import {
   type RecordRef,
 } from '../../src/index.ts'
 import { verdictOn, type Decision as AnyDecision } from '../../src/spi.ts'
+import { isUnproven } from '../../src/people/admin.ts'
 import { consequenceOf } from '../../src/people/decision-text.ts'
 import { confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
@@ -26,11 +27,13 @@ type DecideFlags = SessionFlags &
   DeciderFlags & {
     readonly done?: true
     readonly rerun?: true
+    readonly unscoped?: true
   }
 
 const CODES = `
 Writes, each with the record as it was, who (--by), when and why (--reason), where the store keeps an audit.
 Shows what would change, then asks you to type the consumer and the count, unless you give --yes.
+Redis: a record that is done, or that version 0.1 wrote, does not say of which consumer it is. Give its message ID, or --unscoped.
 Exit code 0: as asked, or already in that state. 1: refused by a record's state, or no record. 2: usage. 3: not confirmed. 4: the store cannot be reached.`
 
 const EXAMPLES = {
@@ -54,6 +57,7 @@ export function addDecisions(program: Command, exit: (code: number) => void): vo
     command
       .argument('<consumer>', 'name of a consumer of the config, or group/name')
       .argument('<ids...>', 'message IDs, or - for standard input, one a line')
+      .option('--unscoped', 'with --key: decide also what does not say of which consumer it is, on Redis')
     addRefOptions(addSessionOptions(addDeciderOptions(command))).action(
       async (consumer: string, ids: readonly string[], flags: DecideFlags) => {
         const decision = decisionOf(flags)
@@ -95,7 +99,7 @@ interface Request {
 }
 
 /** For a store, a key without a record is open already. For a person it is probably a mistyped ID. */
-type Verdict = DecideVerdict | 'no-record'
+type Verdict = DecideVerdict | 'no-record' | 'unproven'
 
 interface Row {
   readonly record: Inspected
@@ -106,20 +110,25 @@ async function decide(session: Session, { consumer, ids, flags, decision }: Requ
   const decider = deciderOf(flags)
   const entry = session.consumer(consumer)
   const admin = adminFor(entry, flags)
-  const refs = await refsOf({ session, admin }, ids, flags)
+  const asked = await refsOf({ session, admin }, ids, flags)
+  const refs = flags.unscoped === true ? asked.map(unscoped) : asked
   const rows = foreseen(await session.answer(admin.inspect(refs)), decision)
   preview(rows, decision)
   const keys = rows.filter(({ verdict }) => verdict === 'decided').map(({ record }) => record.key)
   if (keys.length > 0) await confirm(`${entry.consumer.name} ${keys.length}`, flags.yes) // mutant: cli-asks-nobody
-  // By key, to decide exactly the records that were shown.
+  // By key, to decide exactly the records that were shown: an ID, or --unscoped, says that they are of this consumer.
   const deciding = methodOf(admin, decision)(
-    keys.map((key) => ({ key })),
+    keys.map((key) => ({ key, unscoped: true })),
     decider,
   )
   const verdicts = new Map((await session.answer(deciding)).map(({ key, verdict }) => [key, verdict]))
   const outcome = rows.map(({ record, verdict }) => ({ record, verdict: verdicts.get(record.key) ?? verdict }))
   tell(session, outcome, { decision, consumer: titleOf(entry), scope: admin.scope, ...decider })
   return outcome.some(({ verdict }) => isFinding(verdict)) ? EXIT.findings : EXIT.ok
+}
+
+function unscoped(ref: RecordRef): RecordRef {
+  return typeof ref === 'object' && 'key' in ref ? { ...ref, unscoped: true } : ref
 }
 
 function methodOf(
@@ -155,12 +164,18 @@ function foreseen(records: readonly Inspected[], decision: Decision): readonly R
   }
   const byKey = new Map(records.map((record) => [record.key, record]))
   return [...byKey.values()].map((record) => {
-    return { record, verdict: record.state === 'absent' ? 'no-record' : verdictOn(decision, record) }
+    return { record, verdict: verdictFor(record, decision) }
   })
 }
 
+function verdictFor(record: Inspected, decision: Decision): Verdict {
+  if (record.state === 'absent' && record.scope !== 'another') return 'no-record'
+  const verdict = verdictOn(decision, record)
+  return verdict === 'decided' && isUnproven(record) ? 'unproven' : verdict
+}
+
 function isFinding(verdict: Verdict): boolean {
-  return verdict === 'refused' || verdict === 'no-record'
+  return verdict === 'refused' || verdict === 'no-record' || verdict === 'unproven'
 }
 
 const PREVIEWED = 20
@@ -181,7 +196,7 @@ function preview(rows: readonly Row[], decision: Decision): void {
 
 function consequence({ record, verdict }: Row, decision: Decision): string {
   const noRecord = `no record: check the ${typeof record.ref === 'string' ? 'ID and --origin' : 'key'}`
-  return consequenceOf(verdict, decision, noRecord)
+  return consequenceOf(verdict, decision, { scope: record.scope, noRecord })
 }
 
 function tell(

@@ -34,11 +34,16 @@ export function recordTable(records: readonly Shown[]): string {
   )
 }
 
+function stateCell({ state, scope }: Shown): string {
+  if (scope === 'another') return 'of another consumer'
+  return scope === 'unknown' && state !== 'done' ? `${state} (of unknown scope)` : state
+}
+
 const COLUMNS: readonly (readonly [head: string, cellOf: (record: Shown) => string])[] = [
   ['ID', ({ ref }) => (typeof ref === 'string' ? nameOf(ref) : '')],
   ['KEY', ({ key }) => key],
   ['ORIGIN', ({ origin }) => origin ?? ''],
-  ['STATE', ({ state }) => state],
+  ['STATE', stateCell],
   ['ATTEMPT', ({ attempt }) => String(attempt ?? '')],
   ['SINCE', ({ since }) => dateOf(since) ?? ''],
   ['FENCE', ({ fence }) => String(fence ?? '')],

@@ -1,5 +1,8 @@
+import type { DecideVerdict } from '../../src/core/record.ts'
 import type { ReplayLedger, Taking } from '../../src/ports/replay.ts'
 import type { KnownSince, StoreAdmin } from '../../src/ports/store-admin.ts'
+import { SCOPE } from '../../testing/contract/store/claims.ts'
+import { ANOTHER } from '../../testing/contract/store/scope-laws.ts'
 import { MapStore } from '../../test/contract/map-store.ts'
 
 /** A lease that keeps its records right, and one thing beside them wrong. */
@@ -21,6 +24,17 @@ const wrongAdmin = (flaw: (right: StoreAdmin) => Partial<StoreAdmin>) => (): Map
   const store = new MapStore()
   Object.assign(store.admin, flaw({ ...store.admin }))
   return store
+}
+
+/** For a store that keeps to no scope: both scopes of the laws. */
+const bothOf = (scope: string): readonly [string, string] => [scope, scope === SCOPE ? ANOTHER : SCOPE]
+
+const inBoth = async (
+  scope: string,
+  decide: (scope: string) => Promise<readonly DecideVerdict[]>,
+): Promise<readonly DecideVerdict[]> => {
+  const [own, other] = [await decide(bothOf(scope)[0]), await decide(bothOf(scope)[1])]
+  return own.map((verdict, at) => (verdict === 'refused' ? (other[at] ?? verdict) : verdict))
 }
 
 const cut = (how: Taking): Taking => ({ ...how, state: how.state.slice(0, 65_535) })
@@ -58,6 +72,27 @@ export const WRONG_HISTORIES: Readonly<Record<string, () => MapStore>> = {
   })),
   'cuts the reason of a note': wrongAdmin((right) => ({
     note: async (scope, note) => right.note?.(scope, { ...note, reason: note.reason.slice(0, 20) }),
+  })),
+  'shows the records of all scopes': wrongAdmin((right) => ({
+    peek: async (scope, keys) => {
+      const [own, other] = await Promise.all(bothOf(scope).map((one) => right.peek(one, keys)))
+      return (own ?? []).map((view, at) => (view.scope === 'another' ? (other?.[at] ?? view) : view))
+    },
+    list: async (scope, query) => {
+      const [own, other] = await Promise.all(bothOf(scope).map((one) => right.list(one, query)))
+      return { records: [...(own?.records ?? []), ...(other?.records ?? [])], looked: 0, next: own?.next }
+    },
+  })),
+  'decides about the records of all scopes': wrongAdmin((right) => ({
+    resolve: (scope, keys, how) => inBoth(scope, (one) => right.resolve(one, keys, how)),
+    reopen: (scope, keys, why) => inBoth(scope, (one) => right.reopen(one, keys, why)),
+    forget: (scope, keys, why) => inBoth(scope, (one) => right.forget(one, keys, why)),
+  })),
+  'shows the decisions about all scopes': wrongAdmin((right) => ({
+    audit: async (scope, query) => {
+      const [own, other] = await Promise.all(bothOf(scope).map(async (one) => right.audit?.(one, query)))
+      return { entries: [...(own?.entries ?? []), ...(other?.entries ?? [])], next: own?.next }
+    },
   })),
   'knows a scope that nobody has claimed': wrongAdmin(() => ({
     knownSince: async () => ({ at: 1, because: 'always' }),

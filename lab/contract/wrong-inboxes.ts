@@ -219,14 +219,14 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
     }
   },
   'lists the last of each page again': class extends MemoryInbox {
-    protected override list(query: ListQuery): RecordPage {
-      const page = super.list({ ...query, limit: query.limit - 1 })
-      return super.list({ ...query, after: page.records.at(-1)?.key ?? query.after })
+    protected override list(query: ListQuery, isOf: (key: Key) => boolean): RecordPage {
+      const page = super.list({ ...query, limit: query.limit - 1 }, isOf)
+      return super.list({ ...query, after: page.records.at(-1)?.key ?? query.after }, isOf)
     }
   },
   'lists one page only': class extends MemoryInbox {
-    protected override list(query: ListQuery): RecordPage {
-      return { ...super.list(query), next: undefined }
+    protected override list(query: ListQuery, isOf: (key: Key) => boolean): RecordPage {
+      return { ...super.list(query, isOf), next: undefined }
     }
   },
   'writes the effect at once': class extends MemoryInbox {

@@ -150,6 +150,20 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     tests: ['test/contract/memory-store.test.ts', '-t', 'lets one owner take a replay'],
   },
   {
+    name: 'memory-shows-all-scopes',
+    what: 'The store in memory shows, and lets people decide about, the records of another consumer.',
+    layer: 'unit',
+    changes: [{ value: '() => true' }],
+    tests: ['test/contract/memory-store.test.ts', '-t', 'in its own scope only'],
+  },
+  {
+    name: 'unscoped-decided-by-key',
+    what: 'A key is decided though its record does not say of which consumer it is.',
+    layer: 'real servers',
+    changes: ['remove'],
+    tests: ['test/redis/scopes.test.ts', '-t', 'only where somebody says'],
+  },
+  {
     name: 'raised-retention-ignored',
     what: 'A retention that was raised counts as if it had always been so long.',
     layer: 'unit',

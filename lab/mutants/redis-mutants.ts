@@ -128,4 +128,18 @@ export const REDIS_MUTANTS: readonly Mutant[] = [
     changes: ['remove'],
     tests: ['test/redis/known-since.test.ts', '-t', 'begins anew when all keys are gone'],
   },
+  {
+    name: 'redis-decides-for-all',
+    what: 'A person decides about the record of another consumer with the same prefix.',
+    layer: 'real servers',
+    changes: ['remove'],
+    tests: ['test/redis/scopes.test.ts', '-t', 'their own parked messages only'],
+  },
+  {
+    name: 'redis-shows-all-scopes',
+    what: 'What another consumer has parked is shown, and counted, in every scope of the prefix.',
+    layer: 'real servers',
+    changes: [{ value: 'view' }],
+    tests: ['test/redis/scopes.test.ts', '-t', 'once, for the one whose it is'],
+  },
 ]

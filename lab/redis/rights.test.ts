@@ -9,7 +9,7 @@ import { startPrivateRedisCluster } from '../../test/kit/servers/private-redis-c
 import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { IOREDIS, LIBRARIES } from '../../test/redis/clients.ts'
-import { redisHarness } from '../../test/redis/harness.ts'
+import { REDIS_LACKS, redisHarness } from '../../test/redis/harness.ts'
 
 /** By what they are for, as docs/stores.md has them. */
 const LISTED = rightsIn(readFileSync(new URL('../../docs/stores.md', import.meta.url), 'utf8'))
@@ -57,6 +57,7 @@ describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/store
       {
         strategy: 'lease',
         createHarness: async () => redisHarness(own.url, { library, storeUrl: await as([...CONSUMERS, ...PEOPLE]) }),
+        lacks: REDIS_LACKS,
       },
       { describe, it },
     )

@@ -7,7 +7,7 @@ import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { server } from '../../test/kit/servers/server.ts'
 import { describePostgres, pgHarness } from '../../test/pg/support.ts'
-import { redisHarness } from '../../test/redis/harness.ts'
+import { REDIS_LACKS, redisHarness } from '../../test/redis/harness.ts'
 
 const LOSS = 'what the store has lost this process still knows to be done, for its ttlMs'
 
@@ -48,7 +48,7 @@ describeRedis('redisLease', () => {
     {
       strategy: 'lease',
       createHarness: async () => withCache(await redisHarness((await server('redis')).url)),
-      lacks: { loss: LOSS },
+      lacks: { loss: LOSS, ...REDIS_LACKS },
     },
     { describe, it },
   )

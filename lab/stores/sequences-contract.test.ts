@@ -7,7 +7,7 @@ import { pgLeaseHarness } from '../../test/pg/lease-harness.ts'
 import { lentPlaces } from '../../test/kit/lent-places.ts'
 import { inboxSequencesHarness, newPlace } from '../../test/pg/support.ts'
 import { LIBRARIES } from '../../test/redis/clients.ts'
-import { redisHarness } from '../../test/redis/harness.ts'
+import { REDIS_LACKS, redisHarness } from '../../test/redis/harness.ts'
 
 // The whole contract of leases, and of inboxes: a minute for each store. Tests specific to sequences are in test/redis and test/pg.
 
@@ -29,7 +29,7 @@ describeOnRedis.each(LIBRARIES)('redisSequences by $name on one server', (librar
     {
       strategy: 'lease',
       createHarness: async () => numberedHarness(await redisHarness(url, { library, sequences: {} }), ownSources()),
-      lacks: { loss, retention },
+      lacks: { loss, retention, ...REDIS_LACKS },
     },
     { describe, it },
   )
@@ -40,7 +40,7 @@ describeOnRedis.each(LIBRARIES)('redisSequences by $name on one server', (librar
       strategy: 'lease',
       createHarness: async () =>
         numberedHarness(await redisHarness(url, { library, sequences: { tail: 10_000 } }), oneSource()),
-      lacks: { loss, retention },
+      lacks: { loss, retention, ...REDIS_LACKS },
     },
     { describe, it },
   )

@@ -422,7 +422,8 @@ const DECIDES: Readonly<Record<Decision, readonly RecordView['state'][]>> = {
 }
 
 /** The verdict of a person's decision on a record. Also used for a preview before the decision. */
-export function verdictOn(decision: Decision, { state, attempt }: RecordView): DecideVerdict {
+export function verdictOn(decision: Decision, { state, attempt, scope }: RecordView): DecideVerdict {
+  if (scope === 'another') return 'refused'
   if (DECIDES[decision].includes(state)) return 'decided'
   const isOpen = state === 'absent' || (state === 'released' && attempt === 0)
   const makesDone = decision === 'done' || decision === 'import'
@@ -432,6 +433,12 @@ export function verdictOn(decision: Decision, { state, attempt }: RecordView): D
 /** A record for people. `in-doubt`: processing with its lease over, or released in doubt. */
 export interface RecordView {
   readonly state: MessageRecord['state'] | 'in-doubt'
+  /**
+   * Of stores whose scopes share their keys, as on Redis. `unknown`: the record does not say whose it is, because it is
+   * done, or was written by version 0.1. `another`: absent here, and another scope has a record under this key,
+   * which is not shown. `undefined`: it is of the scope that was asked for.
+   */
+  readonly scope?: 'unknown' | 'another' | undefined
   /** Digest of the payload. `undefined` or empty: not known. */
   readonly digest?: Digest | undefined
   readonly fence?: number | undefined

@@ -8,7 +8,8 @@ import { MemoryReplayLedger } from './replays.ts'
 /** The records of one store in memory. */
 export interface MemoryRecords {
   readonly view: (key: Key) => RecordView
-  readonly list: (query: ListQuery) => RecordPage
+  /** @param isOf - whether a key is of the scope */
+  readonly list: (query: ListQuery, isOf: (key: Key) => boolean) => RecordPage
   readonly decide: (key: Key, decision: Decision, retentionMs: DurationMs) => DecideVerdict
   readonly purge: (how: Purging) => Purged
   /** Each record ends with its own retention. */
@@ -39,8 +40,12 @@ export function memoryAdmin(
   clock: Pick<Clock, 'now'>,
   history: MemoryHistory,
 ): StoreAdmin {
+  const isOf = (scope: string, key: Key): boolean => (history.scopeOf(key) ?? scope) === scope // mutant: memory-shows-all-scopes
+  const look = (scope: string, key: Key): RecordView =>
+    isOf(scope, key) || view(key).state === 'absent' ? view(key) : { state: 'absent', scope: 'another' }
   const decideAll = (scope: string, keys: readonly Key[], decision: Decision, why: Why): readonly DecideVerdict[] =>
     keys.map((key) => {
+      if (look(scope, key).scope === 'another') return 'refused'
       const before = view(key).state
       const verdict = decide(key, decision, why.retentionMs)
       const { by, reason } = why
@@ -48,14 +53,16 @@ export function memoryAdmin(
       return verdict
     })
   return {
-    peek: async (_scope, keys) => keys.map(view),
-    list: async (_scope, query) => list(query),
+    peek: async (scope, keys) => keys.map((key) => look(scope, key)),
+    list: async (scope, query) => list(query, (key) => isOf(scope, key)),
     resolve: async (scope, keys, { as, ...why }) => decideAll(scope, keys, as, why),
     reopen: async (scope, keys, why) => decideAll(scope, keys, 'reopen', why),
     forget: async (scope, keys, why) => decideAll(scope, keys, 'forget', why),
     import: async (scope, keys, why) => {
-      history.used(scope, clock.now(), recordsEnd ? why.retentionMs : undefined)
-      return decideAll(scope, keys, 'import', why)
+      const verdicts = decideAll(scope, keys, 'import', why)
+      const imported = keys.filter((_, at) => verdicts[at] === 'decided')
+      history.used(scope, { keys: imported, now: clock.now(), retentionMs: recordsEnd ? why.retentionMs : undefined })
+      return verdicts
     },
     purge: async (_scope, how) => purge(how),
     knownSince: async (scope) => history.knownSince(scope, clock.now()),

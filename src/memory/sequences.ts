@@ -37,6 +37,7 @@ export function memorySequences(options: MemorySequencesOptions = {}): LeaseStor
 }
 
 class MemoryLedger implements SequenceLedger {
+  readonly sharesSources = true
   readonly #clock: Pick<Clock, 'now'>
   readonly #records: Map<Key, MessageRecord>
   readonly #sources: NonNullable<MemorySequencesOptions['sources']>

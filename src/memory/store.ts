@@ -71,7 +71,7 @@ class MemoryStore implements LeaseStore {
     this.#history = historyOf(records)
     const ofStore: MemoryRecords = {
       view: (key) => viewOf(this.#record(key), clock.now()),
-      list: (query) => this.#list(query),
+      list: (query, isOf) => this.#list(query, isOf),
       decide: (key, decision, retentionMs) => this.#move<'decide'>(key, { command: 'decide', decision, retentionMs }),
       purge: ({ limit }) => this.#purge(limit),
       recordsEnd: true,
@@ -89,7 +89,7 @@ class MemoryStore implements LeaseStore {
 
   async claim({ token, leaseMs, retentionMs, alone, scope, items }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
     const now = this.#clock.now()
-    this.#history.used(scope, now, retentionMs)
+    this.#history.used(scope, { keys: items.map(({ key }) => key), now, retentionMs })
     return items.map(({ key, digest }): LeaseAnswer => {
       const command = { command: 'claim', token, digest, leaseMs, retentionMs, alone } as const
       const { next, verdict: answer } = transition<'claim'>(this.#record(key), command, now)
@@ -122,10 +122,11 @@ class MemoryStore implements LeaseStore {
     return claims.map(({ key, token }) => this.#move<'set-aside'>(key, { ...why, command: 'set-aside', token, as }))
   }
 
-  #list(query: ListQuery): RecordPage {
+  #list(query: ListQuery, isOf: (key: Key) => boolean): RecordPage {
     const now = this.#clock.now()
+    const own = [...this.#records].filter(([key]) => isOf(key))
     return pageIn(
-      [...this.#records].map(([key, record]) => ({ key, ...viewOf(record, now) })),
+      own.map(([key, record]) => ({ key, ...viewOf(record, now) })),
       query,
     )
   }
@@ -139,6 +140,7 @@ class MemoryStore implements LeaseStore {
       this.#records.delete(key)
       removed++
     }
+    this.#history.forgetAllBut(this.#records)
     return { removed, more: false }
   }
 

@@ -22,10 +22,16 @@ import type {
 } from '../ports/store-admin.ts'
 import { keyScope, scopeName } from '../consumer/scope.ts'
 import { ofRead } from './of-read.ts'
+import { WHY_UNKNOWN } from './decision-text.ts'
 import { EachOnce } from './each-once.ts'
 
-/** A message, given by its ID as text or bytes, or by its key as `list` and the log show it. */
-export type RecordRef = string | Uint8Array | { readonly key: Key }
+/**
+ * A message, given by its ID as text or bytes, or by its key as `list` and the log show it. A key is of one consumer, and
+ * is decided for that one only. On Redis, records that are done, or were written by version 0.1, do not say whose they
+ * are (`scope: 'unknown'`): decide about them by the ID, which is turned into a key of this consumer, or say with
+ * `unscoped` that the key is of this consumer.
+ */
+export type RecordRef = string | Uint8Array | { readonly key: Key; readonly unscoped?: boolean }
 
 /** A record, with the reference by which it was requested. */
 export interface Inspected extends RecordView {
@@ -65,7 +71,10 @@ export interface Admin {
   list(query: ListQuery): Promise<RecordPage>
   /**
    * Decides messages that are parked, in doubt or given up. `done`: the effect happened. `rerun`: the next delivery
-   * runs, with all its attempts. Before `rerun` make sure that the old handler has ended.
+   * runs, with all its attempts. Before `rerun` make sure that the old handler has ended. A record of another consumer is
+   * `refused`, here and in the other decisions.
+   *
+   * @throws ConfigError `CONFIG_INVALID` for a key whose record does not say whose it is, unless it is `unscoped`
    */
   resolve(refs: readonly RecordRef[], how: Decider & { readonly as: 'done' | 'rerun' }): Promise<readonly Decided[]>
   /** For messages that were given up, without an effect: the next delivery runs, with all its attempts. */
@@ -275,6 +284,9 @@ class StoreRecords implements Admin {
     decide: (keys: readonly Key[]) => Promise<readonly DecideVerdict[]>,
   ): Promise<readonly Decided[]> {
     const records = (await this.#look(refs)).map((found, at) => this.#only(found, at, 'has'))
+    const unproven = records.flatMap((record, at) => (isUnproven(record) ? [at] : []))
+    const [first] = unproven
+    if (first !== undefined) throw this.#invalid(`message ${first + 1}${andMore(unproven)}: ${UNPROVEN}`) // mutant: unscoped-decided-by-key
     return decideEach(records, decide)
   }
 
@@ -327,6 +339,17 @@ class StoreRecords implements Admin {
 }
 
 type Place = Pick<Inspected, 'ref' | 'key' | 'origin'>
+
+/** Nothing shows that the record is of the consumer: neither itself, nor an ID, nor the person. */
+export function isUnproven({ ref, scope }: Pick<Inspected, 'ref' | 'scope'>): boolean {
+  return scope === 'unknown' && typeof ref === 'object' && 'key' in ref && ref.unscoped !== true
+}
+
+const UNPROVEN: string = `expected a key whose record says that it is of this consumer, got one that does not say whose it is (${WHY_UNKNOWN}): give the message ID, or { key, unscoped: true } if it is surely of this consumer`
+
+function andMore(places: readonly number[]): string {
+  return places.length === 1 ? '' : ` and ${places.length - 1} more`
+}
 
 /** Decides each key once. */
 async function decideEach(

@@ -1,4 +1,4 @@
-import type { DecideVerdict, Decision } from '../core/record.ts'
+import type { DecideVerdict, Decision, RecordView } from '../core/record.ts'
 
 /** About records that are there. */
 export type PersonsDecision = Exclude<Decision, 'import'>
@@ -11,6 +11,9 @@ export const EFFECT: Readonly<Record<PersonsDecision, string>> = {
   forget: 'runs at its next delivery: its effect happens AGAIN',
 }
 
+/** Why a record has the scope `unknown`. */
+export const WHY_UNKNOWN = 'it is done, or version 0.1 wrote it'
+
 /** Which records a decision applies to, for a refusal. */
 const ONLY: Readonly<Record<PersonsDecision, string>> = {
   done: 'only what is parked, in doubt or given up',
@@ -19,13 +22,22 @@ const ONLY: Readonly<Record<PersonsDecision, string>> = {
   forget: 'only what is done; `reopen` is for what is given up',
 }
 
-/** What a decision means for one record. @param noRecord - what to say of a key without a record */
+interface Shown {
+  readonly scope: RecordView['scope']
+  /** What to say of a key without a record. */
+  readonly noRecord: string
+}
+
+/** What a decision means for one record. */
 export function consequenceOf(
-  verdict: DecideVerdict | 'no-record',
+  verdict: DecideVerdict | 'no-record' | 'unproven',
   decision: PersonsDecision,
-  noRecord: string,
+  { scope, noRecord }: Shown,
 ): string {
+  if (scope === 'another') return 'stays: it is a record of another consumer of this store'
   switch (verdict) {
+    case 'unproven':
+      return `stays: its record does not say of which consumer it is (${WHY_UNKNOWN}): give its message ID, or --unscoped if it is surely of this one`
     case 'decided':
       return EFFECT[decision]
     case 'already':

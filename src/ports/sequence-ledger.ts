@@ -8,6 +8,11 @@ export type SourceKey = string
 /** Keeps one text for each source. Each method may be called again after any error. */
 export interface SequenceLedger {
   /**
+   * The sources of all scopes are in one place: what only a source knows to be done does not say whose it is.
+   * @defaultValue false
+   */
+  readonly sharesSources?: boolean
+  /**
    * The texts of sources, in their order; `undefined`: the source has none.
    *
    * @param within - reads on the connection of this transaction, so that it waits for no other one, what is committed

@@ -12,7 +12,7 @@ export function sequenceAdmin(records: StoreAdmin, sources: Sources): StoreAdmin
     keys: readonly Key[],
     views: readonly RecordView[],
   ): Promise<ReadonlySet<Key>> => {
-    const absent = keys.filter((_, at) => views[at]?.state === 'absent')
+    const absent = keys.filter((_, at) => views[at]?.state === 'absent' && views[at].scope !== 'another')
     const done = await areDone(sources, scope, absent)
     return new Set(absent.filter((_, at) => done[at] === true))
   }
@@ -23,7 +23,8 @@ export function sequenceAdmin(records: StoreAdmin, sources: Sources): StoreAdmin
   const peek = async (scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> => {
     const views = await records.peek(scope, keys)
     const removed = await removedIn(scope, keys, views)
-    return views.map((view, at) => (removed.has(keys[at] ?? '') ? { state: 'done' } : view))
+    const done: RecordView = sources.areShared ? { state: 'done', scope: 'unknown' } : { state: 'done' }
+    return views.map((view, at) => (removed.has(keys[at] ?? '') ? done : view))
   }
 
   const importNew = async (scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> => {

@@ -38,6 +38,11 @@ export class Sources {
     this.#maxGaps = maxGaps
   }
 
+  /** Sources do not say of which scope they are. */
+  get areShared(): boolean {
+    return this.#ledger.sharesSources ?? false
+  }
+
   /** The records of sources; `undefined`: unreadable. */
   async read(
     scope: string,

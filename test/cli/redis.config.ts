@@ -18,6 +18,16 @@ const config: ConsumeOnceConfig = defineConfig({
       }),
       subscription: { group: 'mails', origins: ['mails'] },
     },
+    {
+      consumer: defineConsumer({
+        name: 'biller',
+        id: messageId.property(),
+        store: redisLease({ redis, prefix: process.env['TEST_PREFIX'] ?? 'co' }),
+        onInDoubt: 'park',
+        handle: () => {},
+      }),
+      subscription: { group: 'mails', origins: ['mails'] },
+    },
   ],
   close: () => redis.disconnect(),
 })

@@ -23,11 +23,15 @@ const describeRedis = backends.has('redis') ? describe : describe.skip
 async function handle(
   store: Store,
   ids: readonly string[],
-  { answerIsLost = false, mode = 'enforce' }: { answerIsLost?: boolean; mode?: 'enforce' | 'observe' } = {},
+  {
+    answerIsLost = false,
+    mode = 'enforce',
+    name = 'mailer',
+  }: { answerIsLost?: boolean; mode?: 'enforce' | 'observe'; name?: string } = {},
 ): Promise<string[]> {
   const handled: string[] = []
   const consumer = defineConsumer({
-    name: 'mailer',
+    name,
     store,
     mode,
     id: messageId.header('id'),
@@ -89,6 +93,32 @@ describeRedis('consume-once, on Redis', () => {
     expect(dataOf(await on(['inspect', 'mailer', '--stats', '--json']))).toMatchObject({
       stats: { parked: { count: 0, is_at_least: false } },
     })
+  })
+
+  it('decides about the records of one consumer only, though another one has the same prefix', async () => {
+    const store = redisLease({ redis, prefix })
+    await handle(store, ['bill'], { answerIsLost: true, name: 'biller' })
+    await handle(store, ['done'], { name: 'biller' })
+    const keyOf = async (id: string): Promise<string> => {
+      const { records } = dataOf(await on(['inspect', 'biller', id, '--json'])) as { records: { key: string }[] }
+      return records[0]?.key ?? ''
+    }
+    const [parked, done] = [await keyOf('bill'), await keyOf('done')]
+    const why = ['--reason', 'OPS-812', '--by', 'kim', '--yes']
+    const listed = dataOf(await on(['inspect', 'mailer', '--parked', '--json']))
+    expect(listed).toMatchObject({ records: [] })
+    expect((await on(['inspect', 'mailer', '--key', parked])).stdout).toContain('of another consumer')
+    const rerun = await on(['resolve', 'mailer', '--rerun', '--key', parked, '--unscoped', ...why])
+    expect(rerun).toMatchObject({ exitCode: 1 })
+    expect(rerun.stderr).toContain('stays: it is a record of another consumer of this store')
+    const forgotten = await on(['forget', 'mailer', '--key', done, ...why])
+    expect(forgotten).toMatchObject({ exitCode: 1 })
+    expect(forgotten.stderr).toContain('give its message ID, or --unscoped if it is surely of this one')
+    expect(dataOf(await on(['audit', 'mailer', '--json']))).toMatchObject({ entries: [] })
+    expect(await handle(store, ['bill', 'done'], { name: 'biller' })).toEqual([])
+    expect(await on(['resolve', 'biller', '--rerun', '--key', parked, ...why])).toMatchObject({ exitCode: 0 })
+    expect(await on(['forget', 'biller', '--key', done, '--unscoped', ...why])).toMatchObject({ exitCode: 0 })
+    expect(await handle(store, ['bill', 'done'], { name: 'biller' })).toEqual(['bill', 'done'])
   })
 
   it('tells who decided what, when and why, the newest first, by ID and by key', async () => {

@@ -43,20 +43,24 @@ export class MapStore implements LeaseStore {
     this.#step = step
     const records: MemoryRecords = {
       view: (key) => this.view(key),
-      list: (query) => this.list(query),
+      list: (query, isOf) => this.list(query, isOf),
       decide: (key, decision, retentionMs) =>
         this.move(key, { command: 'decide', decision, retentionMs }) as DecideVerdict,
       purge: (how) => this.#purge(how),
       recordsEnd: true,
     }
     const admin = memoryAdmin(records, { now: () => this.now }, this.#history)
-    this.admin = { ...admin, peek: async (_, keys) => this.peek(keys) }
+    const peek = async (scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> => {
+      const seen = await admin.peek(scope, keys)
+      return this.peek(keys).map((view, at) => (seen[at]?.scope === 'another' ? seen[at] : view))
+    }
+    this.admin = { ...admin, peek }
   }
 
   async open(): Promise<void> {}
 
   async claim({ items, scope, token, leaseMs, retentionMs, alone }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
-    this.#history.used(scope, this.now, retentionMs)
+    this.#history.used(scope, { keys: items.map(({ key }) => key), now: this.now, retentionMs })
     return items.map(({ key, digest }): LeaseAnswer => {
       const answer = this.move(key, { command: 'claim', token, digest, leaseMs, retentionMs, alone })
       if (typeof answer === 'string') throw new TypeError('a verdict of another command (map-store)')
@@ -98,9 +102,10 @@ export class MapStore implements LeaseStore {
     return viewOf(this.records.get(key) ?? { state: 'absent' }, this.now)
   }
 
-  list(query: ListQuery): RecordPage {
+  list(query: ListQuery, isOf: (key: Key) => boolean): RecordPage {
+    const own = [...this.records.keys()].filter(isOf)
     return pageIn(
-      [...this.records.keys()].map((key) => ({ key, ...this.view(key) })),
+      own.map((key) => ({ key, ...this.view(key) })),
       query,
     )
   }

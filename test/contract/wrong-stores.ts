@@ -253,26 +253,26 @@ export const WRONG_BATCHES: Readonly<Record<string, new () => MapStore>> = {
     }
   },
   'lists the last of a page twice': class extends MapStore {
-    override list(query: ListQuery): RecordPage {
-      const page = super.list(query)
+    override list(query: ListQuery, isOf: (key: Key) => boolean): RecordPage {
+      const page = super.list(query, isOf)
       return { ...page, records: [...page.records, ...page.records.slice(-1)] }
     }
   },
   'looks at all records for one page': class extends MapStore {
-    override list(query: ListQuery): RecordPage {
-      return super.list({ ...query, lookAtMost: undefined })
+    override list(query: ListQuery, isOf: (key: Key) => boolean): RecordPage {
+      return super.list({ ...query, lookAtMost: undefined }, isOf)
     }
   },
   'ends a list where it stopped looking': class extends MapStore {
-    override list(query: ListQuery): RecordPage {
-      const page = super.list(query)
+    override list(query: ListQuery, isOf: (key: Key) => boolean): RecordPage {
+      const page = super.list(query, isOf)
       return page.records.length < query.limit ? { ...page, next: undefined } : page
     }
   },
   'lists what is in doubt as processing': class extends MapStore {
-    override list(query: ListQuery): RecordPage {
-      const doubtful = super.list({ ...query, state: 'in-doubt' })
-      const page = super.list(query)
+    override list(query: ListQuery, isOf: (key: Key) => boolean): RecordPage {
+      const doubtful = super.list({ ...query, state: 'in-doubt' }, isOf)
+      const page = super.list(query, isOf)
       return query.state === 'processing' ? { ...page, records: [...page.records, ...doubtful.records] } : page
     }
   },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { redisLease } from 'consume-once/ioredis'
+import { ownerOf } from '../../adapters/redis/lease/owners.ts'
 import type { ListedState, RecordPage, StoreAdmin, Why } from '../../src/ports/store-admin.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
@@ -42,10 +43,10 @@ describeOnRedis.each(LIBRARIES)('People who look after a redisLease by $name', (
     for (let again = 0; again < 2; again++) await adminOf(store).resolve(SCOPE, keys, { ...WHY, as: 'rerun' })
     await adminOf(store).forget(SCOPE, [done.key], WHY)
     const written = (await redis.xrange(`${prefix}:audit`, '-', '+')).map(([, fields]) => entryOf(fields))
-    const said = { by: 'alice', reason: 'the provider | says so' }
+    const said = { by: 'alice', reason: 'the provider | says so', scope: SCOPE }
     const name = (key: string): unknown => expect.stringMatching(new RegExp(`^${prefix}:\\{\\d\\d\\}:${key}$`))
     const ofParked = expect.stringMatching(
-      new RegExp(`^X\\|1\\|1\\|0\\|${parked.digest}\\|${claimed.token}\\n\\d{13}\\n\\|a\\|b$`),
+      new RegExp(`^X\\|1\\|1\\|0\\|${parked.digest}\\|${ownerOf(claimed)}\\n\\d{13}\\n\\|a\\|b$`),
     )
     const ofDone = `d1${done.digest}${marked.token.slice(0, 4)}v1`
     expect(written).toEqual([

@@ -199,7 +199,7 @@ describeOnRedis('redisSetnx', () => {
       throw new TerminalError('no such card')
     })
     expect(await desk.handle('a')).toMatchObject({ settle: 'dead-letter', reason: 'handler-failed' })
-    const listed = await store.admin?.list(prefix, { state: 'given-up', limit: 10 })
+    const listed = await store.admin?.list(`${prefix}/setnx`, { state: 'given-up', limit: 10 })
     expect(listed?.records).toHaveLength(1)
   })
 

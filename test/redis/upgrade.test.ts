@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { KeyNames } from '../../adapters/redis/lease/key-names.ts'
+import { ownerOf } from '../../adapters/redis/lease/owners.ts'
 import type { ClaimItem } from '../../src/ports/store.ts'
 import { claim, hold, LONG_MS, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'
@@ -51,9 +52,9 @@ describeRedis('a rolling upgrade from 0.1.0 on Redis', () => {
     const item = newItem()
     const { claim: claimed } = await hold(harness.store, item)
     expect(await old.claim(item)).toEqual(['-', expect.stringMatching(/^busy\|\d+$/)])
-    expect(await old.run('renew', item, LONG_MS, claimed.token)).toEqual(['renewed'])
-    const done = `d1${item.digest}${claimed.token.slice(0, 4)}`
-    expect(await old.run('mark', item, '0', `|${item.digest}|${claimed.token}|`, RETENTION, done)).toEqual(['m'])
+    expect(await old.run('renew', item, LONG_MS, ownerOf(claimed))).toEqual(['renewed'])
+    const done = `d1${item.digest}${ownerOf(claimed).slice(0, 4)}`
+    expect(await old.run('mark', item, '0', `|${item.digest}|${ownerOf(claimed)}|`, RETENTION, done)).toEqual(['m'])
     expect(await claim(harness.store, item)).toMatchObject({ verdict: 'done' })
   })
 
@@ -63,7 +64,7 @@ describeRedis('a rolling upgrade from 0.1.0 on Redis', () => {
   ])('the old version releases what the new one has claimed, and %s its attempt', async (_, refund) => {
     const item = newItem()
     const { claim: claimed } = await hold(harness.store, item)
-    expect(await old.run('release', item, refund, 0, claimed.token)).toEqual(['released'])
+    expect(await old.run('release', item, refund, 0, ownerOf(claimed))).toEqual(['released'])
     expect(await hold(harness.store, item)).toMatchObject({ verdict: 'claimed', attempt: 2 - refund })
   })
 
@@ -84,8 +85,8 @@ describeRedis('a rolling upgrade from 0.1.0 on Redis', () => {
       const { claim: claimed } = await hold(harness.store, item)
       await harness.store.setAside([claimed], as, { reason: 'why|so', cause: CAUSE })
       expect(await old.claim(item)).toEqual(['-', `${as}|why|so`])
-      expect(await old.run('renew', item, LONG_MS, claimed.token)).toEqual(['lost'])
-      expect(await old.run('release', item, 0, 0, claimed.token)).toEqual(['refused'])
+      expect(await old.run('renew', item, LONG_MS, ownerOf(claimed))).toEqual(['lost'])
+      expect(await old.run('release', item, 0, 0, ownerOf(claimed))).toEqual(['refused'])
       expect(await old.decide(item, 'rerun')).toEqual(['decided'])
       expect(await hold(harness.store, item)).toMatchObject({ verdict: 'claimed', attempt: 1 })
     },
@@ -108,8 +109,8 @@ describeRedis('a rolling upgrade from 0.1.0 on Redis', () => {
     const item = newItem()
     const { claim: claimed } = await hold(harness.store, item)
     await harness.store.setAside([claimed], 'parked', { reason: 'why', cause: CAUSE })
-    const done = `d1${item.digest}${claimed.token.slice(0, 4)}`
-    const said = await old.run('mark', item, '0', `|${item.digest}|${claimed.token}|`, RETENTION, done)
+    const done = `d1${item.digest}${ownerOf(claimed).slice(0, 4)}`
+    const said = await old.run('mark', item, '0', `|${item.digest}|${ownerOf(claimed)}|`, RETENTION, done)
     expect(said).toEqual(['-', 'marked-late'])
     expect(await claim(harness.store, item)).toMatchObject({ verdict: 'done' })
   })

@@ -91,7 +91,7 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     this.#whenHeld = whenHeld
     const records: MemoryRecords = {
       view: (key) => viewOf(this.record(key), clock.now()),
-      list: (query) => this.list(query),
+      list: (query, isOf) => this.list(query, isOf),
       decide: (key, decision) => this.decide(key, decision),
       purge: () => ({ removed: 0, more: false }),
       recordsEnd: false,
@@ -115,7 +115,8 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
 
   async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<Tx>[]> {
     // Sent again: the connection of the first call is gone, and its transaction with it.
-    this.database.history.used(request.scope, this.#clock.now(), undefined)
+    const keys = request.items.map(({ key }) => key)
+    this.database.history.used(request.scope, { keys, now: this.#clock.now(), retentionMs: undefined })
     for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
     const { locks } = this.database
     const transaction = this.#begin(request)
@@ -234,10 +235,11 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     return verdicts
   }
 
-  protected list(query: ListQuery): RecordPage {
+  protected list(query: ListQuery, isOf: (key: Key) => boolean): RecordPage {
     const now = this.#clock.now()
+    const own = [...this.database.rows.keys()].filter(isOf)
     return pageIn(
-      [...this.database.rows.keys()].map((key) => ({ key, ...viewOf(this.record(key), now) })),
+      own.map((key) => ({ key, ...viewOf(this.record(key), now) })),
       query,
     )
   }

@@ -22,6 +22,7 @@ import { auditPage } from './audit.ts'
 import { KEYS_PER_SCRIPT } from './batches.ts'
 import type { KeyNames } from './key-names.ts'
 import { knownSince, noteUse, type Scopes } from './known-since.ts'
+import { tagOf } from './owners.ts'
 import { readLook } from './records.ts'
 import type { RedisNode, RedisPort } from './redis-port.ts'
 import { readDecide } from './replies.ts'
@@ -60,7 +61,9 @@ interface Place {
   readonly found: readonly Key[]
 }
 
-/** Looks at the records of all scopes under the prefix. Decisions are logged to a stream, `prefix:audit`, and imports to another one: they are many. */
+/**
+ * All scopes under the prefix share the keys: records say by a tag of which they are. Decisions are logged to a stream, `prefix:audit`, and imports to another one: they are many.
+ */
 export class RedisAdmin implements StoreAdmin {
   readonly forgetsByItself = true
   readonly #redis: RedisPort
@@ -91,14 +94,14 @@ export class RedisAdmin implements StoreAdmin {
         words.push(this.#names.since(scope, this.#redis.isCluster ? this.#names.shardOf(first.key) : undefined))
       },
       read: (answer, { key }) => {
-        const view = readLook(answer)
+        const view = readLook(answer, tagOf(scope))
         if (view === 'other' || view?.found === undefined) return view === 'other' ? undefined : view
         return { ...view, found: `${this.#names.of(key)}: ${view.found}` }
       },
     })
   }
 
-  async list(_scope: string, { state, limit, lookAtMost = Infinity, after }: ListQuery): Promise<RecordPage> {
+  async list(scope: string, { state, limit, lookAtMost = Infinity, after }: ListQuery): Promise<RecordPage> {
     const nodes = (await this.#line.ask(this.#redis.nodes())).toSorted((a, b) => (a.name < b.name ? -1 : 1))
     const prefix = await this.#writtenPrefix()
     const once = new EachOnce()
@@ -113,7 +116,7 @@ export class RedisAdmin implements StoreAdmin {
       const most = Math.min(limit - records.length, lookAtMost - looked)
       if (from.found.length > 0) {
         const keys = from.found.slice(0, most)
-        records.push(...once.of(await this.#inState(state, keys)))
+        records.push(...once.of(await this.#inState(scope, state, keys)))
         looked += keys.length
         place = this.#after({ ...from, found: from.found.slice(most) }, nodes)
       } else {
@@ -122,7 +125,7 @@ export class RedisAdmin implements StoreAdmin {
         const count = Math.min(SCANNED_AT_ONCE, lookAtMost - looked, Math.ceil(likely))
         const scanned = await this.#scan(node, { cursor: from.cursor ?? '0', count, prefix })
         looked += count
-        const found = once.of(await this.#inState(state, [...new Set(scanned.keys)]))
+        const found = once.of(await this.#inState(scope, state, [...new Set(scanned.keys)]))
         records.push(...found.slice(0, most))
         const cursor = scanned.next === '0' ? undefined : scanned.next
         place = this.#after({ node: node.name, cursor, found: found.slice(most).map(({ key }) => key) }, nodes)
@@ -137,21 +140,21 @@ export class RedisAdmin implements StoreAdmin {
     return startOf(nodes.find(({ name }) => name > place.node))
   }
 
-  resolve(_scope: string, keys: readonly Key[], { as, ...why }: Resolution): Promise<readonly DecideVerdict[]> {
-    return this.#decide(keys, as, why)
+  resolve(scope: string, keys: readonly Key[], { as, ...why }: Resolution): Promise<readonly DecideVerdict[]> {
+    return this.#decide(scope, keys, as, why)
   }
 
-  reopen(_scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
-    return this.#decide(keys, 'reopen', why)
+  reopen(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
+    return this.#decide(scope, keys, 'reopen', why)
   }
 
-  forget(_scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
-    return this.#decide(keys, 'forget', why)
+  forget(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
+    return this.#decide(scope, keys, 'forget', why)
   }
 
   async import(scope: string, keys: readonly Key[], why: Why): Promise<readonly DecideVerdict[]> {
     await noteUse(this.#scopes, scope, wholeMs(why.retentionMs))
-    return this.#decide(keys, 'import', why)
+    return this.#decide(scope, keys, 'import', why)
   }
 
   knownSince(scope: string): Promise<KnownSince | undefined> {
@@ -178,6 +181,7 @@ export class RedisAdmin implements StoreAdmin {
   }
 
   #decide(
+    scope: string,
     keys: readonly Key[],
     decision: Decision,
     { by, reason, retentionMs }: Why,
@@ -191,18 +195,18 @@ export class RedisAdmin implements StoreAdmin {
           words.push(this.#names.audit(kind, this.#redis.isCluster ? this.#names.shardOf(key) : undefined))
         }
       },
-      argumentsOf: () => [decision, wholeMs(retentionMs), by, reason],
+      argumentsOf: () => [decision, wholeMs(retentionMs), by, reason, scope, tagOf(scope)],
       read: readDecide,
       durable: true,
     })
   }
 
-  async #inState(state: ListedState, keys: readonly Key[]): Promise<RecordPage['records']> {
+  async #inState(scope: string, state: ListedState, keys: readonly Key[]): Promise<RecordPage['records']> {
     const views = await partByPart(keys, (part) =>
       this.#line.run({
         ...lookingFor(LETTERS[state], part),
         // A value that another program has written is not a record.
-        read: (answer) => readLook(answer) ?? 'other',
+        read: (answer) => readLook(answer, tagOf(scope)) ?? 'other',
       }),
     )
     return views.flatMap((view, at) => {

@@ -14,7 +14,7 @@ interface Place {
 
 interface Placed {
   readonly entry: AuditEntry
-  /** Scope of a note. A decision is shown in every scope, because its record does not name one. */
+  /** `undefined`: a decision by version 0.1, which is shown in every scope. */
   readonly scope: string | undefined
   readonly place: Place
 }
@@ -82,8 +82,9 @@ function entryOf(reply: unknown, stream: number): Placed {
     by: field('by'),
     reason: field('reason'),
   }
+  const scope = fields.get('scope')
   if (fields.has('about')) {
-    return { entry: { ...common, key: '', before: '', about: field('about') }, scope: field('scope'), place }
+    return { entry: { ...common, key: '', before: '', about: field('about') }, scope, place }
   }
   const entry: AuditEntry = {
     ...common,
@@ -91,7 +92,7 @@ function entryOf(reply: unknown, stream: number): Placed {
     before: STATES[record.slice(0, 1)] ?? 'unknown',
     record: record === '' ? undefined : record,
   }
-  return { entry, scope: undefined, place }
+  return { entry, scope, place }
 }
 
 function placeFrom(text: string): Place {

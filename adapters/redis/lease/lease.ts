@@ -31,7 +31,8 @@ import { checkClaim, checkup } from './checkup.ts'
 import { NotFarEnoughError, type Durability } from './durability.ts'
 import { KeyNames } from './key-names.ts'
 import type { ResolvedLease } from './options.ts'
-import type { Argument, RedisPort } from './redis-port.ts'
+import { BEFORE_TAG, ownerOf } from './owners.ts'
+import type { RedisPort } from './redis-port.ts'
 import { readClaim, readMark, readRelease, readRenew, readSetAside } from './replies.ts'
 import { ScriptLine } from './script-line.ts'
 import { CLAIM, digestArguments } from './scripts/claim.ts'
@@ -143,6 +144,7 @@ class RedisLease implements LeaseStore {
 
   async claim({ scope, token, leaseMs, retentionMs, alone, items }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
     refuseBars(token, items)
+    const owner = ownerOf({ token, scope })
     const answers = await this.#line.run({
       script: CLAIM,
       items,
@@ -150,7 +152,7 @@ class RedisLease implements LeaseStore {
         if (scope === TRIAL || first === undefined) return
         words.push(this.#names.since(scope, this.#redis.isCluster ? this.#names.shardOf(first.key) : undefined))
       },
-      argumentsOf: (part) => [token, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0, ...digestArguments(part)],
+      argumentsOf: (part) => [owner, wholeMs(leaseMs), wholeMs(retentionMs), alone ? 1 : 0, ...digestArguments(part)],
       read: (answer, { key, digest }: ClaimItem): LeaseAnswer | undefined => {
         const answered = readClaim(answer)
         if (answered?.verdict === 'unreadable') {
@@ -187,7 +189,7 @@ class RedisLease implements LeaseStore {
     return this.#line.run({
       script: RENEW,
       items: claims,
-      argumentsOf: (part) => [wholeMs(leaseMs), ...part.map(tokenOf)],
+      argumentsOf: (part) => [wholeMs(leaseMs), ...part.map(ownerOf)],
       read: readRenew,
       withinMs: this.#within(leaseMs),
     })
@@ -215,7 +217,7 @@ class RedisLease implements LeaseStore {
     return this.#line.run({
       script: RELEASE,
       items: claims,
-      argumentsOf: (part) => [refund ? 1 : 0, doubt ? 1 : 0, wholeMs(delayMs), cause, ...part.map(tokenOf)],
+      argumentsOf: (part) => [refund ? 1 : 0, doubt ? 1 : 0, wholeMs(delayMs), cause, ...part.map(ownerOf)],
       read: readRelease,
     })
   }
@@ -228,7 +230,7 @@ class RedisLease implements LeaseStore {
     return this.#line.run({
       script: SET_ASIDE,
       items: claims,
-      argumentsOf: (part) => [as === 'given-up' ? 'G' : 'X', reason, refund ? 1 : 0, cause, ...part.map(tokenOf)],
+      argumentsOf: (part) => [as === 'given-up' ? 'G' : 'X', reason, refund ? 1 : 0, cause, ...part.map(ownerOf)],
       read: readSetAside,
       durable: true,
     })
@@ -291,13 +293,12 @@ function adviceFor(error: Error, durability: Durability): string {
   return 'Check that it is up and that the client given to redisLease() has its address'
 }
 
-function tokenOf({ token }: Claim): Argument {
-  return token
-}
-
-/** Bars separate the fields of a record, and a line break ends a token. */
+/** Bars separate the fields of a record, and a line break or the tag of the scope ends a token. */
 export function refuseBars(token: string, items: readonly ClaimItem[]): void {
-  const field = /[|\n]/.test(token) ? token : items.find(({ digest }) => digest.includes('|'))?.digest
+  const field = /[|\n~]/.test(token) ? token : items.find(({ digest }) => digest.includes('|'))?.digest
   if (field === undefined) return
-  throw new StoreError('STORE_MISUSED', `a token or digest must not contain '|' or a line break, got '${field}'`)
+  throw new StoreError(
+    'STORE_MISUSED',
+    `a token or digest must not contain '|', and a token neither '${BEFORE_TAG}' nor a line break, got '${field}'`,
+  )
 }

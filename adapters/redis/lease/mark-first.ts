@@ -16,6 +16,7 @@ import type {
 import { KeyNames } from './key-names.ts'
 import { leaseOver, refuseBars } from './lease.ts'
 import type { ResolvedLease } from './options.ts'
+import { ownerOf } from './owners.ts'
 import type { RedisPort } from './redis-port.ts'
 import { readClaim } from './replies.ts'
 import { ScriptLine } from './script-line.ts'
@@ -117,7 +118,7 @@ class MarkFirst implements LeaseStore {
     await this.#line.run({
       script: UNMARK,
       items: claims,
-      argumentsOf: (part) => part.map(({ token }) => token),
+      argumentsOf: (part) => part.map(ownerOf),
       read: (answer) => (answer === 'ready' ? answer : undefined),
     })
   }

@@ -1,7 +1,11 @@
+import { tagIn } from './owners.ts'
 import { viewOf, type AsideStory, type MessageRecord, type RecordView } from '../../../src/spi.ts'
 
-/** Parses an answer of the script LOOK; `undefined` if it is not a valid answer. */
-export function readLook(answer: string): RecordView | 'other' | undefined {
+/**
+ * Parses an answer of the script LOOK; `undefined` if it is not a valid answer. A record of a scope with another tag is
+ * not shown.
+ */
+export function readLook(answer: string, tag: string): RecordView | 'other' | undefined {
   if (answer === 'absent') return { state: 'absent' }
   if (answer === 'other') return 'other'
   const [, type] = /^type\|(.+)$/.exec(answer) ?? []
@@ -13,7 +17,14 @@ export function readLook(answer: string): RecordView | 'other' | undefined {
     state: 'unreadable',
     found: whatIsThere('string', String(Buffer.byteLength(value))),
   }
-  return viewOf(record, Number(now))
+  return seenFrom(tag, value, viewOf(record, Number(now)))
+}
+
+function seenFrom(tag: string, value: string, view: RecordView): RecordView {
+  if (view.state === 'unreadable' || view.state === 'absent') return view
+  const own = tagIn(fieldsOf(value)?.['owner'] ?? '')
+  if (own === undefined) return { ...view, scope: 'unknown' }
+  return own === tag ? view : { state: 'absent', scope: 'another' } // mutant: redis-shows-all-scopes
 }
 
 /** For people. Quotes nothing of the value itself, which may belong to another program. */

@@ -9,6 +9,7 @@ const UNREADABLE = '?'
 
 /** Sources beside the records. All keys of a source are in its slot: they begin with it. */
 export class RedisSequenceLedger implements SequenceLedger {
+  readonly sharesSources = true
   readonly #names: KeyNames
   readonly #line: ScriptLine
 

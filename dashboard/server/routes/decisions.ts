@@ -1,7 +1,7 @@
 import type { Decided, Inspected, RecordRef } from '../../../src/people/admin.ts'
 import { verdictOn, type DecideVerdict } from '../../../src/core/record.ts'
 import type { Decider } from '../../../src/people/decider.ts'
-import { consequenceOf, EFFECT } from '../../../src/people/decision-text.ts'
+import { consequenceOf, EFFECT, WHY_UNKNOWN } from '../../../src/people/decision-text.ts'
 import type { DecisionAnswer, DecisionKind, DecisionPreview, RecordRow } from '../../api.ts'
 import { adminOfShown, type Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'
@@ -25,14 +25,19 @@ const NO_RECORD = 'no record: its retention is over, or the key is wrong'
 
 type Verdict = DecideVerdict | 'no-record'
 
+interface PreviewedRow {
+  readonly record: Inspected
+  readonly verdict: Verdict
+}
+
 /** Changes nothing. */
 export async function preview(services: Services, { params, principal }: Asked): Promise<DecisionPreview> {
   const shown = services.consumers.of(params)
   const decision = params.oneOf('decision', DECISIONS)
   const { keys, hasMore } = await keysOf(services, shown, params)
-  const rows: { readonly record: Inspected; readonly verdict: Verdict }[] = []
+  const rows: PreviewedRow[] = []
   await inspectEach(services, { shown, keys }, (record) => {
-    rows.push({ record, verdict: record.state === 'absent' ? 'no-record' : verdictOn(decision, record) })
+    rows.push({ record, verdict: verdictFor(record, decision) })
   })
   const count = (which: Verdict): number => rows.filter(({ verdict }) => verdict === which).length
   const changing = rows.filter(({ verdict }) => verdict === 'decided').map(({ record }) => record)
@@ -53,7 +58,7 @@ export async function preview(services: Services, { params, principal }: Asked):
     rows: rows.slice(0, SHOWN).map(({ record, verdict }) => ({
       ...rowOf(record),
       verdict,
-      consequence: consequenceOf(verdict, decision, NO_RECORD),
+      consequence: consequenceIn({ record, verdict }, decision),
     })),
   }
 }
@@ -78,7 +83,7 @@ export async function decide(services: Services, { params, principal }: Asked): 
   const decider: Decider = { by: principal.by, reason }
   const decided: Decided[] = []
   for (let at = 0; at < same.length; at += PAGE) {
-    const refs = same.slice(at, at + PAGE).map((key) => ({ key }))
+    const refs = same.slice(at, at + PAGE).map((key) => ({ key, unscoped: true }))
     decided.push(...(await services.asking(() => carryOut(shown, previewed.decision, refs, decider))))
   }
   services.counts.clear()
@@ -93,6 +98,17 @@ export async function decide(services: Services, { params, principal }: Asked): 
     refused: refusedKeys.length,
     refusedKeys: refusedKeys.slice(0, SHOWN),
   }
+}
+
+function verdictFor(record: Inspected, decision: DecisionKind): Verdict {
+  return record.state === 'absent' && record.scope !== 'another' ? 'no-record' : verdictOn(decision, record)
+}
+
+/** Whoever decides has read it: that is what takes the place of `--unscoped`. */
+function consequenceIn({ record, verdict }: PreviewedRow, decision: DecisionKind): string {
+  const text = consequenceOf(verdict, decision, { scope: record.scope, noRecord: NO_RECORD })
+  const isUnknown = verdict === 'decided' && record.scope === 'unknown'
+  return isUnknown ? `${text}. It does not say of which consumer it is (${WHY_UNKNOWN}): make sure` : text
 }
 
 /** In parts: consumers of this process go on between them. */

@@ -7,6 +7,7 @@ import type { Capability, InboxHarness, LeaseHarness, OffsetsHarness, StoreHarne
 import { inboxAdminLaws } from './inbox-admin-laws.ts'
 import { inboxLaws } from './inbox-laws.ts'
 import { tornLaws } from './inbox-torn-laws.ts'
+import { leaseScopeLaws, scopeLaws } from './scope-laws.ts'
 import { savepointLaws } from './savepoint-laws.ts'
 import { keysAsStreams } from './keys-as-streams.ts'
 import { knownSinceLaws, leaseKnownSinceLaws } from './known-since-laws.ts'
@@ -48,6 +49,7 @@ const OF_EVERY_STORE: readonly StoreLaw[] = [
   ...commonLaws,
   ...resultLaws,
   ...adminLaws,
+  ...scopeLaws,
   ...auditLaws,
   ...replayLaws,
   ...knownSinceLaws,
@@ -55,7 +57,7 @@ const OF_EVERY_STORE: readonly StoreLaw[] = [
 
 /** The laws for each strategy: no call may distinguish the store from `transition()`, or from `claimStream()`. */
 export const storeLaws: LawsOf = {
-  lease: [...OF_EVERY_STORE, ...leaseAdminLaws, ...leaseKnownSinceLaws, ...leaseLaws],
+  lease: [...OF_EVERY_STORE, ...leaseAdminLaws, ...leaseScopeLaws, ...leaseKnownSinceLaws, ...leaseLaws],
   inbox: [
     ...OF_EVERY_STORE,
     ...inboxAdminLaws,

@@ -60,6 +60,8 @@ export type Capability =
   | 'results'
   /** People can look at records and decide about them. */
   | 'admin'
+  /** A done record says the scope that it is of. Whatever is not done always does. */
+  | 'done-scopes'
   /** `admin.import` records messages as done that happened before. */
   | 'import'
   /** `admin.audit` shows the decisions of people. */

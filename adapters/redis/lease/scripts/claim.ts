@@ -8,7 +8,7 @@ import { NOTE_USE } from './since.ts'
  * Claims keys.
  *
  * - KEYS: the keys, distinct; then, except for trials, the times of the scope
- * - ARGV: token, leaseMs, retentionMs, alone ('1' or '0'), then the digests: '1' and all of them in one text of 22
+ * - ARGV: owner, leaseMs, retentionMs, alone ('1' or '0'), then the digests: '1' and all of them in one text of 22
  *   characters each; '2' and the number of keys, if no key has one; or '0' and one for each key
  * - Returns a text with a letter for each key: `c` for `claimed|1|1`, `d` for `done||`, `t` and 13 digits for
  *   `done|since|`, or `-`; then, for each `-`,

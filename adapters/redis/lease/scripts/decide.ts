@@ -5,13 +5,13 @@ import { script, type Script } from './script.ts'
  * Carries out a person's decision on records without a living owner, and logs it for audit with the previous record.
  *
  * - KEYS: the keys, then for each of them the audit stream
- * - ARGV: `done`, `rerun`, `reopen`, `forget` or `import`, retentionMs, who decides, why
+ * - ARGV: `done`, `rerun`, `reopen`, `forget` or `import`, retentionMs, who decides, why, the scope and its tag
  * - Returns for each key: `decided`, `already` (nothing to do, or sent again) or `refused` (not possible in this state,
- *   or unreadable)
+ *   unreadable, or of another scope)
  * - Sent again: `already`; the value is written again, so that a WAIT or WAITAOF after it covers it
  */
 export const DECIDE: Script = script(`${LOG}
-local decision, retention, by, reason = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local decision, retention, by, reason, scope, tag = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function isFor(state, doubt, rest)
@@ -25,7 +25,10 @@ local function decide(key, audit)
   local value = get(key)
   local state, fence, attempts, doubt, fp, owner, rest = parse(value)
   if not state then return 'refused' end
-  -- The owner field of G, X and D may also have time and cause; keep the token only.
+  -- A record without a tag is of version 0.1, or done: who asks has made sure that it is of the scope.
+  local own = string.match(owner, '^[^~\\n]*~([^\\n]*)')
+  if own and own ~= tag then return 'refused' end -- mutant: redis-decides-for-all
+  -- The owner field of G, X and D may also have time and cause; keep the owner only.
   owner = string.match(owner, '^[^\\n]*')
   local isOpen = state == 'A' or (state == 'R' and doubt == '0' and tonumber(attempts) == 0)
   local makesDone = decision == 'done' or decision == 'import'
@@ -40,7 +43,7 @@ local function decide(key, audit)
     or table.concat({ 'R', fence, '0', '0', fp, owner, '' }, '|')
   -- A long result is cut: the stream is for people. XADD first, so that a user without that right decides nothing.
   local before = string.sub(value or '', 1, 1024)
-  log(audit, 'key', key, 'decision', decision, 'by', by, 'reason', reason, 'before', before)
+  log(audit, 'key', key, 'decision', decision, 'by', by, 'reason', reason, 'before', before, 'scope', scope)
   redis.call('SET', key, next, 'PX', retention)
   return 'decided'
 end

@@ -52,7 +52,7 @@ return out
  * handler has failed without an effect. A process that dies right after this loses the message, as after the claim.
  *
  * - KEYS: the keys
- * - ARGV: the token for each key
+ * - ARGV: the owner for each key: the record had its token only
  * - Returns `ready` for each key: what is not, or no longer, the owner's is left as it is
  * - Sent again: the same
  */
@@ -60,8 +60,8 @@ export const UNMARK: Script = script(`
 local out = {}
 for i, key in ipairs(KEYS) do
   local state, fence, attempts, doubt, fp, owner, rest = read(key)
-  if state == 'D' and owner == ARGV[i] then
-    redis.call('SET', key, table.concat({ 'P', fence, attempts, doubt, fp, owner, '0' }, '|'), 'KEEPTTL')
+  if state == 'D' and owner == bare(ARGV[i]) then
+    redis.call('SET', key, table.concat({ 'P', fence, attempts, doubt, fp, ARGV[i], '0' }, '|'), 'KEEPTTL')
   end
   out[i] = 'ready'
 end

@@ -1,9 +1,12 @@
 import type { Claim, Result } from '../../../../src/spi.ts'
 import type { Argument } from '../redis-port.ts'
 import { wholeMs } from '../whole-ms.ts'
+import { ADDED_BY_TAG, ownerOf } from '../owners.ts'
 import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'
 
 const TOKEN_CHARACTERS = 12
+/** Owners that fit the short form. */
+const OWNER_CHARACTERS: number = TOKEN_CHARACTERS + ADDED_BY_TAG
 /** Fence and attempt, one digit each. */
 const COUNTS_CHARACTERS = 2
 
@@ -14,8 +17,8 @@ const COUNTS_CHARACTERS = 2
  *
  * - KEYS: the keys
  * - ARGV: '1', retentionMs, the number of results, and for each of them the number of its key and the result; then for
- *   each token: the token, and for each of its keys fence, attempt (one digit each) and digest (22 characters), all in
- *   one text. '2': the same, and no key has a digest. Or '0', then for each key `|digest|token|` as in its record,
+ *   each owner: the owner, and for each of its keys fence, attempt (one digit each) and digest (22 characters), all in
+ *   one text. '2': the same, and no key has a digest. Or '0', then for each key `|digest|owner|` as in its record,
  *   retentionMs, and the done record
  * - Returns a text with a letter for each key: `m` for `marked`, or `-`; then, for each `-`, `marked`,
  *   `already-marked`, `marked-late`, `refused-busy` (also for unreadable records) or `refused-done`
@@ -55,11 +58,11 @@ if ARGV[1] ~= '0' then
   local i = 0
   for group = last + 1, #ARGV, 2 do
     local token, packed = ARGV[group], ARGV[group + 1]
-    local owner, short = '|' .. token .. '|', string.sub(token, 1, 4)
+    local owner, marked, short = '|' .. token .. '|', '|' .. bare(token) .. '|', string.sub(token, 1, 4)
     for at = 1, #packed, width do
       i = i + 1
       local fence, digest = string.sub(packed, at, at), string.sub(packed, at + 2, at + width - 1)
-      local done = (hasDigest and 'd' .. fence .. digest .. short or 'D|' .. fence .. '|0|0|' .. owner) .. (results[i] or '')
+      local done = (hasDigest and 'd' .. fence .. digest .. short or 'D|' .. fence .. '|0|0|' .. marked) .. (results[i] or '')
       local own = 'P|' .. fence .. '|' .. string.sub(packed, at + 1, at + 1) .. '|0|' .. digest .. owner -- mutant: redis-mark-by-anyone
       -- Nearly every key.
       if values[i] and string.sub(values[i], 1, #own) == own then
@@ -96,7 +99,7 @@ function packed(claims: readonly Claim[], kept: Kept): readonly Argument[] | und
   if (length !== DIGEST_CHARACTERS && length !== 0) return undefined
   const results: Argument[] = []
   const groups: string[] = []
-  let token: string | undefined
+  let [token, owner]: (string | undefined)[] = []
   let group = ''
   let at = 0
   for (const claim of claims) {
@@ -105,21 +108,24 @@ function packed(claims: readonly Claim[], kept: Kept): readonly Argument[] | und
     const isShort = fence < 10 && attempt < 10 && digest.length === length
     if (!isShort || claim.retentionMs !== retentionMs) return undefined
     if (claim.token !== token) {
-      if (token !== undefined) groups.push(token, group)
+      if (owner !== undefined) groups.push(owner, group)
       token = claim.token
-      if (token.length !== TOKEN_CHARACTERS) return undefined
+      if (!ARE_PLAIN.test(token)) return undefined
+      owner = ownerOf(claim)
+      if (owner.length !== OWNER_CHARACTERS) return undefined
       group = ''
     }
     group += `${fence}${attempt}${digest}`
     const result = kept.size === 0 ? undefined : kept.get(claim)
     if (result !== undefined) results.push(at, result)
   }
-  groups.push(token ?? '', group)
-  if (!groups.every((word) => ARE_PLAIN.test(word))) return undefined
+  groups.push(owner ?? '', group)
+  if (!groups.every((word, place) => place % 2 === 0 || ARE_PLAIN.test(word))) return undefined
   return [length === 0 ? 2 : 1, wholeMs(retentionMs), results.length / 2, ...results, ...groups]
 }
 
-function argumentsOf({ digest, token, fence, retentionMs }: Claim, result: Result = ''): readonly Argument[] {
+function argumentsOf(claim: Claim, result: Result = ''): readonly Argument[] {
+  const { digest, token, fence, retentionMs } = claim
   const isShort =
     fence < 10 &&
     digest.length === DIGEST_CHARACTERS &&
@@ -129,5 +135,5 @@ function argumentsOf({ digest, token, fence, retentionMs }: Claim, result: Resul
   const done = isShort
     ? `d${fence}${digest}${token.slice(0, 4)}${result}`
     : `D|${fence}|0|0|${digest}|${token}|${result}`
-  return [`|${digest}|${token}|`, wholeMs(retentionMs), done]
+  return [`|${digest}|${ownerOf(claim)}|`, wholeMs(retentionMs), done]
 }

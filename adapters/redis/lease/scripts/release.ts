@@ -5,7 +5,7 @@ import { script, type Script } from './script.ts'
  *
  * - KEYS: the keys
  * - ARGV: refund ('1': the attempt is given back), doubt ('1': it is unknown whether the effect happened), delayMs,
- *   cause, then the token for each key
+ *   cause, then the owner for each key
  * - Returns for each key: `released`, `already-released` or `refused` (not, or no longer, the owner's)
  * - Sent again: `already-released`, and the attempt is given back once
  */
@@ -22,7 +22,7 @@ for i, key in ipairs(KEYS) do
   local token = ARGV[4 + i]
   local state, fence, attempts, doubt, fp, owner = read(key)
   -- A record that was done and then forgotten has only the first 4 characters of its owner.
-  if state == 'R' and (owner == token or #owner == 4 and owner == string.sub(token, 1, 4)) then out[i] = 'already-released'
+  if state == 'R' and (bare(owner) == bare(token) or #bare(owner) == 4 and bare(owner) == string.sub(token, 1, 4)) then out[i] = 'already-released'
   elseif state ~= 'P' or owner ~= token then out[i] = 'refused' -- mutant: redis-release-by-anyone
   else
     if leavesDoubt then doubt = '1' end -- mutant: redis-doubt-lost-at-a-release

@@ -4,7 +4,7 @@ import { script, type Script } from './script.ts'
  * Renews leases. A lease that has ended is renewed too, as long as nobody has taken the key over.
  *
  * - KEYS: the keys
- * - ARGV: leaseMs, then the token for each key
+ * - ARGV: leaseMs, then the owner for each key
  * - Returns for each key: `renewed` or `lost` (not, or no longer, the owner's)
  * - Sent again: the same
  */

@@ -26,14 +26,17 @@ export const DIGEST_CHARACTERS = 22
 export const ARE_PLAIN: RegExp = /^[\w-]*$/
 
 /**
- * Prefix of each script. It parses the value of a key, `S|fence|attempts|doubt|fp|token|rest`.
+ * Prefix of each script. It parses the value of a key, `S|fence|attempts|doubt|fp|owner|rest`.
  *
  * S: P processing (rest: lease deadline, ms of the server's clock), R released (rest: empty, or `notBefore|cause`,
  * where 0 means at once), D done (rest: result), G given up (rest: reason), X parked (rest: reason). `A` means absent,
  * and nil means unreadable: another type, truncated, or of a newer version. The TTL of the key is the retention of the
  * record; X has none.
  *
- * In G and X the token is followed by a line break, the time of the set-aside, another line break, and the cause, in
+ * The owner is the token of the last claim, `~` and the tag of its scope (owners.ts): people look at, and decide about,
+ * the records of one scope. Version 0.1 has the token only, and so has what is done: a mark drops the tag.
+ *
+ * In G and X the owner is followed by a line break, the time of the set-aside, another line break, and the cause, in
  * which `%` and `|` are written as `%25` and `%7C`. In D, if a person has decided that it is done, by the time of the
  * decision between line breaks; marked-at.ts says when the others were marked. Version 0.1 takes all of that for a token
  * that is not its own, and ignores the text after the last bar of R, so it can read values of this version.
@@ -55,6 +58,10 @@ local function parse(value)
   if state == 'P' and not string.find(rest, '^%d+$') then return nil end
   return state, fence, attempts, doubt, fp, owner, rest
 end
+-- The token of an owner, without the tag of the scope, and without time and cause.
+local function bare(owner)
+  return string.match(owner, '^[^~\\n]*')
+end
 local function get(key)
   local value = redis.pcall('GET', key)
   -- Only a value of another type makes a record unreadable. A missing right must not.
@@ -66,13 +73,13 @@ local function read(key)
 end
 -- True if token is the owner of the done record in value.
 local function isOf(token, owner, value)
-  return string.match(owner, '^[^\\n]*') == (string.byte(value) == 100 and string.sub(token, 1, 4) or token)
+  return bare(owner) == (string.byte(value) == 100 and string.sub(token, 1, 4) or bare(token))
 end
--- The done record with another fence. owned: |fp|token|
+-- The done record with another fence. owned: |fp|owner|
 local function withFence(done, fence, owned)
   if string.byte(done) == 68 then return 'D|' .. fence .. string.match(done, '^D|%d+(.*)$') end
   if string.find(fence, '^[1-9]$') then return 'd' .. fence .. string.sub(done, 3) end
-  return 'D|' .. fence .. '|0|0' .. owned .. string.sub(done, 29)
+  return 'D|' .. fence .. '|0|0' .. string.gsub(owned, '~[^|]*', '') .. string.sub(done, 29)
 end
 `
 

@@ -5,7 +5,7 @@ import { script, type Script } from './script.ts'
  * `X`, which has no TTL: it waits for a person.
  *
  * - KEYS: the keys
- * - ARGV: `G` (given up) or `X` (parked), reason, refund ('1': the attempt is given back), cause, then the token for
+ * - ARGV: `G` (given up) or `X` (parked), reason, refund ('1': the attempt is given back), cause, then the owner for
  *   each key
  * - Returns for each key the state it is in now: `given-up`, `parked`; or `refused` (not, or no longer, the owner's)
  * - Sent again: the same; the value is written again, so that a WAIT or WAITAOF after it covers it
@@ -18,7 +18,7 @@ local story = '\\n' .. string.format('%.0f', time[1] * 1000 + math.floor(time[2]
 local function setAside(key, token)
   local value = get(key)
   local state, fence, attempts, doubt, fp, owner = parse(value)
-  if (state == 'G' or state == 'X') and string.match(owner, '^[^\\n]*') == token then
+  if (state == 'G' or state == 'X') and bare(owner) == bare(token) then
     redis.call('SET', key, value, 'KEEPTTL')
     return state == 'G' and 'given-up' or 'parked'
   elseif state ~= 'P' or owner ~= token then return 'refused'

@@ -1,4 +1,5 @@
-// From a hand-written SET NX to a consumer: for as long as the old keys live, the handler asks for them.
+// From a hand-written SET NX to a consumer, and back: for as long as the old keys live, the handler asks for them, and for
+// as long as you may go back, it writes them.
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 // #region readme
@@ -32,11 +33,18 @@ const duringTheMove = defineConsumer({
   handle: async ({ payload, skip }) => {
     if ((await redis.exists(oldKey(payload.id))) === 1) return skip('handled by the old consumer')
     sent.push(payload.id)
+    await redis.set(oldKey(payload.id), '1', 'EX', 86_400).catch(() => {}) // the way back
     return undefined
   },
 })
 // #endregion
 await deliver(duringTheMove, ['sms-1', 'sms-3', 'sms-3'])
+assert.deepEqual(sent, ['sms-3'])
+
+// The way back: the old consumer is delivered all of it again, and repeats nothing.
+for (const id of ['sms-1', 'sms-3']) {
+  if ((await redis.set(oldKey(id), '1', 'EX', 86_400, 'NX')) === 'OK') sent.push(id)
+}
 assert.deepEqual(sent, ['sms-3'])
 
 console.log('an SMS of the old consumer was not sent again')

@@ -208,6 +208,6 @@ describeRedis('consume-once, on Redis', () => {
     expect(unreachable.stderr).not.toContain('s3cret')
     const silent = await on(['doctor', '--timeout', '5', '--json'], { TEST_REDIS_URL: down })
     expect(silent.exitCode).toBe(4)
-    expect(dataOf(silent)).toMatchObject({ consumers: [{ unreachable: ['store'] }] })
+    expect(dataOf(silent)).toMatchObject({ consumers: [{ unreachable: ['store'] }, { unreachable: ['store'] }] })
   })
 })

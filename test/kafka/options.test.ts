@@ -55,7 +55,7 @@ describe('the options of a Kafka source', () => {
     [
       'a heartbeat too slow for its session',
       { consumer: { heartbeatInterval: 10_001 } },
-      'at least 3 x heartbeatInterval',
+      'consumer.heartbeatInterval: expected at most a third of sessionTimeout (30000), got 10001: one late heartbeat would end the membership; lower it, or raise sessionTimeout to 30003',
     ],
     [
       'a fetch too long for its session',

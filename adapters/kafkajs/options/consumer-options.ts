@@ -54,6 +54,16 @@ export const OWNED_BY_ADAPTER: Readonly<Record<string, string>> = {
 const RESTART =
   'leave it out: after a crash the adapter builds a new consumer, for ever, with a pause that grows; kafkajs would keep what it crashed with'
 
+/** Defaults that a short session bounds: a third of it leaves time for two more. */
+function within(sessionTimeout: unknown): Partial<typeof DEFAULTS> {
+  if (typeof sessionTimeout !== 'number' || !Number.isInteger(sessionTimeout) || sessionTimeout < 3) return {}
+  const third = Math.floor(sessionTimeout / 3)
+  return {
+    heartbeatInterval: Math.min(DEFAULTS.heartbeatInterval, third),
+    maxWaitTimeInMs: Math.min(DEFAULTS.maxWaitTimeInMs, third),
+  }
+}
+
 /** The configuration for `kafka.consumer()`. Adds options that cannot work to `problems`. */
 export function resolveConsumer(
   { group: groupId, consumer: asked = {} }: KafkaOptions,
@@ -72,7 +82,7 @@ export function resolveConsumer(
   checkNames('consumer.retry.', askedRetry, retryNames, problems)
 
   const { partitionAssigners, retry: _, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer)
-  const config = { ...DEFAULTS, ...given }
+  const config = { ...DEFAULTS, ...within(given.sessionTimeout), ...given }
   const retry = { ...RETRY_DEFAULTS, ...withoutUndefined<Retry>(askedRetry) }
   const { sessionTimeout, heartbeatInterval, maxWaitTimeInMs } = config
   for (const [name, value] of Object.entries({ sessionTimeout, heartbeatInterval, maxWaitTimeInMs })) {
@@ -80,7 +90,7 @@ export function resolveConsumer(
   }
   if (heartbeatInterval * 3 > sessionTimeout) {
     problems.push(
-      `consumer: expected sessionTimeout of at least 3 x heartbeatInterval (${heartbeatInterval}), got ${sessionTimeout}: one late heartbeat would end the membership`,
+      `consumer.heartbeatInterval: expected at most a third of sessionTimeout (${sessionTimeout}), got ${heartbeatInterval}: one late heartbeat would end the membership; lower it, or raise sessionTimeout to ${heartbeatInterval * 3}`,
     )
   }
   if (maxWaitTimeInMs * 3 > sessionTimeout) {

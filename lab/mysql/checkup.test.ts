@@ -19,19 +19,26 @@ describeMariadb('The checkup of stores on a MariaDB', () => {
     return pool
   }
 
-  const SAFE = { 'innodb-flush-log-at-trx-commit': '1' }
+  /** MySQL has a binary log unless told otherwise. */
+  const SYNCED_BINLOG = { 'sync-binlog': '1' }
+  const SAFE = { 'innodb-flush-log-at-trx-commit': '1', ...SYNCED_BINLOG }
 
   it.each<readonly [string, Readonly<Record<string, string>>, Verdicts, Verdicts]>([
     ['that is safe', SAFE, {}, {}],
-    ['that writes and does not sync', {}, { flush: 'broken' }, { flush: 'weaker' }],
+    ['that writes and does not sync', SYNCED_BINLOG, { flush: 'broken' }, { flush: 'weaker' }],
     [
       'that does not even write at each commit',
-      { 'innodb-flush-log-at-trx-commit': '0' },
+      { 'innodb-flush-log-at-trx-commit': '0', ...SYNCED_BINLOG },
       { flush: 'broken' },
       { flush: 'weaker' },
     ],
-    ['whose binary log is behind', { ...SAFE, 'log-bin': 'log' }, { binlog: 'weaker' }, { binlog: 'weaker' }],
-    ['whose binary log is not', { ...SAFE, 'log-bin': 'log', 'sync-binlog': '1' }, {}, {}],
+    [
+      'whose binary log is behind',
+      { ...SAFE, 'log-bin': 'log', 'sync-binlog': '0' },
+      { binlog: 'weaker' },
+      { binlog: 'weaker' },
+    ],
+    ['whose binary log is not', { ...SAFE, 'log-bin': 'log' }, {}, {}],
   ])('finds one %s', async (_, settings, ofInbox, ofLease) => {
     await using server = await startPrivateMariadb({ settings })
     const pool = poolOn(server.url)

@@ -1,13 +1,16 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Pool, type PoolConfig } from 'pg'
 import { postgresInbox, postgresLease, postgresOffsets, type PostgresInboxOptions } from '../../adapters/pg/index.ts'
 import type { CheckFinding } from '../../src/index.ts'
+import { placeOf } from '../../test/kit/servers/debian/place.ts'
+import { newFolder } from '../../test/kit/servers/private-instance.ts'
+import { killTree } from '../../test/kit/servers/process-tree.ts'
 import { needInstalled } from '../../test/kit/servers/programs.ts'
+import { unprivilegedUser } from '../../test/kit/servers/unprivileged-user.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import { granting } from '../../test/pg/fake-pool.ts'
 import { newItem } from '../../testing/contract/store/claims.ts'
@@ -87,8 +90,7 @@ describePostgres('checkup of postgresInbox', () => {
   })
 
   it('finds a replica', async () => {
-    const { rows } = await admin.query('show data_directory')
-    const signal = join((rows as { data_directory: string }[])[0]?.data_directory ?? '', 'standby.signal')
+    const signal = join(server.dataFolder, 'standby.signal')
     expect(await look('primary')).toMatchObject([{ verdict: 'holds' }])
     await writeFile(signal, '')
     await server.restart()
@@ -206,15 +208,24 @@ describe('checkup behind a pooler', () => {
 
 /** Receives what a standby would; it is shown as one, and is waited for as one. */
 async function startStandby(url: string): Promise<{ stop: () => Promise<void> }> {
-  const { postgres } = await needInstalled('postgres')
-  const folder = await mkdtemp(join(tmpdir(), 'consume-once-standby-'))
+  const { root, postgres } = await needInstalled('postgres')
+  const user = await unprivilegedUser(root)
+  const folder = newFolder('standby', user)
+  // Its programs may be those of another Debian, as the server is.
+  const place = placeOf(root, folder, user)
   const { hostname, port, username } = new URL(url)
-  const args = ['-h', hostname, '-p', port, '-U', username, '-D', folder, '--no-loop', '--synchronous']
-  const child: ChildProcess = spawn(join(dirname(postgres), 'pg_receivewal'), args, { stdio: 'ignore' })
+  const where = ['-h', hostname, '-p', port, '-U', username, '-D', place.folder, '--no-loop', '--synchronous']
+  const receiving = place.command(join(dirname(postgres), 'pg_receivewal'), ...where)
+  const child = spawn(receiving.command, receiving.args, {
+    cwd: folder,
+    env: place.env,
+    stdio: 'ignore',
+    ...receiving.user,
+  })
   const ended = once(child, 'exit')
   return {
     async stop() {
-      child.kill('SIGKILL')
+      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) await killTree(child.pid)
       await ended
       await rm(folder, { recursive: true, force: true })
     },

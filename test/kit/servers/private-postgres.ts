@@ -10,6 +10,8 @@ import type { VersionOf } from './versions.ts'
 
 export interface PrivatePostgres extends PrivateInstance {
   readonly url: string
+  /** Its data, as this process sees them: a server in another Debian sees them elsewhere. */
+  readonly dataFolder: string
 }
 
 interface PrivatePostgresOptions {
@@ -56,7 +58,7 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions = {})
     shutdownSignal: 'SIGINT', // SIGTERM would wait for every client to leave.
     endSignal: 'SIGINT', // After SIGKILL its shared memory would stay for good.
   })
-  return Object.assign(instance, { url })
+  return Object.assign(instance, { url, dataFolder: join(folder, 'data') })
 }
 
 /** At once, and so that it follows. */

@@ -1,54 +1,91 @@
-// npm run matrix [-- group...]
+// npm run matrix [-- group... [--on target] [--only file] | --count]
 //
-// Runs the test files of the stores on every version of the servers they are for, and writes docs/compatibility.md; with names
-// of groups (groups.ts) only these, and to stdout. Ends with 1 if anything failed or could not be had, with 2 for a wrong name.
+// Runs the test files of the stores on every version of the servers they are for, records what was found in results.json, and
+// writes docs/compatibility.md from it. With names of groups (groups.ts), targets (`--on mysql-9`) and files (`--only
+// checkup`), only these: the rest stays as recorded, with its date. `--count` runs nothing, and counts again how many commits
+// the page is behind. Ends with 1 if anything failed or could not be had, with 2 for a wrong name.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { arch, platform, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { run } from '../../test/kit/servers/commands.ts'
 import { closeRun, openRun } from '../../test/kit/servers/test-run.ts'
 import { filesOf, GROUPS, type Group } from './groups.ts'
-import { isAllWell, pageOf, sumOf, textOf, type Column, type Findings } from './page.ts'
+import { isAllWell, pageOf, sumOf, textOf } from './page.ts'
+import {
+  counted,
+  merged,
+  readRecorded,
+  thisRun,
+  writeRecorded,
+  type Recorded,
+  type RecordedColumn,
+  type RecordedGroup,
+  type Run,
+} from './recorded.ts'
 import { runSuites } from './run-suites.ts'
 import type { Target } from './targets.ts'
 
 const PAGE = 'docs/compatibility.md'
 const interrupted = new AbortController()
 
-async function main(names: readonly string[]): Promise<number> {
+async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals: names } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      on: { type: 'string', default: '' },
+      only: { type: 'string', default: '' },
+      count: { type: 'boolean', default: false },
+    },
+  })
   const unknown = names.filter((name) => !GROUPS.some((group) => group.name === name))
   if (unknown.length > 0) {
     const known = GROUPS.map(({ name }) => name).join(', ')
     console.error(`expected names out of ${known}; got ${unknown.join(', ')}`)
     return 2
   }
+  if (values.count) {
+    await write(readRecorded())
+    return 0
+  }
   await openRun()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void endBy(signal))
+  const found: RecordedGroup[] = []
   try {
-    const findings: Findings[] = []
     for (const group of GROUPS.filter(({ name }) => names.length === 0 || names.includes(name))) {
-      const files = filesOf(group)
-      if (files.length === 0) console.error(`${group.name}: no test files yet`)
-      else findings.push(await find(group, files))
+      const files = filesOf(group).filter((file) => file.includes(values.only))
+      const targets = group.targets.filter(({ name }) => name.includes(values.on))
+      if (files.length === 0 || targets.length === 0) console.error(`${group.name}: nothing to run`)
+      else found.push(await find({ ...group, targets }, files))
     }
-    const page = pageOf(findings, circumstances())
-    if (names.length > 0) console.log(page)
-    else await write(page)
-    return isAllWell(findings) ? 0 : 1
   } finally {
     await closeRun()
   }
+  await write(withFound(readRecorded(), found))
+  return found.length > 0 && isAllWell(found) ? 0 : 1
+}
+
+function withFound(before: Recorded, found: readonly RecordedGroup[]): Recorded {
+  const groups = GROUPS.flatMap((group): readonly RecordedGroup[] => {
+    const known = before.groups.find(({ name }) => name === group.name)
+    const now = found.find(({ name }) => name === group.name)
+    const suites = filesOf(group).map((file) => basename(file, '.test.ts'))
+    const both = now === undefined ? known : merged(known, now, suites)
+    return both === undefined ? [] : [both]
+  })
+  return { ...before, groups }
 }
 
 /** One target after the other: the tests of one use all cores. */
-async function find({ title, clients, targets }: Group, files: readonly string[]): Promise<Findings> {
-  const columns: Column[] = []
-  for (const target of targets) columns.push(await findOn(target, files))
-  return { title, clients: versionsOf(clients), columns }
+async function find({ name, clients, targets }: Group, files: readonly string[]): Promise<RecordedGroup> {
+  const columns: RecordedColumn[] = []
+  for (const target of targets) columns.push(await findOn(target, files, thisRun()))
+  return { name, clients: versionsOf(clients), columns }
 }
 
-async function findOn({ name, start }: Target, files: readonly string[]): Promise<Column> {
+async function findOn({ name, start }: Target, files: readonly string[], ofRun: Run): Promise<RecordedColumn> {
   const folder = mkdtempSync(join(tmpdir(), 'consume-once-matrix-'))
   console.error(`\n== ${name}`)
   try {
@@ -56,7 +93,7 @@ async function findOn({ name, start }: Target, files: readonly string[]): Promis
     try {
       const outcomes = await runSuites(files, { env, folder, signal: interrupted.signal })
       console.error(`== ${name} (${reported}): ${textOf(sumOf(outcomes))}`)
-      return { name, result: { reported, outcomes } }
+      return { name, result: { reported, outcomes: outcomes.map((one) => ({ ...one, run: ofRun })) } }
     } finally {
       await stop()
     }
@@ -70,8 +107,10 @@ async function findOn({ name, start }: Target, files: readonly string[]): Promis
   }
 }
 
-async function write(page: string): Promise<void> {
-  writeFileSync(PAGE, page)
+async function write(recorded: Recorded): Promise<void> {
+  const now = counted(recorded)
+  writeRecorded(now)
+  writeFileSync(PAGE, pageOf(now))
   await run('npx', ['--no-install', 'oxfmt', PAGE], { timeoutMs: 60_000, env: process.env })
   console.error(`\nwritten: ${PAGE}`)
 }
@@ -87,10 +126,6 @@ function versionsOf(clients: RegExp): readonly string[] {
     const found = JSON.parse(readFileSync(file, 'utf8')) as { readonly name: string; readonly version: string }
     return `${found.name} ${found.version}`
   })
-}
-
-function circumstances(): { readonly date: string; readonly node: string; readonly system: string } {
-  return { date: new Date().toISOString().slice(0, 10), node: process.version, system: `${platform()} ${arch()}` }
 }
 
 /** Stops everything that was started; no page is written. */

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { filesOf, GROUPS } from './groups.ts'
 import { outcomesOf, type SuiteOutcome } from './outcome.ts'
-import { isAllWell, pageOf, type Column, type Findings } from './page.ts'
+import { isAllWell, pageOf } from './page.ts'
+import { merged, type RecordedColumn, type RecordedGroup, type Run } from './recorded.ts'
 import { runSuites } from './run-suites.ts'
 
-const TODAY = { date: '2026-11-22', node: 'v20.20.2', system: 'linux x64' }
+const OLD: Run = { at: '2026-11-22T08:00:00Z', commit: 'aaaaaaaaaaaa', node: 'v20.20.2', system: 'linux x64' }
+const NEW: Run = { ...OLD, at: '2026-11-26T08:00:00Z', commit: 'bbbbbbbbbbbb' }
 
 describe('the groups of test files', () => {
   it.each([
@@ -103,16 +105,17 @@ describe('the page', () => {
     skippedFor: [],
   }
 
-  it('shows what passed on which version, what failed, and what could not run', () => {
+  it('shows what passed on which version, what failed and why, and what could not run', () => {
     const missing = { name: 'x 3', result: { reason: 'Debian was\nnot reached' } }
-    const page = pageOf(findings(on('X 1.0.1', bad, good), on('X 2.0.0', good), missing), TODAY)
-    expect(page).toContain('`npm run matrix` on 2026-11-22, with Node v20.20.2 on linux x64')
+    const groups = found(on('X 1.0.1', bad, good), on('X 2.0.0', good), missing)
+    const page = pageOf({ groups }, { 'x-faults: keeps its mark': 'X 1 forgets it.' })
     expect(page.slice(page.indexOf('## X'))).toBe(`## X
 
 Clients: x 6.0.0.
 
 |  | X 1.0.1 | X 2.0.0 | x 3 |
 | --- | --- | --- | --- |
+| _run_ | 2026-11-22, aaaaaaaaaaaa, Node 20.20.2 on linux x64 | 2026-11-22, aaaaaaaaaaaa, Node 20.20.2 on linux x64 |  |
 | x-faults | 1 passed, **1 failed** |  |  |
 | x-store | 5 passed, 2 skipped | 5 passed, 2 skipped |  |
 | **all** | 6 passed, **1 failed**, 2 skipped | 5 passed, 2 skipped | **not run** |
@@ -121,16 +124,44 @@ Skipped because: not yet.
 
 Failed on X 1.0.1:
 
-- x-faults: \`keeps its mark\`
+- x-faults: \`keeps its mark\`. X 1 forgets it.
 
 Not run on x 3: Debian was not reached
 `)
+    expect(pageOf({ groups }, {})).toContain('`keeps its mark`. Not explained yet.')
+  })
+
+  it('says by how many commits it is older than the code', () => {
+    const groups = found(on('X 1', good))
+    const older = { on: '2026-11-27', since: { [OLD.at]: 150, [NEW.at]: 3 } }
+    expect(pageOf({ groups, counted: older }, {})).toContain(
+      'This page is older than the code.** The oldest run is of 2026-11-22; since then 150 commits have changed `src` or `adapters` (counted on 2026-11-27)',
+    )
+    expect(pageOf({ groups, counted: { on: '2026-11-27', since: { [OLD.at]: 0 } } }, {})).toContain(
+      'No commit has changed',
+    )
+  })
+
+  it('keeps what was not run again, with its date, and drops files that are gone', () => {
+    const [before] = found(on('X 1', bad, good, { ...good, suite: 'x-gone' }), on('X 2', good))
+    const again = { ...bad, passed: 2, failed: 0, failures: [], run: NEW }
+    const now: RecordedGroup = {
+      name: 'X',
+      clients: [],
+      columns: [{ name: 'x 1', result: { reported: 'X 1.0.2', outcomes: [again] } }],
+    }
+    const group = merged(before, now, ['x-faults', 'x-store'])
+    expect(group.columns.map(({ name }) => name)).toEqual(['x 1', 'x 2'])
+    const page = pageOf({ groups: [group] }, {})
+    expect(page).toContain('| x-faults | 2 passed (2026-11-26) |  |')
+    expect(page).toContain('| x-store | 5 passed, 2 skipped | 5 passed, 2 skipped |')
+    expect(page).not.toContain('x-gone')
   })
 
   it('reports success only if nothing failed and everything ran', () => {
-    expect(isAllWell(findings(on('X 1', good)))).toBe(true)
-    expect(isAllWell(findings(on('X 1', good), on('X 2', bad)))).toBe(false)
-    expect(isAllWell(findings(on('X 1', good), { name: 'x 2', result: { reason: 'none' } }))).toBe(false)
+    expect(isAllWell(found(on('X 1', good)))).toBe(true)
+    expect(isAllWell(found(on('X 1', good), on('X 2', bad)))).toBe(false)
+    expect(isAllWell(found(on('X 1', good), { name: 'x 2', result: { reason: 'none' } }))).toBe(false)
   })
 })
 
@@ -139,10 +170,13 @@ function tests(...statuses: readonly string[]): { readonly fullName: string; rea
   return statuses.map((status, index) => ({ fullName: `law ${index}`, status }))
 }
 
-function on(reported: string, ...outcomes: readonly SuiteOutcome[]): Column {
-  return { name: reported.toLowerCase(), result: { reported, outcomes } }
+function on(reported: string, ...outcomes: readonly SuiteOutcome[]): RecordedColumn {
+  return {
+    name: reported.toLowerCase(),
+    result: { reported, outcomes: outcomes.map((one) => ({ run: OLD, ...one })) },
+  }
 }
 
-function findings(...columns: readonly Column[]): readonly Findings[] {
-  return [{ title: 'X', clients: ['x 6.0.0'], columns }]
+function found(...columns: readonly RecordedColumn[]): readonly RecordedGroup[] {
+  return [{ name: 'X', clients: ['x 6.0.0'], columns }]
 }

@@ -60,8 +60,10 @@ function ageOf({ counted }: Recorded): readonly string[] {
 
 function sectionOf(group: RecordedGroup, why: Readonly<Record<string, string>>): string {
   const { name, clients, columns } = group
-  const parts = [`## ${GROUPS.find((one) => one.name === name)?.title ?? name}`]
+  const known = GROUPS.find((one) => one.name === name)
+  const parts = [`## ${known?.title ?? name}`]
   if (clients.length > 0) parts.push(`Clients: ${clients.join(', ')}.`)
+  if (known?.missing !== undefined) parts.push(known.missing)
   parts.push(tableOf(columns), ...skipsOf(columns), ...columns.flatMap((column) => problemsOf(column, why)))
   return parts.join('\n\n')
 }

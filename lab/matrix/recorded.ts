@@ -94,7 +94,7 @@ export function counted(recorded: Recorded): Recorded {
   return { ...recorded, counted: { on: new Date().toISOString().slice(0, 10), since } }
 }
 
-export function runsIn({ groups }: Recorded): readonly Run[] {
+function runsIn({ groups }: Recorded): readonly Run[] {
   return groups.flatMap(({ columns }) =>
     columns.flatMap(({ result }) => ('outcomes' in result ? result.outcomes.map(({ run }) => run) : [])),
   )

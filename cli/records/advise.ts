@@ -19,11 +19,9 @@ export function advise(records: readonly Shown[], { session, entry, isConflict =
   const named = { id: titleOf(entry), name: consumer.name, deadLetters: deadLetterPlaces(subscription.replay) }
   const consumers = session.config.consumers.map((one) => ({ name: one.consumer.name }))
   const alike = new Map<string, Shown[]>()
-  for (const record of records) {
-    if (record.scope === 'another') {
-      alike.set('absent: the record under this key is of another consumer of this store. Ask that one.', [])
-      continue
-    }
+  const own = records.filter(({ scope }) => scope !== 'another')
+  if (own.length < records.length) say('The record under this key is of another consumer of this store: ask that one.')
+  for (const record of own) {
     const { text } = adviceOf(record, { consumer: named, consumers, message: SOME, isConflict })
     const title = `${record.state}: ${MEANING[record.state]} ${text}`
     alike.set(title, [...(alike.get(title) ?? []), record])

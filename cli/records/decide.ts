@@ -17,7 +17,7 @@ import { addSessionOptions, Session, titleOf, type SessionFlags } from '../sessi
 import { addDeciderOptions, deciderOf, type DeciderFlags } from './decider.ts'
 import { addRefOptions } from './inspect.ts'
 import { adminFor, nameOf, refsOf, type RefFlags } from './refs.ts'
-import { recordJson } from './show.ts'
+import { recordJson, stateCell } from './show.ts'
 
 /** About records that are there. */
 type Decision = Exclude<AnyDecision, 'import'>
@@ -209,6 +209,6 @@ function tell(
     printJson(head.decision === 'done' || head.decision === 'rerun' ? 'resolve' : head.decision, { ...head, records })
     return
   }
-  const told = rows.map(({ record, verdict }) => [nameOf(record.ref), record.key, record.state, verdict])
+  const told = rows.map(({ record, verdict }) => [nameOf(record.ref), record.key, stateCell(record), verdict])
   printText(table(['MESSAGE', 'KEY', 'WAS', 'VERDICT'], told))
 }

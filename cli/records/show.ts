@@ -34,7 +34,7 @@ export function recordTable(records: readonly Shown[]): string {
   )
 }
 
-function stateCell({ state, scope }: Shown): string {
+export function stateCell({ state, scope }: Pick<Shown, 'state' | 'scope'>): string {
   if (scope === 'another') return 'of another consumer'
   return scope === 'unknown' && state !== 'done' ? `${state} (of unknown scope)` : state
 }

@@ -18,8 +18,10 @@ export interface Advised {
   readonly isConflict: boolean
 }
 
-export function adviceOf(record: Pick<RecordView, 'state' | 'reason' | 'attempt'>, advised: Advised): Advice {
-  const { consumer, consumers, message, isConflict } = advised
+export function adviceOf(record: Pick<RecordView, 'state' | 'reason' | 'attempt' | 'scope'>, about: Advised): Advice {
+  const message: Named = { ...about.message, unscoped: record.scope === 'unknown' }
+  const advised: Advised = { ...about, message }
+  const { consumer, consumers, isConflict } = advised
   const ref = refOf(message)
   const run = (about: string, verb: string, rest: string): Advice['commands'][number] => ({
     about,
@@ -98,7 +100,7 @@ const WHY_GIVEN_UP: Readonly<Record<string, string>> = {
 }
 
 function redrives({ consumer, consumers, message }: Advised): Advice['commands'] {
-  const { id, key } = message
+  const { id } = message
   if (consumer.deadLetters.length === 0) {
     const text = command('reopen', consumer, consumers, `--reason WHY ${refOf(message)}`)
     return [{ about: 'Lets it run at its next delivery; then publish it again', text }]
@@ -108,7 +110,7 @@ function redrives({ consumer, consumers, message }: Advised): Advice['commands']
       ? {
           about:
             'Reopens only this one; then send its dead letter back. Found by its ID, it can be redriven in one step',
-          text: command('reopen', consumer, consumers, `--reason WHY --key -- ${key}`),
+          text: command('reopen', consumer, consumers, `--reason WHY ${refOf(message)}`),
         }
       : {
           about: 'Sends only this one back',

@@ -6,6 +6,8 @@ export interface Named {
   readonly key: string
   /** Set if the ID has records under several origins. */
   readonly origin: string | undefined
+  /** Its record does not say of which consumer it is, so a decision by key must. @defaultValue false */
+  readonly unscoped?: boolean
 }
 
 /** A consumer as a command names it. */
@@ -27,8 +29,8 @@ export function command(
 }
 
 /** The arguments that name one message. A key or an ID may begin with a hyphen. */
-export function refOf({ id, key, origin }: Named): string {
-  if (id === undefined) return `--key -- ${key}`
+export function refOf({ id, key, origin, unscoped = false }: Named): string {
+  if (id === undefined) return `${unscoped ? '--unscoped ' : ''}--key -- ${key}`
   return `${origin === undefined ? '' : `--origin ${quoted(origin)} `}${id.startsWith('-') ? '-- ' : ''}${quoted(id)}`
 }
 

@@ -18,9 +18,9 @@ export interface Advised {
   readonly isConflict: boolean
 }
 
-export function adviceOf(record: Pick<RecordView, 'state' | 'reason' | 'attempt' | 'scope'>, about: Advised): Advice {
-  const message: Named = { ...about.message, unscoped: record.scope === 'unknown' }
-  const advised: Advised = { ...about, message }
+export function adviceOf(record: Pick<RecordView, 'state' | 'reason' | 'attempt' | 'scope'>, given: Advised): Advice {
+  const message: Named = { ...given.message, unscoped: record.scope === 'unknown' }
+  const advised: Advised = { ...given, message }
   const { consumer, consumers, isConflict } = advised
   const ref = refOf(message)
   const run = (about: string, verb: string, rest: string): Advice['commands'][number] => ({

@@ -55,7 +55,7 @@ const RESTART =
   'leave it out: after a crash the adapter builds a new consumer, for ever, with a pause that grows; kafkajs would keep what it crashed with'
 
 /** Defaults that a short session bounds: a third of it leaves time for two more. */
-function within(sessionTimeout: unknown): Partial<typeof DEFAULTS> {
+function within(sessionTimeout: unknown): Pick<KafkaConsumerOptions, 'heartbeatInterval' | 'maxWaitTimeInMs'> {
   if (typeof sessionTimeout !== 'number' || !Number.isInteger(sessionTimeout) || sessionTimeout < 3) return {}
   const third = Math.floor(sessionTimeout / 3)
   return {

@@ -7,14 +7,6 @@ export const KNOWN_FAILURES: Readonly<Record<string, string>> = {
     'The fault of the test: it looked for the data of a server in another Debian in the wrong place. Mended since.',
   'checkup: checkup of postgresInbox finds a standby that is not waited for, one that is, and one that is missed':
     'The fault of the test: it started the standby from the programs of another Debian outside of it. Mended since.',
-  'checkup: The checkup of stores on a MariaDB finds one that is safe':
-    'The fault of the test: MySQL has a binary log by default, and the test left it unsynced, as `doctor` says rightly. Mended since.',
-  'checkup: The checkup of stores on a MariaDB finds one that writes and does not sync':
-    'As above: the binary log of MySQL.',
-  'checkup: The checkup of stores on a MariaDB finds one that does not even write at each commit':
-    'As above: the binary log of MySQL.',
   'unflushed: mysqlInbox, of what is committed and not flushed yet is flushed before a mark whose reply was lost is told as written':
     'The fault of the test: a mark is six messages on MySQL, and it cut the first one instead of the COMMIT.',
-  'store-model: random calls of three owners find out a lease that reopens what is parked':
-    'The fault of the test: it finds a planted bug by random calls, and had too few of them that time.',
 }

@@ -50,6 +50,8 @@ async function main(args: readonly string[]): Promise<number> {
     await write(readRecorded())
     return 0
   }
+  // Servers hold no process up: without it this one would end while it waits for one to stop.
+  const awake = setInterval(() => {}, 60_000)
   await openRun()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void endBy(signal))
   const found: RecordedGroup[] = []
@@ -62,6 +64,7 @@ async function main(args: readonly string[]): Promise<number> {
     }
   } finally {
     await closeRun()
+    clearInterval(awake)
   }
   await write(withFound(readRecorded(), found))
   return found.length > 0 && isAllWell(found) ? 0 : 1

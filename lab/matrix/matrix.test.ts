@@ -107,7 +107,7 @@ describe('the page', () => {
 
   it('shows what passed on which version, what failed and why, and what could not run', () => {
     const missing = { name: 'x 3', result: { reason: 'Debian was\nnot reached' } }
-    const groups = found(on('X 1.0.1', bad, good), on('X 2.0.0', good), missing)
+    const groups = groupsOf(on('X 1.0.1', bad, good), on('X 2.0.0', good), missing)
     const page = pageOf({ groups }, { 'x-faults: keeps its mark': 'X 1 forgets it.' })
     expect(page.slice(page.indexOf('## X'))).toBe(`## X
 
@@ -132,7 +132,7 @@ Not run on x 3: Debian was not reached
   })
 
   it('says by how many commits it is older than the code', () => {
-    const groups = found(on('X 1', good))
+    const groups = groupsOf(on('X 1', good))
     const older = { on: '2026-11-27', since: { [OLD.at]: 150, [NEW.at]: 3 } }
     expect(pageOf({ groups, counted: older }, {})).toContain(
       'This page is older than the code.** The oldest run is of 2026-11-22; since then 150 commits have changed `src` or `adapters` (counted on 2026-11-27)',
@@ -143,7 +143,7 @@ Not run on x 3: Debian was not reached
   })
 
   it('keeps what was not run again, with its date, and drops files that are gone', () => {
-    const [before] = found(on('X 1', bad, good, { ...good, suite: 'x-gone' }), on('X 2', good))
+    const [before] = groupsOf(on('X 1', bad, good, { ...good, suite: 'x-gone' }), on('X 2', good))
     const again = { ...bad, passed: 2, failed: 0, failures: [], run: NEW }
     const now: RecordedGroup = {
       name: 'X',
@@ -159,9 +159,9 @@ Not run on x 3: Debian was not reached
   })
 
   it('reports success only if nothing failed and everything ran', () => {
-    expect(isAllWell(found(on('X 1', good)))).toBe(true)
-    expect(isAllWell(found(on('X 1', good), on('X 2', bad)))).toBe(false)
-    expect(isAllWell(found(on('X 1', good), { name: 'x 2', result: { reason: 'none' } }))).toBe(false)
+    expect(isAllWell(groupsOf(on('X 1', good)))).toBe(true)
+    expect(isAllWell(groupsOf(on('X 1', good), on('X 2', bad)))).toBe(false)
+    expect(isAllWell(groupsOf(on('X 1', good), { name: 'x 2', result: { reason: 'none' } }))).toBe(false)
   })
 })
 
@@ -177,6 +177,6 @@ function on(reported: string, ...outcomes: readonly SuiteOutcome[]): RecordedCol
   }
 }
 
-function found(...columns: readonly RecordedColumn[]): readonly RecordedGroup[] {
+function groupsOf(...columns: readonly RecordedColumn[]): readonly RecordedGroup[] {
   return [{ name: 'X', clients: ['x 6.0.0'], columns }]
 }

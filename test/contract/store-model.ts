@@ -116,7 +116,7 @@ function named(name: string): string {
 
 /** Whose a record is, transition() does not know. */
 async function peek(admin: StoreAdmin, keys: readonly Key[]): Promise<readonly unknown[]> {
-  return (await admin.peek('model', keys)).map(({ scope: _, ...view }) => view)
+  return (await admin.peek('model', keys)).map((view) => ({ ...view, scope: undefined }))
 }
 
 function send(store: Store, call: StoreCall): Promise<readonly unknown[]> {

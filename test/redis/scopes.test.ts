@@ -15,6 +15,9 @@ const OLD = JSON.parse(readFileSync(new URL('scripts-0.1.0.json', import.meta.ur
 const WHY = { by: 'kim', reason: 'OPS-1' }
 const [MAILER, BILLER] = ['workers/mailer', 'workers/biller']
 
+/** The key that a consumer gives to a message. */
+const keyOf = async (admin: Admin, id: string): Promise<string> => (await admin.inspect([id]))[0]?.key ?? ''
+
 const describeRedis = backends.has('redis') ? describe : describe.skip
 
 describeRedis('Consumers that share a prefix on Redis', () => {
@@ -29,9 +32,6 @@ describeRedis('Consumers that share a prefix on Redis', () => {
     const consumer = defineConsumer({ name, store, id: messageId.header('id'), handle: () => {} })
     return adminOf(consumer, { group: 'workers', origins: ['mails'] })
   }
-  /** The key that a consumer gives to a message. */
-  const keyOf = async (admin: Admin, id: string): Promise<string> => (await admin.inspect([id]))[0]?.key ?? ''
-
   const park = async (admin: Admin, id: string): Promise<string> => {
     const item = newItem({ key: await keyOf(admin, id) })
     const { claim: claimed } = await hold(harness.store, item, { scope: admin.scope })
@@ -125,7 +125,7 @@ describeRedis('Consumers that share a prefix on Redis', () => {
   it('keep nothing more for a message that is done, and 9 characters while it is under way', async () => {
     const item = newItem()
     const { claim: claimed } = await hold(harness.store, item, { scope: MAILER })
-    const { value: held = '' } = await harness.look(item.key)
+    const { value: held } = await harness.look(item.key)
     expect(held).toMatch(/^P\|1\|1\|0\|.{22}\|.{12}~[\w-]{8}\|\d{13}$/)
     await harness.store.mark([claimed])
     expect((await harness.look(item.key)).value).toHaveLength(28)

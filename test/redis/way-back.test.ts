@@ -11,6 +11,14 @@ const IDS = Array.from({ length: 100 }, (_, at) => `sms-${at}`)
 
 const describeRedis = backends.has('redis') ? describe : describe.skip
 
+const deliverToNew = async (consumer: Consumer, ids: readonly string[]): Promise<void> => {
+  const broker = new MemoryBroker()
+  for (const id of ids) broker.publish('sms', { value: Buffer.from('{}'), headers: { id } })
+  const running = await runMemory(broker, consumer, { topic: 'sms', group: 'sms' })
+  await broker.drained('sms', 'sms')
+  await running.stop()
+}
+
 /** What docs/migrate.md promises to somebody who goes back, or leaves. */
 describeRedis('From redisLease', () => {
   let own: PrivateRedis
@@ -44,14 +52,6 @@ describeRedis('From redisLease', () => {
   /** SET NX by hand, before the effect. */
   const deliverToOld = async (effects: string[], ids: readonly string[]): Promise<void> => {
     for (const id of ids) if ((await redis.set(oldKey(id), '1', 'EX', 86_400, 'NX')) === 'OK') effects.push(id)
-  }
-
-  const deliverToNew = async (consumer: Consumer, ids: readonly string[]): Promise<void> => {
-    const broker = new MemoryBroker()
-    for (const id of ids) broker.publish('sms', { value: Buffer.from('{}'), headers: { id } })
-    const running = await runMemory(broker, consumer, { topic: 'sms', group: 'sms' })
-    await broker.drained('sms', 'sms')
-    await running.stop()
   }
 
   it('back to SET NX by hand repeats 0 of 100, if the handler has written the old keys', async () => {

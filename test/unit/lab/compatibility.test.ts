@@ -27,18 +27,18 @@ it('the page of compatibility is written from what was recorded', () => {
   expect(unaligned(readFileSync('docs/compatibility.md', 'utf8'))).toBe(unaligned(pageOf(recorded)))
 })
 
-it('it names only test files that exist', () => {
+it('the page names only test files that exist', () => {
   expect(outcomes.length).toBeGreaterThan(50)
   const files = new Map(GROUPS.map((group) => [group.name, filesOf(group).map((file) => basename(file, '.test.ts'))]))
   expect(outcomes.filter(({ group, suite }) => !files.get(group)?.includes(suite))).toEqual([])
 })
 
-it('it explains each failure, and nothing that has not failed', () => {
+it('the page explains each failure, and nothing that has not failed', () => {
   const failed = outcomes.flatMap(({ suite, failures }) => failures.map((test) => nameOfFailure(suite, test)))
   expect(Object.keys(KNOWN_FAILURES).toSorted()).toEqual([...new Set(failed)].toSorted())
 })
 
-it('it says how much older it is than the code, which is not much', () => {
+it('the page says how much older it is than the code, which is not much', () => {
   for (const at of new Set(outcomes.map(({ run }) => run.at))) {
     const commits = commitsSince(at)
     expect([at, commits - (recorded.counted?.since[at] ?? 0) <= MOST_UNCOUNTED]).toEqual([at, true])

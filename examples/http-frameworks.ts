@@ -26,7 +26,7 @@ async function charge(_order: unknown, idempotencyKey: string | undefined): Prom
 }
 /** The stand-in for your authentication. */
 const userOf = ({ headers }: { readonly headers: Headers | Readonly<Record<string, unknown>> }): string | undefined =>
-  headers instanceof Headers ? (headers.get('x-user') ?? undefined) : String(headers['x-user'])
+  (headers instanceof Headers ? headers.get('x-user') : (headers['x-user'] as string | undefined)) ?? undefined
 
 /** Posts the payment twice with one key, and once with another. */
 async function payThrice(framework: string, url: string): Promise<void> {
@@ -60,6 +60,36 @@ const server = onExpress.listen(0, '127.0.0.1')
 await new Promise((resolve) => server.once('listening', resolve))
 await payThrice('Express', `http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 server.close()
+
+const refunds = express()
+refunds.use(express.json())
+// #region fingerprint
+refunds.use(
+  expressIdempotency<ExpressRequest>({
+    store,
+    scope: 'refunds',
+    caller: (request) => userOf(request),
+    // When a client sent it does not count.
+    fingerprint: ({ body }) => JSON.stringify([body.payment, body.cents]),
+  }),
+)
+// #endregion
+refunds.post('/', (request, response) => void response.status(201).end())
+const refunding = refunds.listen(0, '127.0.0.1')
+await new Promise((resolve) => refunding.once('listening', resolve))
+const statuses: number[] = []
+for (const [cents, sentAt] of [
+  [5, 1],
+  [5, 2],
+  [6, 3],
+]) {
+  const headers = { 'content-type': 'application/json', 'idempotency-key': 'r-1', 'x-user': 'ann' }
+  const body = JSON.stringify({ payment: 'p-1', cents, sentAt })
+  const { port } = refunding.address() as AddressInfo
+  statuses.push((await fetch(`http://127.0.0.1:${port}`, { method: 'POST', headers, body })).status)
+}
+assert.deepEqual(statuses, [201, 201, 422])
+refunding.close()
 
 // #region nest
 @Controller('payments')

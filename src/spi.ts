@@ -37,6 +37,7 @@ export {
   InvariantError,
   LeaseLostError,
   OnceError,
+  OutcomeUnknownError,
   ReplayError,
   StoppedError,
   StoreError,

@@ -1,33 +1,24 @@
-import { ConfigError } from '../../src/spi.ts'
-import { Guard, type Answer, type Facts } from './guard.ts'
+import { Guard, type Facts } from './guard.ts'
+import type { ResponseLike } from './held.ts'
+import { holdResponse, sendOn } from './hold.ts'
 import { settingsOf, type IdempotencyContext, type IdempotencyOptions } from './options.ts'
-import { bytesOfBody } from './parsed-body.ts'
-import type { Reply } from './reply.ts'
+import { bytesOfParsed, type BodyStreamLike } from './parsed-body.ts'
 
 /** What is used of a request of Express, or of Nest on Express. */
-export interface ExpressRequestLike {
+export interface ExpressRequestLike extends BodyStreamLike {
   readonly method?: string | undefined
   readonly url?: string | undefined
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly originalUrl?: string
   /** Parsed before, such as by `express.json()`. */
   readonly body?: unknown
   /** The bytes that were parsed, if the parser keeps them. */
   readonly rawBody?: Uint8Array
+  /** Set by the parser of Express 4. */
+  readonly _body?: boolean
 }
 
 /** What is used of a response: that of `node:http`. */
-export interface ExpressResponseLike {
-  statusCode: number
-  readonly headersSent: boolean
-  setHeader(name: string, value: string | readonly string[]): unknown
-  removeHeader(name: string): void
-  getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>
-  write(chunk: Uint8Array): unknown
-  end(chunk?: Uint8Array): unknown
-  writeHead: unknown
-  flushHeaders: unknown
-}
+export type ExpressResponseLike = ResponseLike
 
 const claims = new WeakMap<object, unknown>()
 
@@ -38,8 +29,12 @@ export function idempotencyOf<Tx = never>(request: object): IdempotencyContext<T
 
 /**
  * Middleware for Express and for Nest on Express, see `idempotent`. Mount it behind the authentication and the parser of
- * bodies (bodies are compared by `rawBody`, or as parsed), and before the routes. The response is held back until its
- * key is marked. Handlers find their claim by `idempotencyOf(request)`.
+ * bodies (bodies are compared by `rawBody`, or as parsed), and before the routes. Handlers find their claim by
+ * `idempotencyOf(request)`.
+ *
+ * The response is held in memory until its handler has ended it (`response.json`, `send`, `end`) and its key is marked.
+ * That end is the end of the handler: the transaction commits, a query on `tx` after it is refused with
+ * `TRANSACTION_OVER`, and a failure after it changes nothing, as without this library.
  *
  * @throws ConfigError `CONFIG_INVALID`
  */
@@ -48,153 +43,30 @@ export function expressIdempotency<R extends ExpressRequestLike = ExpressRequest
 ): (request: R, response: ExpressResponseLike, next: (error?: unknown) => void) => void {
   const guard = new Guard(settingsOf(options, 'expressIdempotency()'))
   return (request, response, next) => {
-    if (guard.applies(request.method ?? '')) void handle(guard, request, response, next)
-    else next()
-  }
-}
-
-async function handle<R extends ExpressRequestLike>(
-  guard: Guard<R>,
-  request: R,
-  response: ExpressResponseLike,
-  next: (error?: unknown) => void,
-): Promise<void> {
-  let held: HeldResponse | undefined
-  try {
-    const answer = await guard.answer(factsOf(request, guard.settings.maxBodyBytes), async (claim) => {
-      if (claim === undefined) {
-        next()
-        return { status: 0, headers: [], body: undefined }
-      }
-      claims.set(request, claim)
-      held = new HeldResponse(response, guard.settings.maxResponseBytes)
-      next()
-      return held.reply
-    })
-    held?.release({ isSent: answer === 'own' })
-    if (answer !== 'own') send(response, answer)
-  } catch (error) {
-    held?.release({ isSent: false })
-    next(error)
-  }
-}
-
-function factsOf<R extends ExpressRequestLike>(request: R, most: number): Facts<R> {
-  const { method = '' } = request
-  const header = request.headers['idempotency-key']
-  return {
-    request,
-    method,
-    path: request.originalUrl ?? request.url ?? '',
-    key: typeof header === 'string' || header === undefined ? header : header.join(', '),
-    body: () => {
-      const hasBody =
-        request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0
-      if (hasBody && request.body === undefined && request.rawBody === undefined) {
-        throw new ConfigError([
-          'idempotency: expected a parsed body, got none: mount express.json() or another parser before, for this content type',
-        ])
-      }
-      return bytesOfBody(request.rawBody ?? request.body, most)
-    },
-  }
-}
-
-function send(response: ExpressResponseLike, { status, headers, body }: Exclude<Answer, 'own'>): void {
-  if (response.headersSent) return
-  for (const name of Object.keys(response.getHeaders())) if (name.startsWith('content-')) response.removeHeader(name)
-  response.statusCode = status
-  for (const [name, value] of headers) response.setHeader(name, value)
-  response.end(body)
-}
-
-/** The methods of a response that write. */
-type Writing = Readonly<Record<'write' | 'end' | 'writeHead' | 'flushHeaders', unknown>>
-
-/** Collects what a handler writes, and sends it later. What is larger than the limit is not kept, and sent all the same. */
-class HeldResponse {
-  /** Resolves when the handler has ended the response, or has written more than is kept. */
-  readonly reply: Promise<Reply>
-  readonly #response: ExpressResponseLike
-  readonly #most: number
-  readonly #chunks: Buffer[] = []
-  readonly #own: Writing
-  #bytes = 0
-  #hasEnded = false
-  #resolve: (reply: Reply) => void = () => {}
-
-  constructor(response: ExpressResponseLike, most: number) {
-    this.#response = response
-    this.#most = most
-    // Another middleware, such as compression, may have replaced them too.
-    const own: Writing = response
-    this.#own = { write: own.write, end: own.end, writeHead: own.writeHead, flushHeaders: own.flushHeaders }
-    this.reply = new Promise((resolve) => {
-      this.#resolve = resolve
-    })
-    Object.assign(response, {
-      write: (...args: unknown[]) => this.#write(args),
-      end: (...args: unknown[]) => this.#end(args),
-      writeHead: (...args: unknown[]) => this.#writeHead(args),
-      flushHeaders: () => {},
-    })
-  }
-
-  /** The response has its own methods again. `isSent`: what was collected is sent. */
-  release({ isSent }: { readonly isSent: boolean }): void {
-    Object.assign(this.#response, this.#own)
-    if (!isSent) return
-    if (this.#hasEnded) this.#response.end(Buffer.concat(this.#chunks))
-    else for (const chunk of this.#chunks) this.#response.write(chunk)
-  }
-
-  #write(args: readonly unknown[]): true {
-    const [chunk, encoding] = args
-    if (typeof chunk === 'string') this.#chunks.push(Buffer.from(chunk, encodingOf(encoding)))
-    else if (chunk instanceof Uint8Array) this.#chunks.push(Buffer.from(chunk))
-    this.#bytes += this.#chunks.at(-1)?.length ?? 0
-    if (this.#bytes > this.#most) this.#told(undefined)
-    callBack(args)
-    return true
-  }
-
-  #end(args: readonly unknown[]): ExpressResponseLike {
-    const [chunk] = args
-    if (chunk !== undefined && chunk !== null && typeof chunk !== 'function') this.#write(args.slice(0, 2))
-    this.#hasEnded = true
-    this.#told(Buffer.concat(this.#chunks))
-    callBack(args)
-    return this.#response
-  }
-
-  #writeHead([status, ...rest]: readonly unknown[]): ExpressResponseLike {
-    this.#response.statusCode = Number(status)
-    const headers = rest.find((one) => typeof one === 'object' && one !== null)
-    const pairs = Array.isArray(headers) ? inPairs(headers) : Object.entries(headers ?? {})
-    for (const [name, value] of pairs) this.#response.setHeader(name, value as string)
-    return this.#response
-  }
-
-  #told(body: Buffer | undefined): void {
-    const headers = Object.entries(this.#response.getHeaders()).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)] as const],
+    const { method } = request
+    if (method === undefined) throw new TypeError('idempotency: expected a request with a method')
+    if (!guard.applies(method)) return next()
+    void holdResponse(
+      guard,
+      factsOf(request, method, guard.settings.maxBodyBytes),
+      { request, response },
+      {
+        handle: (claim) => {
+          if (claim !== undefined) claims.set(request, claim)
+          next()
+        },
+        answer: (answer) => sendOn(response, answer),
+        fail: (error) => next(error),
+      },
     )
-    const isTooLarge = body === undefined || body.length > this.#most
-    this.#resolve({ status: this.#response.statusCode, headers, body: isTooLarge ? undefined : body })
   }
 }
 
-function inPairs(flat: readonly unknown[]): [string, unknown][] {
-  const pairs: [string, unknown][] = []
-  for (let at = 0; at + 1 < flat.length; at += 2) pairs.push([String(flat[at]), flat[at + 1]])
-  return pairs
-}
-
-function encodingOf(encoding: unknown): BufferEncoding {
-  return typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8'
-}
-
-function callBack(args: readonly unknown[]): void {
-  const callback = args.at(-1)
-  if (typeof callback === 'function') process.nextTick(callback)
+function factsOf<R extends ExpressRequestLike>(request: R, method: string, most: number): Facts<R> {
+  const path = request.originalUrl ?? request.url
+  if (path === undefined) throw new TypeError('idempotency: expected a request with a URL')
+  const header = request.headers['idempotency-key']
+  const key = typeof header === 'string' || header === undefined ? header : header.join(', ')
+  const { rawBody, body, _body: isParsed = false } = request
+  return { request, method, path, key, body: () => bytesOfParsed({ stream: request, rawBody, body, isParsed }, most) }
 }

@@ -1,7 +1,9 @@
-import { Guard, type Answer, type Facts } from './guard.ts'
+import { Readable } from 'node:stream'
+import { Guard, type Facts, type Refused } from './guard.ts'
+import type { ResponseLike } from './held.ts'
+import { ABOUT_BODY, holdResponse, sendOn } from './hold.ts'
 import { settingsOf, type IdempotencyContext, type IdempotencyOptions } from './options.ts'
-import { bytesOfBody } from './parsed-body.ts'
-import type { Reply } from './reply.ts'
+import { bytesOfParsed, type BodyStreamLike } from './parsed-body.ts'
 
 /** What is used of a request of Fastify. */
 export interface FastifyRequestLike {
@@ -10,30 +12,23 @@ export interface FastifyRequestLike {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly body?: unknown
   readonly rawBody?: string | Uint8Array
+  readonly raw: BodyStreamLike
 }
 
 /** What is used of a reply of Fastify. */
 export interface FastifyReplyLike {
-  readonly statusCode: number
+  readonly sent: boolean
+  readonly raw: ResponseLike
   code(status: number): unknown
-  header(name: string, value: string): unknown
+  header(name: string, value: unknown): unknown
   removeHeader(name: string): unknown
   getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>
-  send(payload: unknown): unknown
+  send(payload?: unknown): unknown
 }
 
 /** What is used of an instance of Fastify. */
 export interface FastifyLike {
   addHook(name: 'preHandler', hook: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>): unknown
-  addHook(
-    name: 'onSend',
-    hook: (request: FastifyRequestLike, reply: FastifyReplyLike, payload: unknown) => Promise<unknown>,
-  ): unknown
-}
-
-interface Held {
-  readonly answer: Promise<Answer>
-  readonly tell: (reply: Reply) => void
 }
 
 const claims = new WeakMap<object, unknown>()
@@ -44,9 +39,12 @@ export function fastifyIdempotencyOf<Tx = never>(request: object): IdempotencyCo
 }
 
 /**
- * Hooks for Fastify, see `idempotent`: `fastifyIdempotency(app, options)`, for the routes that are added to `app`. Give
+ * Hook for Fastify, see `idempotent`: `fastifyIdempotency(app, options)`, for the routes that are added to `app`. Give
  * a scope of `app.register` to protect only its routes. Authenticate before, in `onRequest`. Handlers find their claim by
- * `fastifyIdempotencyOf(request)`. The response is held back until its key is marked. A stream is sent, and not kept.
+ * `fastifyIdempotencyOf(request)`.
+ *
+ * The response is held in memory until it has ended, streams too, and its key is marked. `reply.send` ends the handler:
+ * a query on `tx` after it is refused with `TRANSACTION_OVER`, and a failure after it changes nothing.
  *
  * @throws ConfigError `CONFIG_INVALID`
  */
@@ -55,23 +53,15 @@ export function fastifyIdempotency<R extends FastifyRequestLike = FastifyRequest
   options: IdempotencyOptions<R, Tx>,
 ): void {
   const guard = new Guard(settingsOf(options, 'fastifyIdempotency()'))
-  const held = new WeakMap<object, Held>()
   app.addHook('preHandler', async (request, reply) => {
     if (!guard.applies(request.method)) return undefined
-    const answer = await begin(guard, request as R, held)
-    if (answer === undefined || answer === 'own') return undefined
-    apply(reply, answer)
-    return reply.send(Buffer.from(answer.body))
-  })
-  app.addHook('onSend', async (request, reply, payload) => {
-    const own = held.get(request)
-    if (own === undefined) return payload
-    held.delete(request)
-    own.tell(replyOf(reply, payload, guard.settings.maxResponseBytes))
-    const answer = await own.answer
-    if (answer === 'own') return payload
-    apply(reply, answer)
-    return Buffer.from(answer.body)
+    const answer = await begin(guard, request as R, reply)
+    if (answer === undefined) return undefined
+    for (const name of ABOUT_BODY) reply.removeHeader(name)
+    if (answer.body.length > 0) reply.header('content-length', String(answer.body.length))
+    reply.code(answer.status)
+    for (const [name, value] of answer.headers) reply.header(name, value)
+    return reply.send(payloadOf(answer))
   })
 }
 
@@ -79,42 +69,56 @@ export function fastifyIdempotency<R extends FastifyRequestLike = FastifyRequest
 function begin<R extends FastifyRequestLike>(
   guard: Guard<R>,
   request: R,
-  held: WeakMap<object, Held>,
-): Promise<Answer | undefined> {
+  reply: FastifyReplyLike,
+): Promise<Refused | undefined> {
   return new Promise((resolve, reject) => {
-    const answer = guard.answer(factsOf(request, guard.settings.maxBodyBytes), (claim) => {
-      if (claim === undefined) {
-        resolve(undefined)
-        return Promise.resolve({ status: 0, headers: [], body: undefined })
-      }
-      claims.set(request, claim)
-      return new Promise<Reply>((tell) => {
-        held.set(request, { answer, tell })
-        resolve(undefined)
-      })
-    })
-    answer.then(resolve, reject)
+    // Those of other hooks, such as for CORS.
+    const before = reply.getHeaders()
+    const facts = factsOf(request, guard.settings.maxBodyBytes)
+    void holdResponse(
+      guard,
+      facts,
+      { request: request.raw, response: reply.raw },
+      {
+        handle: (claim) => {
+          if (claim !== undefined) claims.set(request, claim)
+          resolve(undefined)
+        },
+        answer: (answer, hasRun) => {
+          if (!hasRun) return resolve(answer)
+          setHeaders(reply.raw, before)
+          sendOn(reply.raw, answer)
+        },
+        fail: (error, hasRun) => {
+          if (!hasRun) return reject(error)
+          for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
+          for (const [name, value] of Object.entries(before)) reply.header(name, value)
+          if (!reply.sent) reply.send(error)
+          // After `reply.hijack()`.
+          else sendOn(reply.raw, { status: 500, headers: [], body: Buffer.alloc(0) })
+        },
+      },
+    )
   })
+}
+
+function setHeaders(response: ResponseLike, headers: ReturnType<FastifyReplyLike['getHeaders']>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) response.setHeader(name, Array.isArray(value) ? value : String(value))
+  }
 }
 
 function factsOf<R extends FastifyRequestLike>(request: R, most: number): Facts<R> {
   const header = request.headers['idempotency-key']
   const key = typeof header === 'string' || header === undefined ? header : header.join(', ')
-  const { method, url: path } = request
-  return { request, method, path, key, body: () => bytesOfBody(request.rawBody ?? request.body, most) }
+  const { method, url: path, raw: stream, rawBody, body } = request
+  const read = () => bytesOfParsed({ stream, rawBody, body, isParsed: false }, most)
+  return { request, method, path, key, body: read }
 }
 
-function apply(reply: FastifyReplyLike, { status, headers }: Exclude<Answer, 'own'>): void {
-  for (const name of Object.keys(reply.getHeaders())) if (name.startsWith('content-')) reply.removeHeader(name)
-  reply.code(status)
-  for (const [name, value] of headers) reply.header(name, value)
-}
-
-function replyOf(reply: FastifyReplyLike, payload: unknown, most: number): Reply {
-  const headers = Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name.toLowerCase(), String(value)] as const],
-  )
-  const isWhole =
-    payload === undefined || payload === null || typeof payload === 'string' || payload instanceof Uint8Array
-  return { status: reply.statusCode, headers, body: isWhole ? bytesOfBody(payload ?? undefined, most) : undefined }
+/** Fastify gives a content type to bytes that have none, and none to a stream. */
+function payloadOf({ headers, body }: Refused): unknown {
+  if (body.length === 0) return undefined
+  const bytes = Buffer.from(body)
+  return headers.some(([name]) => name === 'content-type') ? bytes : Readable.from([bytes])
 }

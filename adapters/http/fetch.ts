@@ -1,5 +1,6 @@
 import { Guard, type Answer, type Facts } from './guard.ts'
 import { settingsOf, type IdempotencyContext, type IdempotencyOptions } from './options.ts'
+import type { BodyRead } from './parsed-body.ts'
 import type { Reply } from './reply.ts'
 
 /** `context` is `undefined` for a request without a key, if keys are not required, and for other methods. */
@@ -20,9 +21,11 @@ export type IdempotentHandler<Tx = never> = (
  * | 409    | `OUTCOME_UNKNOWN`                                    | `onInDoubt: 'park'`, and its run has no known end  |
  * | 409    | `RESPONSE_NOT_KEPT`                                  | handled; the response was too large to be kept     |
  * | 413    | `BODY_TOO_LARGE`                                     |                                                    |
+ * | 415    | `BODY_NOT_COMPARABLE`                                | nothing is known of the body that was sent         |
  * | 422    | `IDEMPOTENCY_KEY_REUSED`                             | the key came with another body, path or method     |
  * | 503    | `STORE_UNREACHABLE`, with `Retry-After`              |                                                    |
  *
+ * The response is held in memory until it is whole, a stream too, and its key is marked: this is the end of the handler.
  * The function that is returned rejects with any error of the handler; the key is then free again.
  *
  * @throws ConfigError `CONFIG_INVALID`
@@ -51,14 +54,14 @@ export async function answerFetch(
     method,
     path: pathname + search,
     key: request.headers.get('idempotency-key') ?? undefined,
-    body: () => wholeBody(request.clone().body, maxBodyBytes),
+    body: () => bytesOfRequest(request, maxBodyBytes),
   }
   const answer = await guard.answer(facts, async (context) => {
     live = await handle(context)
     if (context === undefined) return { status: live.status, headers: [], body: undefined }
-    const captured = await capture(live, maxResponseBytes)
-    live = captured.live
-    return captured.reply
+    const whole = await wholeOf(live)
+    live = whole.live
+    return { ...whole.reply, body: whole.body.length > maxResponseBytes ? undefined : whole.body }
   })
   return answer === 'own' ? (live ?? new Response(null, { status: 500 })) : responseOf(answer)
 }
@@ -71,58 +74,33 @@ function responseOf({ status, headers, body }: Exclude<Answer, 'own'>): Response
   })
 }
 
-/** `undefined`: larger than `most`; what is left is cancelled. */
-async function wholeBody(body: ReadableStream<Uint8Array> | null, most: number): Promise<Uint8Array | undefined> {
-  const { chunks, rest } = await upTo(body, most)
-  if (rest === undefined) return Buffer.concat(chunks)
-  void rest.cancel().catch(() => {})
-  return undefined
-}
-
-/** Reads a response up to `most` bytes. `live` is the whole of it, for its caller. */
-async function capture(response: Response, most: number): Promise<{ readonly live: Response; readonly reply: Reply }> {
-  const headers = [...response.headers].map(([name, value]) => [name.toLowerCase(), value] as const)
-  const { status, statusText } = response
-  const { chunks, rest } = await upTo(response.body, most)
-  const about = { status, statusText, headers: response.headers }
-  if (rest === undefined) {
-    const body = Buffer.concat(chunks)
-    const live = new Response(response.body === null ? null : new Uint8Array(body), about)
-    return { live, reply: { status, headers, body } }
-  }
-  return { live: new Response(streamOf(chunks, rest), about), reply: { status, headers, body: undefined } }
-}
-
-interface Read {
-  readonly chunks: Uint8Array[]
-  /** Set if there is more. */
-  readonly rest: ReadableStreamDefaultReader<Uint8Array> | undefined
-}
-
-async function upTo(body: ReadableStream<Uint8Array> | null, most: number): Promise<Read> {
+/** Reads a copy; what is left of one that is too large is cancelled. */
+async function bytesOfRequest(request: Request, most: number): Promise<BodyRead> {
+  if (request.bodyUsed) return { kind: 'unseen', why: 'it was read before' }
+  const { body } = request.clone()
   const chunks: Uint8Array[] = []
-  if (body === null) return { chunks, rest: undefined }
+  if (body === null) return { kind: 'bytes', bytes: Buffer.alloc(0) }
   const reader = body.getReader()
   let bytes = 0
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return { chunks, rest: undefined }
+    if (done) return { kind: 'bytes', bytes: Buffer.concat(chunks) }
     chunks.push(value)
     bytes += value.length
-    if (bytes > most) return { chunks, rest: reader }
+    if (bytes <= most) continue
+    void reader.cancel().catch(() => {})
+    return { kind: 'too-large' }
   }
 }
 
-function streamOf(chunks: readonly Uint8Array[], rest: ReadableStreamDefaultReader<Uint8Array>): ReadableStream {
-  const first = chunks.values()
-  return new ReadableStream({
-    async pull(controller) {
-      const next = first.next()
-      if (next.done !== true) return controller.enqueue(next.value)
-      const { done, value } = await rest.read()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-    cancel: (reason) => rest.cancel(reason),
-  })
+/** Reads a response to its end: the handler may still make it, and write to its transaction. */
+async function wholeOf(
+  response: Response,
+): Promise<{ readonly live: Response; readonly reply: Omit<Reply, 'body'>; readonly body: Buffer }> {
+  const headers = [...response.headers].map(([name, value]) => [name.toLowerCase(), value] as const)
+  const { status, statusText } = response
+  const body = Buffer.from(await response.arrayBuffer())
+  const isEmpty = response.body === null
+  const live = new Response(isEmpty ? null : new Uint8Array(body), { status, statusText, headers: response.headers })
+  return { live, reply: { status, headers }, body }
 }

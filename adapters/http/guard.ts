@@ -1,7 +1,9 @@
 import { hasCode, once, OnceError } from '../../src/spi.ts'
 import { keyIn } from './key.ts'
 import type { IdempotencyContext, IdempotencySettings } from './options.ts'
+import type { BodyRead } from './parsed-body.ts'
 import { keptReply, problem, replyIn, type Reply } from './reply.ts'
+import { uncompressed } from './uncompressed.ts'
 
 /** What an adapter reads of a request. */
 export interface Facts<Request> {
@@ -11,18 +13,23 @@ export interface Facts<Request> {
   readonly path: string
   /** The header `Idempotency-Key`; several values joined by commas. */
   readonly key: string | undefined
-  /** The body, or `undefined` if it is larger than `maxBodyBytes`. */
-  readonly body: () => Uint8Array | undefined | Promise<Uint8Array | undefined>
+  /** What the body is compared by, up to `maxBodyBytes`. */
+  readonly body: () => BodyRead | Promise<BodyRead>
 }
 
 /** Handles the request, and gives its response before that is sent. */
 type Handle = (context: object | undefined) => Promise<Reply>
 
+/** What is answered in place of a handler's response: a problem, or the replay of an earlier response. */
+export type Refused = Reply & { readonly body: Uint8Array }
 /** `own`: the adapter sends the response of its handler. */
-export type Answer = 'own' | (Reply & { readonly body: Uint8Array })
+export type Answer = 'own' | Refused
 
 const LONGEST_CALLER = 200
 const SOON = [['retry-after', '1']] as const
+const UNSEEN = 'the body of this request cannot be compared with that of another one with its Idempotency-Key'
+const HOW_TO_SEE =
+  'mount a parser for its content type before, keep its bytes as rawBody, or give the option fingerprint'
 
 /** A response that frees the key again. */
 class NotRemembered extends Error {}
@@ -64,11 +71,26 @@ export class Guard<Request> {
         `idempotency: caller: expected at most ${LONGEST_CALLER} bytes, got ${Buffer.byteLength(caller)}`,
       )
     }
-    const body = await facts.body()
-    if (body === undefined) {
-      return problem(413, 'BODY_TOO_LARGE', `expected a body of at most ${this.settings.maxBodyBytes} bytes`)
+    const body = await this.#compared(facts)
+    switch (body.kind) {
+      case 'bytes':
+        return this.#once(`${caller.length}:${caller}:${key}`, payloadOf(facts, body.bytes), handle)
+      case 'too-large':
+        return problem(413, 'BODY_TOO_LARGE', `expected a body of at most ${this.settings.maxBodyBytes} bytes`)
+      case 'unseen':
+        return problem(415, 'BODY_NOT_COMPARABLE', `${UNSEEN}: ${body.why}; ${HOW_TO_SEE}`)
     }
-    return this.#once(`${caller.length}:${caller}:${key}`, payloadOf(facts, body), handle)
+  }
+
+  /** What the body of the request is compared by. */
+  async #compared({ request, body }: Facts<Request>): Promise<BodyRead> {
+    const { fingerprint } = this.settings
+    if (fingerprint === undefined) return body()
+    const given: unknown = await fingerprint(request)
+    if (given instanceof Uint8Array) return { kind: 'bytes', bytes: given }
+    if (typeof given === 'string' && given.isWellFormed()) return { kind: 'bytes', bytes: Buffer.from(given) }
+    const got = typeof given === 'string' ? 'text with a lone surrogate' : typeof given
+    throw new TypeError(`idempotency: fingerprint: expected text or bytes, got ${got}`)
   }
 
   async #once(id: string, payload: Uint8Array, handle: Handle): Promise<Answer> {
@@ -84,7 +106,7 @@ export class Guard<Request> {
     }
     try {
       const { result, replayed } = await once(store, id, work, { ...options, payload })
-      return replayed ? replayOf(replyIn(result)) : 'own'
+      return replayed ? await replayOf(replyIn(result)) : 'own'
     } catch (error) {
       if (error instanceof NotRemembered) return 'own'
       const refusal = refusalOf(error, hasRun)
@@ -100,9 +122,10 @@ function payloadOf({ method, path }: Facts<unknown>, body: Uint8Array): Uint8Arr
   return Buffer.concat([Buffer.from(`${Buffer.byteLength(line)}:${line}`), body])
 }
 
-function replayOf({ status, headers, body }: Reply): Answer {
+async function replayOf(reply: Reply): Promise<Refused> {
+  const { status, headers, body } = await uncompressed(reply)
   if (body !== undefined) return { status, headers: [...headers, ['idempotency-replayed', 'true']], body }
-  const detail = `the request was answered with ${status}, and its response was too large to be kept`
+  const detail = `the request was answered with ${status}, and its response was not kept, or is too large`
   return problem(409, 'RESPONSE_NOT_KEPT', detail, [['idempotency-replayed', 'true']])
 }
 

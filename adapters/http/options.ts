@@ -42,8 +42,17 @@ export interface IdempotencyOptions<Request, Tx = never> extends Pick<
   /** `true`: a request without a key is answered 400. `false`: it passes, unprotected. @defaultValue true */
   readonly required?: boolean
   /**
-   * Which responses are kept and replayed. Any other frees the key: the next request runs. Return false only for a
-   * response that says that nothing happened. @defaultValue `({ status }) => status < 400`
+   * What counts as the same body, as text or bytes: two requests with one key and one fingerprint are the same request,
+   * if method, path and query are equal too. For bodies that are not seen here, such as uploads: return a digest of
+   * their parts. `maxBodyBytes` is not checked then. A result that is neither text nor bytes fails the request.
+   * @defaultValue the body, as it was sent or parsed; a request whose body is not seen is answered 415
+   * `BODY_NOT_COMPARABLE`
+   */
+  readonly fingerprint?: (request: Request) => string | Uint8Array | Promise<string | Uint8Array>
+  /**
+   * Which responses are kept and replayed. Any other frees the key for the same request: the next one with this method,
+   * path, query and body runs, and another one is answered 422. Return false only for a response that says that nothing
+   * happened. @defaultValue `({ status }) => status < 400`
    */
   readonly remember?: (response: { readonly status: number }) => boolean | Promise<boolean>
   /** Headers of a response that are kept too. Those of cookies, authentication and connections are refused. @defaultValue none */
@@ -51,8 +60,8 @@ export interface IdempotencyOptions<Request, Tx = never> extends Pick<
   /** The largest request body, in bytes. A larger one is answered 413. @defaultValue 1048576 */
   readonly maxBodyBytes?: number
   /**
-   * The largest response body that is kept, in bytes, at most 524288. A larger one reaches its first caller; a repetition
-   * is answered 409 `RESPONSE_NOT_KEPT`. @defaultValue 65536
+   * The largest response body that is kept, in bytes, at most 524288. A larger one is held in memory until its handler
+   * has ended, and reaches its first caller; a repetition is answered 409 `RESPONSE_NOT_KEPT`. @defaultValue 65536
    */
   readonly maxResponseBytes?: number
   /** Decides about a request whose earlier run has no known end. Lease stores only. @defaultValue `rerun` */
@@ -65,6 +74,7 @@ export interface IdempotencySettings<Request> {
   readonly caller: (request: Request) => unknown
   readonly methods: ReadonlySet<string>
   readonly required: boolean
+  readonly fingerprint: ((request: Request) => unknown) | undefined
   readonly remember: (response: { readonly status: number }) => boolean | Promise<boolean>
   readonly headers: ReadonlySet<string>
   readonly maxBodyBytes: number
@@ -78,6 +88,7 @@ const KNOWN: Record<keyof IdempotencyOptions<never>, true> = {
   scope: true,
   methods: true,
   required: true,
+  fingerprint: true,
   remember: true,
   keepHeaders: true,
   maxBodyBytes: true,
@@ -105,6 +116,7 @@ const SAFE = [
   'etag',
   'last-modified',
   'link',
+  'vary',
 ]
 /** Headers of one connection (RFC 9110, 7.6.1), of one user, or computed anew. */
 const NEVER =
@@ -125,6 +137,7 @@ export function settingsOf<Request, Tx>(
     caller,
     methods = ['POST', 'PATCH'],
     required = true,
+    fingerprint,
     remember = ({ status }) => status < 400,
     keepHeaders = [],
     maxBodyBytes = 1024 * 1024,
@@ -136,6 +149,7 @@ export function settingsOf<Request, Tx>(
   if (typeof store?.claim !== 'function') problems.push('store: expected a store such as redisLease({ redis })')
   checkFunction('caller', caller, problems)
   checkFunction('remember', remember, problems)
+  if (fingerprint !== undefined) checkFunction('fingerprint', fingerprint, problems)
   checkWhole('maxBodyBytes', maxBodyBytes, problems)
   checkWhole('maxResponseBytes', maxResponseBytes, problems, { most: LARGEST_RESPONSE })
   for (const name of keepHeaders) {
@@ -149,6 +163,7 @@ export function settingsOf<Request, Tx>(
     caller,
     methods: new Set(methods.map((method) => method.toUpperCase())),
     required,
+    fingerprint,
     remember,
     headers: new Set([...SAFE, ...keepHeaders.map((name) => name.toLowerCase())]),
     maxBodyBytes,

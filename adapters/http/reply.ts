@@ -15,16 +15,25 @@ interface Kept {
   readonly base64?: string
 }
 
+/** In bytes of JSON, where a control character is six. The base64 of the largest body is no larger. */
+const LARGEST_TEXT = 700 * 1024
+
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Keeps only these headers. */
 export function keptReply({ status, headers, body }: Reply, names: ReadonlySet<string>): Kept {
   const kept = { status, headers: headers.filter(([name]) => names.has(name)) }
   if (body === undefined) return kept
+  const text = utf8In(body)
+  if (text !== undefined && Buffer.byteLength(JSON.stringify(text)) <= LARGEST_TEXT) return { ...kept, text }
+  return { ...kept, base64: Buffer.from(body).toString('base64') }
+}
+
+function utf8In(body: Uint8Array): string | undefined {
   try {
-    return { ...kept, text: utf8.decode(body) }
+    return utf8.decode(body)
   } catch {
-    return { ...kept, base64: Buffer.from(body).toString('base64') }
+    return undefined
   }
 }
 
@@ -54,6 +63,7 @@ const TITLES: Readonly<Record<number, string>> = {
   401: 'Unauthorized',
   409: 'Conflict',
   413: 'Content Too Large',
+  415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
   503: 'Service Unavailable',
 }

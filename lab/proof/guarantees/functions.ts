@@ -56,7 +56,7 @@ export const FUNCTIONS: readonly FunctionGuarantee[] = [
     name: '`Idempotency-Key` (`consume-once/http`)',
     promise: {
       says: 'as `once()`; a repeat of an answered request gets that answer, marked as replayed',
-      tests: ['T261', 'T278'],
+      tests: ['T261', 'T278', 'T293', 'T294', 'T295', 'T296', 'T297', 'T298', 'T299', 'T300'],
     },
     breaksWhen: [
       { says: 'as `once()`', tests: ['T261'] },

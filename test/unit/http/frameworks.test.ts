@@ -42,7 +42,7 @@ interface Paid {
   readonly body: string
 }
 
-type Options = Omit<IdempotencyOptions<never>, 'store' | 'caller'>
+type Options = Omit<IdempotencyOptions<never>, 'store' | 'caller' | 'fingerprint'>
 type Given = Options & { readonly store: LeaseStore }
 
 const HEADERS = {
@@ -209,6 +209,14 @@ describe.each(Object.keys(MOUNTED))('Idempotency-Key in %s', (name) => {
     expect(answers.map(({ status }) => status)).toEqual([500, 503, 422, 422])
     expect(answers[3]?.headers.get('idempotency-replayed')).toBe('true')
     expect(runs).toBe(3)
+  })
+
+  it('after a refusal, frees the key for the same request only', async () => {
+    let runs = 0
+    const shop = await open(name, async () => ({ status: ++runs === 1 ? 400 : 201, body: `run ${runs}` }))
+    expect((await shop.post('k')).status).toBe(400)
+    expect(await codeOf(await shop.post('k', { body: '{"cents":200}' }))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
+    expect(await (await shop.post('k')).text()).toBe('run 2')
   })
 
   it('sends a response that is too large to be kept, and does not handle the request again [T279]', async () => {

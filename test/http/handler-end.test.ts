@@ -60,10 +60,14 @@ const FRAMES: Readonly<Record<string, Frame>> = {
     app.use(expressIdempotency({ ...options, caller }))
     app.post('/pay', (request, response, next) => {
       const handle = async (): Promise<void> => {
-        for await (const chunk of chunks(txOf(idempotencyOf<PgTransaction>(request)))) response.write(chunk)
-        response.end()
+        try {
+          for await (const chunk of chunks(txOf(idempotencyOf<PgTransaction>(request)))) response.write(chunk)
+          response.end()
+        } catch (error) {
+          next(error)
+        }
       }
-      handle().catch((error: unknown) => next(error))
+      void handle()
     })
     return listen(app)
   },

@@ -99,7 +99,7 @@ const ofType = ({ headers }: FastifyRequestLike): string => String(headers['cont
 
 const form = (body: string, boundary: string): Sent => ({ type: `multipart/form-data; boundary=${boundary}`, body })
 
-const request = (body: string): Request =>
+const posted = (body: string): Request =>
   new Request('http://a/pay', { method: 'POST', headers: { 'idempotency-key': 'k' }, body })
 
 describe.each(Object.keys(EXPRESS))('bodies in %s', (version) => {
@@ -296,11 +296,11 @@ describe('bodies in Fastify', () => {
 describe('bodies of fetch handlers', () => {
   it('refuses a body that was read before, by name', async () => {
     const handle = idempotent(() => new Response('paid', { status: 201 }), options())
-    const read = request('pay 1')
+    const read = posted('pay 1')
     await read.text()
     expect((await handle(read)).status).toBe(415)
-    expect((await handle(request('pay 1'))).status).toBe(201)
-    expect((await handle(request('pay 2'))).status).toBe(422)
+    expect((await handle(posted('pay 1'))).status).toBe(201)
+    expect((await handle(posted('pay 2'))).status).toBe(422)
   })
 
   it('compares by `fingerprint`, also behind a reader of the body in Hono', async () => {

@@ -66,8 +66,14 @@ const onExpress =
     app.use(expressIdempotency({ store: memoryStore(), caller: callerOf, purge: 'never' }))
     app.post('/pay', (request, response, next) => {
       // As Express 5 does by itself.
-      const handled = async (): Promise<unknown> => handler(ofExpress(request, response as unknown as ExpressResponse))
-      handled().catch((error: unknown) => next(error))
+      const handle = async (): Promise<void> => {
+        try {
+          await handler(ofExpress(request, response))
+        } catch (error) {
+          next(error)
+        }
+      }
+      void handle()
     })
     if (hasOwnErrors) app.use(ownErrors as never)
     return listen(app)

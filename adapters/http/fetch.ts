@@ -1,7 +1,7 @@
 import { Guard, type Answer, type Facts } from './guard.ts'
 import { settingsOf, type IdempotencyContext, type IdempotencyOptions } from './options.ts'
 import type { BodyRead } from './parsed-body.ts'
-import type { Reply } from './reply.ts'
+import { MOST_HELD_BYTES, tooLargeToHold, type Reply } from './reply.ts'
 
 /** `context` is `undefined` for a request without a key, if keys are not required, and for other methods. */
 export type IdempotentHandler<Tx = never> = (
@@ -99,8 +99,24 @@ async function wholeOf(
 ): Promise<{ readonly live: Response; readonly reply: Omit<Reply, 'body'>; readonly body: Buffer }> {
   const headers = [...response.headers].map(([name, value]) => [name.toLowerCase(), value] as const)
   const { status, statusText } = response
-  const body = Buffer.from(await response.arrayBuffer())
   const isEmpty = response.body === null
+  const body = await bytesOf(response)
   const live = new Response(isEmpty ? null : new Uint8Array(body), { status, statusText, headers: response.headers })
   return { live, reply: { status, headers }, body }
+}
+
+async function bytesOf({ body }: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  const reader = body?.getReader()
+  while (reader !== undefined) {
+    const { done, value } = await reader.read()
+    if (done) break
+    chunks.push(value)
+    bytes += value.length
+    if (bytes <= MOST_HELD_BYTES) continue
+    void reader.cancel().catch(() => {})
+    throw tooLargeToHold()
+  }
+  return Buffer.concat(chunks)
 }

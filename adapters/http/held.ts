@@ -2,7 +2,7 @@ import { ServerResponse, STATUS_CODES, type IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { OutcomeUnknownError } from '../../src/spi.ts'
-import type { Reply } from './reply.ts'
+import { MOST_HELD_BYTES, tooLargeToHold, type Reply } from './reply.ts'
 
 /** What is used of a response: that of `node:http`, or the compatible one of `node:http2`. */
 export interface ResponseLike {
@@ -84,6 +84,7 @@ export class HeldResponse {
   readonly #shadow: ServerResponse
   readonly #replaced = new Map<string, PropertyDescriptor | undefined>()
   readonly #chunks: Buffer[] = []
+  #heldBytes = 0
   readonly #trailers: Record<string, string>[] = []
   readonly #unwatch: () => void
   #head: Head | undefined
@@ -184,7 +185,10 @@ export class HeldResponse {
     const isOpen = !this.#shadow.writableEnded
     const goesOn = callOn(this.#shadow, 'write', args)
     if (isOpen) this.#take(args)
-    return goesOn
+    if (this.#heldBytes <= MOST_HELD_BYTES) return goesOn
+    this.#chunks.length = 0
+    this.#destroy(tooLargeToHold())
+    return false
   }
 
   #end(args: unknown[]): unknown {
@@ -211,8 +215,10 @@ export class HeldResponse {
   }
 
   #take([chunk, encoding]: readonly unknown[]): void {
-    if (typeof chunk === 'string') this.#chunks.push(Buffer.from(chunk, encodingOf(encoding)))
-    else if (chunk instanceof Uint8Array) this.#chunks.push(Buffer.from(chunk))
+    if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encodingOf(encoding)) : Buffer.from(chunk)
+    this.#heldBytes += bytes.length
+    this.#chunks.push(bytes)
   }
 
   #addTrailers(trailers: Record<string, string>): void {
@@ -234,6 +240,7 @@ export class HeldResponse {
   }
 
   #giveUp(cause?: Error): void {
+    if (cause instanceof OutcomeUnknownError) return this.#reject(cause)
     const text = 'the response was destroyed before it had ended: it is not known what its handler has done'
     this.#reject(new OutcomeUnknownError(text, { cause }))
   }

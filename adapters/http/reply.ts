@@ -1,3 +1,14 @@
+import { OutcomeUnknownError } from '../../src/spi.ts'
+
+/** So many bytes of an answer are held in memory until its key is marked: no route of JSON comes near it. */
+export const MOST_HELD_BYTES = 64 * 1024 * 1024
+
+/** The handler has not ended, and nothing says what it has done. */
+export function tooLargeToHold(): OutcomeUnknownError {
+  const text = `the response is over ${MOST_HELD_BYTES / 1024 / 1024} MiB before its end, and is held until its key is marked`
+  return new OutcomeUnknownError(`${text}: leave a route of large files or endless events outside`)
+}
+
 /** A response with its whole body. */
 export interface Reply {
   readonly status: number

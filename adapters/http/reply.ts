@@ -1,7 +1,7 @@
 import { OutcomeUnknownError } from '../../src/spi.ts'
 
 /** So many bytes of an answer are held in memory until its key is marked: no route of JSON comes near it. */
-export const MOST_HELD_BYTES = 64 * 1024 * 1024
+export const MOST_HELD_BYTES: number = 64 * 1024 * 1024
 
 /** The handler has not ended, and nothing says what it has done. */
 export function tooLargeToHold(): OutcomeUnknownError {

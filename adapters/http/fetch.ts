@@ -77,20 +77,8 @@ function responseOf({ status, headers, body }: Exclude<Answer, 'own'>): Response
 /** Reads a copy; what is left of one that is too large is cancelled. */
 async function bytesOfRequest(request: Request, most: number): Promise<BodyRead> {
   if (request.bodyUsed) return { kind: 'unseen', why: 'it was read before' }
-  const { body } = request.clone()
-  const chunks: Uint8Array[] = []
-  if (body === null) return { kind: 'bytes', bytes: Buffer.alloc(0) }
-  const reader = body.getReader()
-  let bytes = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return { kind: 'bytes', bytes: Buffer.concat(chunks) }
-    chunks.push(value)
-    bytes += value.length
-    if (bytes <= most) continue
-    void reader.cancel().catch(() => {})
-    return { kind: 'too-large' }
-  }
+  const bytes = await bytesUpTo(most, request.clone())
+  return bytes === undefined ? { kind: 'too-large' } : { kind: 'bytes', bytes }
 }
 
 /** Reads a response to its end: the handler may still make it, and write to its transaction. */
@@ -100,23 +88,25 @@ async function wholeOf(
   const headers = [...response.headers].map(([name, value]) => [name.toLowerCase(), value] as const)
   const { status, statusText } = response
   const isEmpty = response.body === null
-  const body = await bytesOf(response)
+  const body = await bytesUpTo(MOST_HELD_BYTES, response)
+  if (body === undefined) throw tooLargeToHold()
   const live = new Response(isEmpty ? null : new Uint8Array(body), { status, statusText, headers: response.headers })
   return { live, reply: { status, headers }, body }
 }
 
-async function bytesOf({ body }: Response): Promise<Buffer> {
+/** `undefined`: there are more than `most`; the rest is cancelled. */
+async function bytesUpTo(most: number, { body }: Request | Response): Promise<Buffer | undefined> {
+  if (body === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let bytes = 0
-  const reader = body?.getReader()
-  while (reader !== undefined) {
+  const reader = body.getReader()
+  for (;;) {
     const { done, value } = await reader.read()
-    if (done) break
+    if (done) return Buffer.concat(chunks)
     chunks.push(value)
     bytes += value.length
-    if (bytes <= MOST_HELD_BYTES) continue
+    if (bytes <= most) continue
     void reader.cancel().catch(() => {})
-    throw tooLargeToHold()
+    return undefined
   }
-  return Buffer.concat(chunks)
 }

@@ -5,7 +5,7 @@ export interface StopOptions {
   /**
    * How long running handlers may go on before `signal` aborts them, in milliseconds. The stop can take longer: aborted
    * handlers have the consumer's `graceMs` (5 s by default) to end, and what they finish in that time is still marked
-   * and settled. A whole number from 0 (abort at once) to 2147483647.
+   * and settled. A whole number from 0 (abort at once) to 2147483647, or `Infinity`: never.
    * @defaultValue 30000
    */
   readonly deadlineMs?: DurationMs

@@ -13,6 +13,8 @@ export function stopBy(
   const { deadlineMs = DEFAULTS.stopDeadlineMs } = given
   const problems: string[] = []
   checkNames('', given, { of: 'stop()', known: { deadlineMs } }, problems)
-  if (deadlineMs !== 0) checkWhole('deadlineMs', deadlineMs, problems, { most: LONGEST_TIMER_MS })
+  if (deadlineMs !== 0 && deadlineMs !== Number.POSITIVE_INFINITY) {
+    checkWhole('deadlineMs', deadlineMs, problems, { most: LONGEST_TIMER_MS, or: ', 0 or Infinity' })
+  }
   return problems.length > 0 ? Promise.reject(new ConfigError(problems)) : stop(deadlineMs)
 }

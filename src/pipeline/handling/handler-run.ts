@@ -54,6 +54,8 @@ export class HandlerRun<Lease = undefined> extends TimedRun {
   readonly lease: Lease
   /** Its trace, if the consumer is traced. Set before the start. */
   trace: RunTrace | undefined = undefined
+  /** The handler asked for a transaction, and there is none. */
+  askedForTransaction = false
 
   constructor(items: readonly RunItem[], lease: Lease) {
     super()
@@ -71,7 +73,9 @@ export class HandlerRun<Lease = undefined> extends TimedRun {
       if (this.end()) onEnd(this, endOf(value, consumer))
     }
     const failed = (error: unknown): void => {
-      if (this.end()) onEnd(this, { result: resultOfThrow(error, this.isAborted), error })
+      if (!this.end()) return
+      const told = this.askedForTransaction ? withoutTransaction(error) : error
+      onEnd(this, { result: resultOfThrow(told, this.isAborted), error: told })
     }
     try {
       // A value that is not a promise also ends in a later microtask, so `onEnd` is never called during the start.
@@ -174,17 +178,32 @@ class ContextInTransaction extends AnyContext implements HandlerContext<unknown,
   }
 }
 
-/** Under a lease there is no transaction. To ask for one can never succeed, so no attempts are spent on it. */
+/** Under a lease. `tx` is undefined, so that a handler of several stores may look whether there is one. */
 class Context extends AnyContext implements HandlerContext<unknown, unknown> {
-  /** On the prototype, so that `{ ...context }` does not ask for it. */
-  get tx(): never {
-    throw withoutTransaction()
+  readonly #asked: Asked
+
+  constructor(run: TimedRun & Asked, item: RunItem, log: Logger) {
+    super(run, item, log)
+    this.#asked = run
+  }
+
+  get tx(): undefined {
+    this.#asked.askedForTransaction = true
+    return undefined
   }
 }
 
-function withoutTransaction(): TerminalError {
+interface Asked {
+  askedForTransaction: boolean
+}
+
+/** A handler that takes a transaction for granted can never succeed under a lease: no attempts are spent on it. */
+function withoutTransaction(error: unknown): unknown {
+  const isOfNothing = error instanceof TypeError && /undefined/.test(error.message)
+  if (!isOfNothing || !/\b(?:query|execute)\b/.test(error.message)) return error
   return new TerminalError(
     'ctx.tx: expected a store that opens a transaction, such as postgresInbox({ pool }) or mysqlInbox({ pool }), got one of strategy lease, which has none. Take an inbox, or write through a client of your own',
+    { cause: error },
   )
 }
 
@@ -219,7 +238,15 @@ class BatchInTransaction extends AnyBatch {
 }
 
 class Batch extends AnyBatch {
-  get tx(): never {
-    throw withoutTransaction()
+  readonly #asked: Asked
+
+  constructor(run: HandlerRun<unknown>, log: Logger) {
+    super(run, log)
+    this.#asked = run
+  }
+
+  get tx(): undefined {
+    this.#asked.askedForTransaction = true
+    return undefined
   }
 }

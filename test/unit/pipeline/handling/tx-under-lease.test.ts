@@ -41,6 +41,22 @@ describe('ctx.tx under a lease', () => {
     },
   )
 
+  it.each<[name: string, handle: (context: { readonly tx?: { query(text: string): void } }) => void]>([
+    ['takes it apart', ({ tx }) => void tx],
+    ['looks whether there is one', ({ tx }) => tx?.query('insert')],
+  ])('is undefined for a handler that %s', async (_name, handle) => {
+    expect(await ended({ handle })).toMatchObject({ outcome: 'handled' })
+  })
+
+  it('leaves another failure as it is, also one that asked before', async () => {
+    const settlement = await ended({
+      handle: ({ tx }: { readonly tx?: unknown }) => {
+        throw new TypeError(`no tariff for ${String(tx)}`)
+      },
+    })
+    expect(settlement).toMatchObject({ reason: 'attempts-spent' })
+  })
+
   it('is not asked for by a copy of the context', async () => {
     expect(await ended({ handle: (context) => void { ...context } })).toMatchObject({ outcome: 'handled' })
   })

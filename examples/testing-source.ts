@@ -17,6 +17,7 @@ describeSourceContract(
   {
     createHarness: async () => {
       const log = new Log() // yours: a new topic or queue for each law, on a real server
+      const others: { stop(): Promise<unknown> }[] = []
       return {
         // The text is ID and payload; what stands before a `/` is its ordering key.
         publish: async (texts) => {
@@ -31,7 +32,7 @@ describeSourceContract(
           return 'stale' // each partition comes back to the same member
         },
         takeAway: async (_running, consumer) => {
-          await runLog(log, consumer, place) // a second member gets one of the two partitions
+          others.push(await runLog(log, consumer, place)) // a second member gets one of the two partitions
         },
         disconnect: async () => log.happens.disconnect(),
         refuseCopies: async () => {
@@ -49,7 +50,9 @@ describeSourceContract(
             key: key ?? undefined,
           }))
         },
-        [Symbol.asyncDispose]: async () => {}, // removes the topic
+        [Symbol.asyncDispose]: async () => {
+          await Promise.all(others.map((other) => other.stop())) // and removes the topic
+        },
       }
     },
   },

@@ -17,6 +17,8 @@ export interface ResponseLike {
   addTrailers(headers: Record<string, string>): unknown
   end(chunk?: Uint8Array): unknown
   once(event: 'finish', listener: () => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
   emit(event: 'error', error: Error): boolean
 }
 
@@ -121,6 +123,8 @@ export class HeldResponse {
     // HTTP/2 has none, and warns.
     if (message !== STATUS_CODES[status]) response.statusMessage = message
     for (const trailers of this.#trailers) response.addTrailers(trailers)
+    // A late write may come just now: its handler does not know when the mark is done.
+    response.on('error', passedOver)
     response.end(this.#body)
   }
 
@@ -295,10 +299,29 @@ function shadowOf(request: object, response: ResponseLike): ServerResponse {
   Object.assign(shadow, {
     _implicitHeader: () => (response as unknown as ServerResponse).writeHead(shadow.statusCode),
   })
-  shadow.on('error', (error) => response.emit('error', error))
+  shadow.on('error', (error) => {
+    if (shadow.writableEnded) emitToListeners(response, error)
+    else response.emit('error', error)
+  })
   shadow.assignSocket(nowhere() as Socket)
   return shadow
 }
+
+/**
+ * An error of a write after the end. Where nobody listens, node ends the process, within the tick in which a response is
+ * sent; a held one is sent a round trip of the store later, and such writes did no harm before it was held. A `pipe`
+ * listens, and emits the error again if it was the only one.
+ */
+function emitToListeners(response: ResponseLike, error: Error): void {
+  response.on('error', passedOver)
+  try {
+    response.emit('error', error)
+  } finally {
+    response.removeListener('error', passedOver)
+  }
+}
+
+function passedOver(): void {}
 
 function callOn(shadow: ServerResponse, name: 'writeHead' | 'write' | 'end', args: readonly unknown[]): unknown {
   const methods = shadow as unknown as Record<typeof name, Method>

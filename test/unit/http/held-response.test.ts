@@ -158,6 +158,8 @@ const LAWS: Readonly<Record<string, Law>> = {
     note(() => response.writeHead(500, { 'x-one': '2' }))
     note(() => response.flushHeaders())
   },
+  // And the one difference: where nobody listens for the error, node ends the process. A held response does not, because
+  // it is sent a round trip of the store after its end (see late-write.test.ts).
   'a write after the end fails': async (response, note) => {
     response.end('first')
     note(() => response.write('second'))

@@ -1,6 +1,6 @@
 import { Guard, type Answer, type Facts } from './guard.ts'
 import { settingsOf, type IdempotencyContext, type IdempotencyOptions } from './options.ts'
-import type { BodyRead } from './parsed-body.ts'
+import { isMultipart, type BodyRead } from './parsed-body.ts'
 import { MOST_HELD_BYTES, tooLargeToHold, type Reply } from './reply.ts'
 
 /** `context` is `undefined` for a request without a key, if keys are not required, and for other methods. */
@@ -21,7 +21,7 @@ export type IdempotentHandler<Tx = never> = (
  * | 409    | `OUTCOME_UNKNOWN`                                    | `onInDoubt: 'park'`, and its run has no known end  |
  * | 409    | `RESPONSE_NOT_KEPT`                                  | handled; the response was too large to be kept     |
  * | 413    | `BODY_TOO_LARGE`                                     |                                                    |
- * | 415    | `BODY_NOT_COMPARABLE`                                | nothing is known of the body that was sent         |
+ * | 415    | `BODY_NOT_COMPARABLE`                                | nothing is known of the body, or it is an upload   |
  * | 422    | `IDEMPOTENCY_KEY_REUSED`                             | the key came with another body, path or method     |
  * | 503    | `STORE_UNREACHABLE`, with `Retry-After`              |                                                    |
  *
@@ -77,6 +77,9 @@ function responseOf({ status, headers, body }: Exclude<Answer, 'own'>): Response
 /** Reads a copy; what is left of one that is too large is cancelled. */
 async function bytesOfRequest(request: Request, most: number): Promise<BodyRead> {
   if (request.bodyUsed) return { kind: 'unseen', why: 'it was read before' }
+  if (request.body !== null && isMultipart(request.headers.get('content-type') ?? '')) {
+    return { kind: 'unseen', why: 'it is multipart, and has another boundary each time it is sent' }
+  }
   const bytes = await bytesUpTo(most, request.clone())
   return bytes === undefined ? { kind: 'too-large' } : { kind: 'bytes', bytes }
 }

@@ -1,6 +1,7 @@
 import {
   checkFunction,
   checkNames,
+  checkOneOf,
   checkWhole,
   ConfigError,
   givenOf,
@@ -152,7 +153,10 @@ export function settingsOf<Request, Tx>(
   if (fingerprint !== undefined) checkFunction('fingerprint', fingerprint, problems)
   checkWhole('maxBodyBytes', maxBodyBytes, problems)
   checkWhole('maxResponseBytes', maxResponseBytes, problems, { most: LARGEST_RESPONSE })
-  for (const name of keepHeaders) {
+  checkOneOf('required', required, [true, false], problems)
+  checkTexts('methods', methods, problems)
+  checkTexts('keepHeaders', keepHeaders, problems)
+  for (const name of textsIn(keepHeaders)) {
     if (NEVER.test(name.toLowerCase())) {
       problems.push(`keepHeaders: expected headers that may be sent to the caller again, got ${name}`)
     }
@@ -170,4 +174,14 @@ export function settingsOf<Request, Tx>(
     maxResponseBytes,
     once: { scope: 'http', whenBusy: 'refuse', retentionMs: DAY_MS, maxResultBytes: LARGEST_KEPT, ...rest },
   }
+}
+
+/** Of untyped code, where a text would count as the list of its characters. */
+function checkTexts(name: string, value: unknown, problems: string[]): void {
+  if (Array.isArray(value) && textsIn(value).length === value.length) return
+  problems.push(`${name}: expected a list of texts, got ${JSON.stringify(value)}`)
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string' && one !== '') : []
 }

@@ -33,6 +33,11 @@ const TYPES_WITH_EMPTY =
 const DEEPEST = 1_000
 const MULTIPART = /^\s*multipart\//i
 
+/** Each sending of one upload has another boundary, and so other bytes. */
+export function isMultipart(contentType: string): boolean {
+  return MULTIPART.test(contentType)
+}
+
 /** Compared as it was sent, if that is known, else as the parser read it: the handler sees nothing else. */
 export function bytesOfParsed({ stream, rawBody, body, isParsed }: ParsedBody, most: number): BodyRead {
   const sent = bytesIn(rawBody)
@@ -41,7 +46,7 @@ export function bytesOfParsed({ stream, rawBody, body, isParsed }: ParsedBody, m
   if (!hasBody(stream)) return body === undefined ? limited(Buffer.alloc(0), most) : comparable(body, most)
   if (body === undefined) return unseen('nothing has read it')
   // Its files are beside the parsed fields, if it was parsed.
-  if (MULTIPART.test(type) && bytesIn(body) === undefined) return unseen('it is multipart, and its files are not seen')
+  if (isMultipart(type) && bytesIn(body) === undefined) return unseen('it is multipart, and its files are not seen')
   const read = comparable(body, most)
   const mayBeEmpty = isParsed || (stream.readableEnded === true && TYPES_WITH_EMPTY.test(type))
   // Parsers leave an empty object of a body that is not of their content type.

@@ -11,6 +11,7 @@ import {
   honoIdempotency,
   idempotent,
   type FastifyRequestLike,
+  type IdempotencyOptions,
 } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 
@@ -99,8 +100,12 @@ const ofType = ({ headers }: FastifyRequestLike): string => String(headers['cont
 
 const form = (body: string, boundary: string): Sent => ({ type: `multipart/form-data; boundary=${boundary}`, body })
 
-const posted = (body: string): Request =>
-  new Request('http://a/pay', { method: 'POST', headers: { 'idempotency-key': 'k' }, body })
+const postedBody = (body: string | FormData | null, headers: Record<string, string> = {}): Request =>
+  new Request('http://a/pay', { method: 'POST', headers: { 'idempotency-key': 'k', ...headers }, body })
+
+const posted = (body: string): Request => postedBody(body)
+
+const textOfFile = async (data: FormData): Promise<string> => new Response(data.get('file') as Blob).text()
 
 describe.each(Object.keys(EXPRESS))('bodies in %s', (version) => {
   const serve = (mount: (app: express.Express, make: Express) => void, own: object = {}): Promise<string> => {
@@ -293,6 +298,16 @@ describe('bodies in Fastify', () => {
   })
 })
 
+const inHono = (own: Partial<IdempotencyOptions<Request>>): ((request: Request) => Promise<Response>) => {
+  const app = new Hono()
+  app.use(honoIdempotency({ ...options(), ...own }))
+  app.post('/pay', (context) => context.text('paid', 201))
+  return async (request) => app.request(request)
+}
+
+const inFetch = (own: Partial<IdempotencyOptions<Request>>): ((request: Request) => Promise<Response>) =>
+  idempotent(() => new Response('paid', { status: 201 }), { ...options(), ...own })
+
 describe('bodies of fetch handlers', () => {
   it('refuses a body that was read before, by name', async () => {
     const handle = idempotent(() => new Response('paid', { status: 201 }), options())
@@ -302,6 +317,28 @@ describe('bodies of fetch handlers', () => {
     expect((await handle(posted('pay 1'))).status).toBe(201)
     expect((await handle(posted('pay 2'))).status).toBe(422)
   })
+
+  it.each([
+    ['fetch', inFetch],
+    ['Hono', inHono],
+  ])(
+    'refuses an upload in %s, whose boundary differs each time, and compares it by `fingerprint`',
+    async (_name, on) => {
+      const unseen = on({})
+      for (const text of ['1', '1', '2']) {
+        const answer = await unseen(postedBody(upload(text)))
+        expect([answer.status, ((await answer.json()) as { code: unknown }).code]).toEqual(UNSEEN)
+      }
+      const typed = { 'content-type': 'Multipart/Mixed; boundary=a' }
+      expect((await unseen(postedBody('--a--', typed))).status).toBe(415)
+      // It has no body that could differ.
+      expect((await unseen(postedBody(null, typed))).status).toBe(201)
+
+      const byFile = on({ fingerprint: async (request) => textOfFile(await request.clone().formData()) })
+      for (const text of ['1', '1']) expect((await byFile(postedBody(upload(text)))).status).toBe(201)
+      expect((await byFile(postedBody(upload('2')))).status).toBe(422)
+    },
+  )
 
   it('compares by `fingerprint`, also behind a reader of the body in Hono', async () => {
     const app = new Hono()
@@ -318,4 +355,27 @@ describe('bodies of fetch handlers', () => {
     fingerprint = ({ url }) => url
     expect((await serve()).status).toBe(201)
   })
+})
+
+/** The error of these options. */
+const refused = (own: object): unknown => {
+  try {
+    idempotent(() => new Response(), { ...options(), ...own })
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+it('options of untyped code are refused at creation, all at once', () => {
+  expect(refused({ required: 'no', methods: 'POST', keepHeaders: 'x-a' })).toMatchObject({
+    code: 'CONFIG_INVALID',
+    problems: [
+      'idempotency: required: expected true, false, got "no"',
+      'idempotency: methods: expected a list of texts, got "POST"',
+      'idempotency: keepHeaders: expected a list of texts, got "x-a"',
+    ],
+  })
+  expect(refused({ methods: ['POST', 1] })).toMatchObject({ code: 'CONFIG_INVALID' })
+  expect(refused({ methods: ['PUT'], required: false, keepHeaders: ['x-a'] })).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-import { hasCode, once, OnceError } from '../../src/spi.ts'
+import { hasCode, once, OnceError, OutcomeUnknownError } from '../../src/spi.ts'
 import { keyIn } from './key.ts'
 import type { IdempotencyContext, IdempotencySettings } from './options.ts'
 import type { BodyRead } from './parsed-body.ts'
@@ -101,7 +101,7 @@ export class Guard<Request> {
       if (hasRun) throw new OnceError('ONCE_BUSY', 'another request with this key is under way')
       hasRun = true
       const reply = await handle(context)
-      if (!(await remember({ status: reply.status }))) throw new NotRemembered()
+      if (!(await isRemembered(remember, reply.status))) throw new NotRemembered()
       return keptReply(reply, headers)
     }
     try {
@@ -113,6 +113,15 @@ export class Guard<Request> {
       if (refusal === undefined) throw error
       return refusal
     }
+  }
+}
+
+/** The handler has ended: an error of `remember` frees no key whose effect has happened. */
+async function isRemembered(remember: IdempotencySettings<never>['remember'], status: number): Promise<boolean> {
+  try {
+    return await remember({ status })
+  } catch (error) {
+    throw new OutcomeUnknownError('remember failed after the request was handled', { cause: error })
   }
 }
 

@@ -71,6 +71,10 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
     return this.#phase === 'open' && this.#session.spoiledBy === undefined
   }
 
+  get isChanged(): boolean {
+    return this.#session.isChanged
+  }
+
   get lossesInARow(): number | undefined {
     if (!this.#isLost) return undefined
     this.#losses ??= { inARow: this.#place.losses.add(this.#names()) }

@@ -30,6 +30,8 @@ export interface Session<Tx = unknown> {
   readonly spoiledBy: unknown
   /** Why it must not be committed, if the server would commit it all the same. */
   readonly failure: TransactionError | undefined
+  /** A handler has changed what the statements of others run with, for the transaction or for longer. */
+  readonly isChanged: boolean
   /** A handle for one handler. */
   lend(told: ToldOfQueries): Lent<Tx>
   /** Something may still run on the connection: the end of the transaction closes it too. */

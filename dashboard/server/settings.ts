@@ -52,6 +52,12 @@ export function settingsOf(consumer: ResolvedConsumer): readonly Setting[] {
       onInDoubt !== DEFAULTS.onInDoubt,
       'what happens with a message whose effect may have happened',
     ),
+    given(
+      'hold',
+      String(Number.isFinite(consumer.holdAfter)),
+      !Number.isFinite(consumer.holdAfter),
+      'nothing begins when nothing but final failures comes through',
+    ),
     number('onConflict', 'what happens with an ID that comes with another payload'),
     number('onBeyondRetention', 'what happens with a message that is older than the retention'),
     number('mode', '`observe`: every message runs, and verdicts are recorded beside it'),

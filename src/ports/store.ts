@@ -242,6 +242,12 @@ export interface OpenTransaction<Tx> {
    */
   giveBack(claims: readonly Claim[]): void
   /**
+   * A handler has changed something that the handlers after it would run with: a setting, a role, the database, a
+   * temporary table. The transaction ends before the next one begins.
+   * @defaultValue false
+   */
+  readonly isChanged?: boolean | undefined
+  /**
    * How often in a row, this time included, the database ended a transaction of these claims through no fault of their
    * handlers: as a deadlock victim, or with its backend. The release then gives the attempts back. `undefined`: it did
    * not, or so often that the attempts count.

@@ -35,6 +35,7 @@ const FUNCTIONS: Readonly<Record<string, 'awaited' | 'refused' | 'told'>> = {
   'withLock().fn': 'awaited',
   'idempotent().handler': 'awaited',
   'IdempotencyOptions.caller': 'awaited',
+  'IdempotencyOptions.fingerprint': 'awaited',
   'IdempotencyOptions.remember': 'awaited',
   'RabbitOptions.lane': 'refused',
   'OnMessageOptions.lane': 'refused',

@@ -102,6 +102,30 @@ describePostgres('what a handler of postgresInbox leaves in its session', () => 
     expect((await pool.query(SESSION)).rows).toEqual(untouched)
   })
 
+  it.each<Sent>([
+    ['set search_path to SCHEMA'],
+    ['-- tenant\nset local search_path to SCHEMA'],
+    [`set local app.tenant = 'a'`],
+    [`select set_config('app.tenant', 'a', true)`],
+    ['set local role pg_monitor'],
+    ['create temporary table own (a int) on commit drop'],
+  ])('ends the transaction before its next handler: %s', async (text) => {
+    const inbox = await place.newInbox({ pool })
+    const { claim: claimed } = await hold(inbox, newItem())
+    expect(claimed.transaction.isChanged).toBe(false)
+    await lend(claimed).tx.query(filled(text))
+    expect(claimed.transaction.isChanged).toBe(true)
+    await inbox.release([claimed], NO_REFUND)
+  })
+
+  it('shares the transaction of an update, whose SET stands in another place', async () => {
+    const inbox = await place.newInbox({ pool })
+    const { claim: claimed } = await hold(inbox, newItem())
+    await lend(claimed).tx.query(filled(`update SCHEMA.effect\nset name = 'set role'`))
+    expect(claimed.transaction.isChanged).toBe(false)
+    await inbox.release([claimed], NO_REFUND)
+  })
+
   it.each(HARMLESS)('costs no connection if it is nothing: %s', async (_, ...statements) => {
     const inbox = await place.newInbox({ pool })
     const backends = new Set<unknown>()

@@ -134,7 +134,7 @@ export function describeOrm(name: string, create: (place: PgPlace) => Promise<Or
         const { tx } = lend(claim)
         backends.add((await tx.query('select pg_backend_pid() as pid')).rows[0]?.['pid'])
         await orm.insert(tx, payment)
-        await orm.transaction(tx, (inner) => inner.insert(payment))
+        await orm.transaction(tx, (inner) => inner.insert(`${payment}, nested`))
         expect(await inbox.mark([claim])).toEqual(['marked'])
       }
       expect([...backends]).toHaveLength(1)

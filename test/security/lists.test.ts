@@ -50,7 +50,12 @@ describe('what is absent on purpose', () => {
     for (const file of ['src', 'adapters', 'cli', 'dashboard/server'].flatMap(sourcesIn)) {
       if (listening.some((place) => file.startsWith(place))) continue
       const source = readFileSync(file, 'utf8')
-      expect([file, /createServer|\.listen\(|node:https?'/.exec(source)?.[0]]).toEqual([file, undefined])
+      expect([
+        file,
+        /createServer|\.listen\(|from 'node:https'|import (?!\{ ServerResponse,)[^\n]* from 'node:http'/.exec(
+          source,
+        )?.[0],
+      ]).toEqual([file, undefined])
     }
   })
 

@@ -70,6 +70,10 @@ export class MysqlSession implements Session<MysqlTransaction> {
     return this.#connection.spoiledBy
   }
 
+  get isChanged(): boolean {
+    return this.#connection.isRetired
+  }
+
   /**
    * Why it must not be committed: a statement of a handler failed, so the handler's writes are incomplete, or it sent
    * nothing for so long that the server has ended the transaction.

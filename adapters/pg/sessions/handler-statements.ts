@@ -1,7 +1,7 @@
 import { TransactionError } from '../../../src/spi.ts'
 import type { PgQuery, PgResult, RunQuery } from '../tx/pg-transaction.ts'
 import type { PgSession } from './session.ts'
-import { leaves } from './leftovers.ts'
+import { changes, leaves } from './leftovers.ts'
 import { explainRefusal, isFailedTransaction, isUndone } from '../sql-errors.ts'
 import { beforeHandler, IS_OPEN, releaseHandler } from '../statements/transaction.ts'
 import { Turns } from '../../sql/turns.ts'
@@ -47,6 +47,7 @@ export class HandlerStatements {
     if (this.#hasEnded) throw hasEnded()
     const text = typeof query === 'string' ? query : query.text
     if (USES_SAVEPOINTS.test(text)) await this.#keepApart(handler) // mutant: pg-savepoints-shared
+    if (changes(text)) this.#session.changed()
     let result: PgResult<unknown>
     try {
       result = await this.#session.query(query, values)

@@ -15,6 +15,20 @@ export function leaves(
   return CALLS.test(text) && LEAVING.some((left) => left.test(text)) ? true : setsForSession(text, values)
 }
 
+/**
+ * Whether a statement of a handler may change what later statements of the transaction run with, until its end or for
+ * longer: also what ends with the transaction, such as `set local`.
+ */
+export function changes(text: string): boolean {
+  return SETS.test(text) || SETS_BY_CALL.test(text)
+}
+
+/** At the start, behind comments, or behind another statement. The SET of an UPDATE stands at neither. */
+const SETS = /(?:^|;)(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*(?:set|reset|discard|load)\b/i
+
+const SETS_BY_CALL =
+  /\bset_config\b|\bsetseed\b|\bpg_temp\b|\b(?:create|into)\s+(?:(?:local|global|or\s+replace)\s+)*temp(?:orary)?\s/i
+
 /** First words of commands. */
 const OF_SESSION: ReadonlySet<string> = new Set([
   'SET',

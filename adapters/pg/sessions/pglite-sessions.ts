@@ -87,6 +87,7 @@ class PgliteSession implements PgSession {
   readonly #giveSlot: () => void
   #open: OpenPglite | undefined
   #handlers: HandlerStatements | undefined
+  #isChanged = false
   #isOver = false
 
   constructor(sessions: PgSessions, db: PgliteLike, giveSlot: () => void) {
@@ -129,6 +130,14 @@ class PgliteSession implements PgSession {
 
   /** There is only one connection. */
   retire(): void {}
+
+  get isChanged(): boolean {
+    return this.#isChanged
+  }
+
+  changed(): void {
+    this.#isChanged = true
+  }
 
   /** There is only one connection, and running queries end before the rollback. */
   spoil(): void {}

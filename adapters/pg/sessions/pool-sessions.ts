@@ -199,6 +199,7 @@ class PoolSession implements PgSession {
   /** Handlers have sent statements. */
   #isLent = false
   #handlers: HandlerStatements | undefined
+  #isChanged = false
   #isOver = false
 
   constructor(
@@ -240,6 +241,14 @@ class PoolSession implements PgSession {
 
   retire(): void {
     this.#connection.retire()
+  }
+
+  get isChanged(): boolean {
+    return this.#isChanged
+  }
+
+  changed(): void {
+    this.#isChanged = true
   }
 
   /** Sends the beginning of the transaction. If it is refused, nothing stays open, and `undo` runs instead. */

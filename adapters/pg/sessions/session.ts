@@ -61,4 +61,6 @@ export interface PgSession extends Session<PgTransaction> {
    * nobody else.
    */
   retire(): void
+  /** A handler has changed what the next one would run with. */
+  changed(): void
 }

@@ -6,12 +6,15 @@ type Asked =
   | readonly ['effect sent', 'effect applied']
   | readonly ['mark sent', 'marked']
 
+/** Not the row of a message that is given up, which has more columns. */
+const CLAIMED = /\."inbox" \(scope, key, fp(?:, keep_until)?\)/
+
 /** The claim opens the transaction, so the COMMIT comes on the connection that claimed the message. */
 export function transactionListener(store: 'inbox' | 'offsets', { id, key }: Target): Listener {
   const hex = hexOf(key)
   let hasClaimed = false
   return askedAndAnswered((text) => {
-    if (store === 'inbox' ? text.includes('."inbox" (scope, key, fp)') && text.includes(hex) : HELD.test(text)) {
+    if (store === 'inbox' ? CLAIMED.test(text) && text.includes(hex) : HELD.test(text)) {
       hasClaimed = true
       return ['claim sent', 'claimed']
     }

@@ -20,6 +20,7 @@ import { Runner, tasksOf } from './runner.ts'
 import {
   culpritOf,
   openedBy,
+  isChanged,
   transactionOf,
   withResultsOf,
   type Claimed,
@@ -283,7 +284,8 @@ export class InboxRunner extends Runner {
     const results = (): TransactionEnd['results'] => (kept.some((one) => one !== undefined) ? kept : undefined)
     let isInterrupted = false
     for (const [at, item] of items.entries()) {
-      const endsHere = this.#mustEnd || isOpenLongEnough(this.#pace, this.services.clock.monotonic() - openedAt) // mutant: stop-runs-the-batch
+      const endsHere =
+        this.#mustEnd || isOpenLongEnough(this.#pace, this.services.clock.monotonic() - openedAt) || isChanged(item) // mutant: stop-runs-the-batch
       if (at > 0 && endsHere) return { result: 'handled', isInterrupted, begun: at, results: results() }
       const end = await this.#run([item], limit)
       kept.push(end.kept)

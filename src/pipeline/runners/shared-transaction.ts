@@ -74,6 +74,11 @@ export function withResultsOf(
   return [...before, ...own.map((result) => (result === undefined || isFailure(result) ? undefined : result))]
 }
 
+/** An earlier handler of the transaction has changed what this one would run with. */
+export function isChanged(item: RunItem): boolean {
+  return transactionOf(item)?.isChanged === true
+}
+
 export function transactionOf({ claim }: RunItem): OpenTransaction<unknown> | undefined {
   return 'transaction' in claim ? (claim as TransactionClaim<unknown>).transaction : undefined
 }

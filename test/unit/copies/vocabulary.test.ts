@@ -26,7 +26,8 @@ const OF_QUEUES =
   /^x-(?:queue-type|queue-mode|queue-version|single-active-consumer|message-ttl|expires|max-length|max-length-bytes|overflow|delivery-limit|dead-letter-(?:exchange|routing-key|strategy)|consumer-timeout|max-priority|quorum-initial-group-size|delayed-retry-(?:type|min|max)|stream-offset|max-in-memory-length|priority|cancel-on-ha-failover)$/
 
 /** Headers of HTTP. */
-const OF_HTTP = /^x-(?:csrf-token|content-type-options|frame-options|consume-once|consume-once-[a-z-]+|xss-protection)$/
+const OF_HTTP =
+  /^x-(?:gzip|csrf-token|content-type-options|frame-options|consume-once|consume-once-[a-z-]+|xss-protection)$/
 
 function filesIn(folder: string): readonly string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })

@@ -11,6 +11,7 @@ const PRODUCT = ['src', 'adapters', 'testing', 'cli', 'dashboard']
  */
 const WHO_GETS_IT: Readonly<Record<string, string>> = {
   'src/once/run.ts': 'the function that runs: the reason of its signal, where the signal of the caller has no error',
+  'src/pipeline/handling/decoding.ts': 'nobody: the message of a decoder that has not answered goes back to the broker',
   'src/pipeline/pipeline.ts': 'handlers that still run at the deadline: the reason of their signal',
   'src/replay/job.ts': 'who awaits the plan of a `planReplay` that was stopped: there is no plan to give',
   'adapters/amqplib/publishing/confirmed-publisher.ts': 'who publishes after close(): nothing was sent',

@@ -4,6 +4,8 @@ import { markArguments } from '../../../adapters/redis/lease/scripts/mark.ts'
 import type { Claim } from '../../../src/spi.ts'
 
 const RETENTION_MS = 60_000
+/** Of the scope `s`. */
+const TAG = '~BDpxh3TF'
 
 function claimOf(letter: string, token = 'token1234567'): Claim {
   const digest = letter.repeat(22)
@@ -18,9 +20,9 @@ describe('the arguments of a batch of marks', () => {
       1,
       RETENTION_MS,
       0,
-      'token1234567',
+      `token1234567${TAG}`,
       `12${a.digest}12${b.digest}`,
-      'another12345',
+      `another12345${TAG}`,
       `12${c.digest}`,
     ])
   })
@@ -36,7 +38,7 @@ describe('the arguments of a batch of marks', () => {
 
   it('are as short if no payload is compared, as with several identities', () => {
     const bare = [a, b].map((claim) => ({ ...claim, digest: '' }))
-    expect(markArguments(bare, new Map())).toEqual([2, RETENTION_MS, 0, 'token1234567', '1212'])
+    expect(markArguments(bare, new Map())).toEqual([2, RETENTION_MS, 0, `token1234567${TAG}`, '1212'])
     expect(markArguments([a, { ...b, digest: '' }], new Map())[0]).toBe(0)
     expect(digestArguments(bare)).toEqual([2, 2])
     expect(digestArguments([a, { ...b, digest: '' }])).toEqual([0, a.digest, ''])
@@ -46,10 +48,10 @@ describe('the arguments of a batch of marks', () => {
     const often = { ...a, fence: 10 }
     expect(markArguments([often, b], new Map([[b, 'v1']]))).toEqual([
       0,
-      `|${often.digest}|${often.token}|`,
+      `|${often.digest}|${often.token}${TAG}|`,
       RETENTION_MS,
       `D|10|0|0|${often.digest}|${often.token}|`,
-      `|${b.digest}|${b.token}|`,
+      `|${b.digest}|${b.token}${TAG}|`,
       RETENTION_MS,
       `d1${b.digest}${b.token.slice(0, 4)}v1`,
     ])

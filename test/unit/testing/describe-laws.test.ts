@@ -89,7 +89,11 @@ describe('what would show nothing is refused', () => {
   it.each<readonly [string, Parameters<typeof simulateAll>, string]>([
     ['no seed', [5, 1], 'expected two whole numbers, the first at most the second, got 5 and 1'],
     ['half a seed', [1.5, 2], 'expected two whole numbers'],
-    ['another option', [1, 2, { promise: 'inbox' } as object], 'unknown option promise: expected promised, handle'],
+    [
+      'another option',
+      [1, 2, { promise: 'inbox' } as object],
+      'promise: unknown option of simulate(); did you mean promised?',
+    ],
     ['another promise', [1, 2, { promised: 'lease,park' as 'inbox' }], "expected one of 'lease, rerun', 'lease, park'"],
     ['no handler', [1, 2, { handle: 'me' as unknown as SimulatedHandler }], 'handle: expected a function'],
   ])('schedules of %s', async (_title, asked, says) => {

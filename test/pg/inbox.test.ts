@@ -127,7 +127,7 @@ describePostgres('postgresInbox between two processes', () => {
        from ${place.schema}.inbox i limit 1`,
     )
     expect(rows).toEqual([{ key: 16, fp: 16, owner: null, reason: null, bytes: expect.any(Number) }])
-    expect((rows as { bytes: number }[])[0]?.bytes).toBeLessThanOrEqual(80)
+    expect((rows as { bytes: number }[])[0]?.bytes).toBeLessThanOrEqual(88)
     expect((await place.pool.query(`select * from ${place.schema}.attempt`)).rows).toEqual([])
   })
 

@@ -1,27 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once as event } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { backends } from '../../test/kit/backends.ts'
 import { bundledProgram } from '../kit/worker/bundled.ts'
 import { CASES, endsOf, type Call } from './ends.ts'
+import { pay } from './http-client.ts'
 
 const ON_ALL = ['postgres', 'mariadb', 'redis'] as const
 const describeOnAll = ON_ALL.every((on) => backends.has(on)) ? describe : describe.skip
-
-/** A client that comes again while the first request holds its key, as `Retry-After` tells it to. */
-async function pay(port: number, key: string): Promise<Response> {
-  for (;;) {
-    const response = await fetch(`http://127.0.0.1:${port}/pay`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'idempotency-key': `"${key}"` },
-      body: JSON.stringify({ amount: 7 }),
-    })
-    const isBusy = response.status === 409 && response.headers.has('retry-after')
-    if (!isBusy) return response
-    await sleep(200)
-  }
-}
 
 const call: Call = async (spec) => {
   const program = bundledProgram(new URL('http-program.ts', import.meta.url))

@@ -2,40 +2,116 @@
 import { writeSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expressIdempotency, idempotencyOf, type ExpressRequestLike } from '../../adapters/http/index.ts'
+import { serve } from '@hono/node-server'
+import express, { type Request as ExpressRequest } from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import {
+  expressIdempotency,
+  fastifyIdempotency,
+  fastifyIdempotencyOf,
+  honoIdempotency,
+  idempotencyOf,
+  type ExpressRequestLike,
+  type IdempotencyContext,
+} from '../../adapters/http/index.ts'
+import type { InboxStore } from '../../src/spi.ts'
 import type { WorkerTransaction } from '../kit/worker/module.ts'
 import { storeOf } from '../kit/worker/stores.ts'
-import { Mortal, type MortalSpec } from './mortal.ts'
+import { Mortal, type Framework, type MortalSpec } from './mortal.ts'
 
 type Parsed = IncomingMessage & { rawBody?: Uint8Array }
+type Options = Parameters<typeof expressIdempotency<ExpressRequestLike, WorkerTransaction>>[0]
+
+interface Served {
+  readonly options: Omit<Options, 'caller' | 'fingerprint'>
+  /** The effect, and the body of the answer. */
+  readonly pay: (claim: unknown) => Promise<object>
+}
 
 async function main(): Promise<void> {
   const spec = JSON.parse(process.argv[2] ?? '') as MortalSpec
   const mortal = new Mortal(spec)
-  const { onInDoubt } = spec
-  const protect = expressIdempotency<ExpressRequestLike, WorkerTransaction>({
-    store: mortal.store(await storeOf(spec.store, 'http')),
-    caller: () => 'ann',
-    leaseMs: 1_500,
-    ...(onInDoubt && { onInDoubt }),
-  })
+  const { onInDoubt, framework } = spec
+  const store: InboxStore<WorkerTransaction> = mortal.store(await storeOf(spec.store, 'http'))
+  const served: Served = {
+    options: { store, leaseMs: 1_500, ...(onInDoubt && { onInDoubt }) },
+    pay: async (claim) => {
+      await mortal.effect((claim as { readonly tx?: WorkerTransaction } | undefined)?.tx)
+      return { paid: spec.key }
+    },
+  }
+  writeSync(1, `${await listening(framework, served)}\n`)
+}
+
+function listening(framework: Framework | undefined, served: Served): Promise<number> {
+  switch (framework) {
+    case 'express':
+      return onExpress(served)
+    case 'fastify':
+      return onFastify(served)
+    case 'hono':
+      return onHono(served)
+    case undefined:
+      return onNode(served)
+  }
+}
+
+const caller = (): string => 'ann'
+
+function onNode({ options, pay }: Served): Promise<number> {
+  const protect = expressIdempotency<ExpressRequestLike, WorkerTransaction>({ ...options, caller })
   const server = createServer((request: Parsed, response) => {
-    const pay = async (): Promise<void> => {
-      const claim = idempotencyOf<WorkerTransaction>(request) as { readonly tx?: WorkerTransaction } | undefined
-      await mortal.effect(claim?.tx)
-      response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ paid: spec.key }))
+    const answer = async (): Promise<void> => {
+      const body = await pay(idempotencyOf<WorkerTransaction>(request))
+      response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     }
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       request.rawBody = Buffer.concat(chunks)
       protect(request, response, (error) => {
-        if (error === undefined) void pay()
+        if (error === undefined) void answer()
         else response.writeHead(500).end()
       })
     })
   })
-  server.listen(0, '127.0.0.1', () => writeSync(1, `${(server.address() as AddressInfo).port}\n`))
+  return portOf(server.listen(0, '127.0.0.1'))
+}
+
+function onExpress({ options, pay }: Served): Promise<number> {
+  const app = express()
+  app.use(express.json())
+  app.use(expressIdempotency<ExpressRequest, WorkerTransaction>({ ...options, caller }))
+  app.post('/pay', (request, response, next) => {
+    pay(idempotencyOf<WorkerTransaction>(request)).then((body) => response.status(201).json(body), next)
+  })
+  return portOf(app.listen(0, '127.0.0.1'))
+}
+
+async function onFastify({ options, pay }: Served): Promise<number> {
+  const app = fastify()
+  fastifyIdempotency(app, { ...options, caller })
+  app.post('/pay', async (request, reply) => reply.code(201).send(await pay(fastifyIdempotencyOf(request))))
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return (app.server.address() as AddressInfo).port
+}
+
+function onHono({ options, pay }: Served): Promise<number> {
+  const app = new Hono<{ Variables: { idempotency: IdempotencyContext<WorkerTransaction> | undefined } }>()
+  app.use(honoIdempotency({ ...options, caller }))
+  app.post('/pay', async (context) => context.json(await pay(context.get('idempotency')), 201))
+  return new Promise((resolve) => {
+    serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => resolve(port))
+  })
+}
+
+async function portOf(server: {
+  address(): unknown
+  once(event: 'listening', then: () => void): unknown
+}): Promise<number> {
+  await new Promise<void>((resolve) => server.once('listening', resolve))
+  return (server.address() as AddressInfo).port
 }
 
 void main()

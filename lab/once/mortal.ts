@@ -7,12 +7,17 @@ import type { StoreSpec } from '../kit/worker/spec.ts'
 
 export type DieAt = 'before the claim is answered' | 'in the function' | 'before the mark' | 'after the mark' | 'never'
 
+export const FRAMEWORKS = ['express', 'fastify', 'hono'] as const
+export type Framework = (typeof FRAMEWORKS)[number]
+
 /** What a process of these tests is started with. */
 export interface MortalSpec {
   readonly store: StoreSpec
   readonly key: string
   readonly dieAt: DieAt
   readonly onInDoubt?: 'rerun' | 'park'
+  /** Behind which a server is. @defaultValue none, but node's own server */
+  readonly framework?: Framework
   /** Effects of a lease: one line each. */
   readonly file: string
 }

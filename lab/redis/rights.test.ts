@@ -73,7 +73,10 @@ describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/store
     expect(findings.filter(({ verdict }) => verdict === 'unknown')).toEqual([])
     const blind = await redisHarness(own.url, { library, storeUrl: await as(CONSUMERS) })
     closing.push(blind.close)
-    expect(await blind.store.checkup?.()).toMatchObject([{ check: 'redis.info', verdict: 'unknown' }])
+    expect(await blind.store.checkup?.()).toMatchObject([
+      { check: 'redis.info', verdict: 'unknown' },
+      { check: 'redis.claim', verdict: 'holds' },
+    ])
   })
 
   it.each(AT_OPEN)('needs %s, and is told so when it opens the store', async (right) => {

@@ -236,10 +236,6 @@ describe('the page to play with', () => {
     await page.context().close()
   })
 
-  it('has less than 200 kB of script', async () => {
-    expect((await bundlePage()).length).toBeLessThan(200_000)
-  })
-
   it.each(['light', 'dark'] as const)('is accessible, in %s colours', async (theme) => {
     for (const hash of ['', '#seed=7&consumer=lease&step=60&add=cut:a1@500,repeat:m1@600,freeze:a1@700']) {
       const page = await open(hash, { theme })

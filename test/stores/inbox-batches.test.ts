@@ -8,6 +8,7 @@ import {
   type Running,
   type Store,
 } from '../../src/index.ts'
+import { setTimeout as after } from 'node:timers/promises'
 import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { gate } from '../kit/rig.ts'
@@ -157,6 +158,27 @@ async function costsFewClaims<Tx>(place: Place<Tx>): Promise<void> {
   expect(them.claims).toBeLessThan(200)
 }
 
+async function keepsTheProvenTogether<Tx>(place: Place<Tx>): Promise<void> {
+  const them = await consumers(place)
+  const starts = new Map<string, number>()
+  // Batches have grown when they meet these, and those behind the first are in the next batch.
+  const failing = new Set(them.publish(300, 'm').filter((_, at) => at === 199 || (at % 6 === 5 && at > 199)))
+  await them.start(
+    async ({ id, attempt, write }) => {
+      const run = (starts.get(id) ?? 0) + 1
+      starts.set(id, run)
+      // Slower the second time: the transaction has to end before all of those that were handled had their turn again.
+      await after(run === 2 ? 5 : 1)
+      await write()
+      if (failing.has(id) && attempt === 1) throw new Error('the first time')
+    },
+    { transactions: 1 },
+  )
+  await eventually(async () => (await them.committed()).length === 300)
+  const innocent = [...starts].filter(([id]) => !failing.has(id))
+  expect(Math.max(...innocent.map(([, count]) => count))).toBe(2)
+}
+
 const LAWS: readonly (readonly [string, <Tx>(place: Place<Tx>) => Promise<void>])[] = [
   [
     'ends at its next handler when it is stopped: what ended is committed, what never began has its attempts',
@@ -164,6 +186,10 @@ const LAWS: readonly (readonly [string, <Tx>(place: Place<Tx>) => Promise<void>]
   ],
   ['spreads what waits over idle transactions', spreadOverIdleTransactions],
   ['pays for a message that fails with a few claims, and with one more run of its neighbours', costsFewClaims],
+  [
+    'lets no neighbour meet another message that fails, also when they take long the second time',
+    keepsTheProvenTogether,
+  ],
 ]
 
 describePostgres('an inbox on Postgres', () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ascii, bytes, hasKey } from './literals.ts'
+import { ascii, bytes, deleteKeys } from './literals.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -12,6 +12,6 @@ export function somethingToFlush({ attempt }: Tables, scope: number): readonly s
   const key = randomBytes(16).toString('hex')
   return [
     `insert into ${attempt} (scope, \`key\`, owner, n, last_at) values (${scope}, ${bytes(key)}, ${ascii('flush')}, 0, utc_timestamp(6))`,
-    `delete from ${attempt} where ${hasKey(scope, [key])}`,
+    deleteKeys(attempt, scope, [key]),
   ]
 }

@@ -20,6 +20,27 @@ export function hasKey(scope: number, keys: readonly string[]): string {
   return `scope = ${scope} and \`key\` in (${keys.map(bytes).join(', ')})`
 }
 
+/**
+ * Deletes these keys, and locks no other row. In a small table the servers otherwise choose to read all of it, wait for
+ * rows of other transactions, and deadlock. A hint of an index is not allowed here, an order has the same effect.
+ */
+export function deleteKeys(table: string, scope: number, keys: readonly string[], where: string = ''): string {
+  const also = where === '' ? '' : ` and ${where}`
+  return `delete from ${table} where ${hasKey(scope, keys)}${also} order by \`key\` limit ${keys.length}`
+}
+
+/** Updates these keys, and locks no other row (`deleteKeys`). */
+export function updateKeys(
+  table: string,
+  set: string,
+  scope: number,
+  keys: readonly string[],
+  where: string = '',
+): string {
+  const also = where === '' ? '' : ` and ${where}`
+  return `update ${table} force index (primary) set ${set} where ${hasKey(scope, keys)}${also}`
+}
+
 /** A column of bytes or text, to be read with `fromHex`. It does not depend on the character set of the connection. */
 export function inHex(column: string): string {
   return `lower(hex(${column}))`

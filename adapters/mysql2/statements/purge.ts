@@ -1,4 +1,4 @@
-import { bytes, hasKey, inHex } from './literals.ts'
+import { bytes, deleteKeys, inHex } from './literals.ts'
 import type { Script } from './script.ts'
 import type { Tables } from './tables.ts'
 
@@ -50,7 +50,7 @@ export interface RemovedRow {
 /** Locks the rows that it removes, one by one, and checks again that they are expired. */
 export function removeOver({ table, isOver }: Purgeable, scope: number, keys: readonly string[]): Script<RemovedRow> {
   return {
-    statements: [`delete from ${table} where ${hasKey(scope, keys)} and ${isOver}`, 'select row_count() as removed'],
+    statements: [deleteKeys(table, scope, keys, isOver), 'select row_count() as removed'],
   }
 }
 

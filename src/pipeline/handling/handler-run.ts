@@ -7,6 +7,8 @@ import {
   TerminalError,
   hasCode,
   isConsumeOnceError,
+  describeError,
+  errorClass,
 } from '../../foundation/errors.ts'
 import type { BatchItem, HandlerContext } from '../../consumer/options.ts'
 import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
@@ -199,8 +201,9 @@ interface Asked {
 
 /** A handler that takes a transaction for granted can never succeed under a lease: no attempts are spent on it. */
 function withoutTransaction(error: unknown): unknown {
-  const isOfNothing = error instanceof TypeError && /undefined/.test(error.message)
-  if (!isOfNothing || !/\b(?:query|execute)\b/.test(error.message)) return error
+  // By text: a handler may throw a proxy that breaks `instanceof`.
+  const text = errorClass(error) === 'TypeError' ? describeError(error) : ''
+  if (!text.includes('undefined') || !/\b(?:query|execute)\b/.test(text)) return error
   return new TerminalError(
     'ctx.tx: expected a store that opens a transaction, such as postgresInbox({ pool }) or mysqlInbox({ pool }), got one of strategy lease, which has none. Take an inbox, or write through a client of your own',
     { cause: error },

@@ -32,6 +32,12 @@ import type { Task } from '../task.ts'
 import { TimeLimit } from '../handling/time-limit.ts'
 import { keptWithTrace } from '../handling/traces.ts'
 
+/** How a transaction is taken: beside nothing, or of messages that were handled beside one that failed. */
+interface How {
+  readonly isQuiet?: boolean
+  readonly isProven?: boolean
+}
+
 /** A transaction whose handlers may begin. */
 interface Open {
   readonly limit: TimeLimit
@@ -100,13 +106,14 @@ export class InboxRunner extends Runner {
     while (this.#open < consumer.transactions && !store.isDown && this.doubts.isGateOpen) {
       const most = this.#most
       const share = consumer.handleBatch === undefined ? shareOf(lanes.ready, consumer.transactions - this.#open) : most
-      const taken = this.#proven.shift() ?? lanes.takeBatch((task) => Math.min(most, this.#companyOf(task)), share)
+      const proven = this.#proven.shift()
+      const taken = proven ?? lanes.takeBatch((task) => Math.min(most, this.#companyOf(task)), share)
       if (taken.length === 0) return
       const tasks = this.stillOurs(taken)
       const [first] = tasks
       if (first === undefined) continue
       if (this.#needsQuiet(first)) this.doubts.add(first)
-      else void this.#transact(tasks, { isQuiet: false })
+      else void this.#transact(tasks, { isProven: proven !== undefined })
     }
   }
 
@@ -145,7 +152,7 @@ export class InboxRunner extends Runner {
   }
 
   /** Resolves when the transaction is over, with any result. */
-  async #transact(tasks: readonly Task[], how: { readonly isQuiet: boolean }): Promise<void> {
+  async #transact(tasks: readonly Task[], how: How): Promise<void> {
     this.#open++
     for (const task of tasks) this.permits.acquire(task)
     try {
@@ -156,7 +163,7 @@ export class InboxRunner extends Runner {
     }
   }
 
-  async #claimAndHandle(tasks: readonly Task[], { isQuiet }: { readonly isQuiet: boolean }): Promise<void> {
+  async #claimAndHandle(tasks: readonly Task[], { isQuiet = false, isProven = false }: How): Promise<void> {
     // Claim `alone` only if every task is known to have attempts: for others the store must first say how many they
     // had.
     const areTried = tasks.every(({ history }) => history.kind !== 'untried')
@@ -178,7 +185,7 @@ export class InboxRunner extends Runner {
     this.endAll(again, RERUN)
     if (mustStartOver) return
     const claimMs = this.services.clock.monotonic() - batch.sentAt
-    const claimed = { granted, skipped, runless: tasks.length - granted.length - again.length, claimMs }
+    const claimed = { granted, skipped, runless: tasks.length - granted.length - again.length, claimMs, isProven }
     if (held.length === 0) return this.#measured({ count: claimed.runless, ms: 0, hasFailed: false })
     // The last check before effects begin: a stop or a rebalance may have happened meanwhile.
     const mayBegin = !this.services.isDraining && granted.every(({ task }) => task.isCurrent)
@@ -209,7 +216,7 @@ export class InboxRunner extends Runner {
    * A message that cannot be decoded is set aside in a transaction of its own, because the row must not commit with the
    * others. Those behind it in its lane wait for that.
    */
-  async #decode({ granted, skipped }: Claimed): Promise<Held | undefined> {
+  async #decode({ granted, skipped, isProven }: Claimed): Promise<Held | undefined> {
     const decoding = decodePayloads(granted, this.services.decoding)
     const isLate = decoding instanceof Promise
     const undecoded = isLate ? await decoding : decoding
@@ -218,7 +225,7 @@ export class InboxRunner extends Runner {
       return undefined
     }
     const [first] = undecoded
-    if (first === undefined) return { items: granted, left: [], undecoded }
+    if (first === undefined) return { items: granted, left: [], undecoded, isProven }
     if (granted.length + skipped.length === 1 && first.next === 'set-aside') {
       const { item, next: _, ...why } = first
       await this.giveUp(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
@@ -228,7 +235,7 @@ export class InboxRunner extends Runner {
     const isOpen = openedBy(undecoded)
     const items = granted.filter(isOpen)
     if (items.length > 0) {
-      return { items, left: this.#leave(granted.filter((item) => !items.includes(item))), undecoded }
+      return { items, left: this.#leave(granted.filter((item) => !items.includes(item))), undecoded, isProven }
     }
     await this.#rollBack([...granted, ...skipped], undecoded)
     return undefined
@@ -236,7 +243,7 @@ export class InboxRunner extends Runner {
 
   /** `skipped` items are marked with the others, without a run. */
   async #handle({ items: run, left, undecoded }: Held, claimed: Claimed, { limit, openedAt }: Open): Promise<void> {
-    const { skipped, runless } = claimed
+    const { skipped, runless, isProven } = claimed
     // No handler of it began, so the attempt does not count.
     if (this.#mustEnd) return this.#rollBack([...run, ...skipped, ...left], undecoded)
     const { clock, store } = this.services
@@ -248,7 +255,7 @@ export class InboxRunner extends Runner {
     if (!isHandled) this.#measured(lap)
     const leaving = [...left, ...this.#leave(run.slice(begun))]
     const items = [...run.slice(0, begun), ...skipped]
-    const held: Held = { items, left: leaving, undecoded }
+    const held: Held = { items, left: leaving, undecoded, isProven }
     // The writes of a remembered failure are rolled back and only its mark is committed, so its transaction must hold
     // nothing else.
     const mayMark = isHandled || (end.result === 'remembered' && items.length === 1)
@@ -354,8 +361,11 @@ export class InboxRunner extends Runner {
     this.#endLeft(held)
   }
 
-  #endLeft({ left, undecoded }: Held): void {
-    for (const item of left) this.endUndecoded(item, undecoded)
+  /** Of those that were handled before, none may meet another message that fails: each runs twice at most. */
+  #endLeft({ left, undecoded, isProven }: Held): void {
+    // One that cannot be decoded holds those behind it in its lane.
+    if (isProven && undecoded.length === 0) this.#without(left)
+    else for (const item of left) this.endUndecoded(item, undecoded)
   }
 
   /**

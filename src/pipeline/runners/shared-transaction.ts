@@ -25,6 +25,8 @@ export interface Held {
   readonly left: readonly RunItem[]
   /** Why some of these leave. */
   readonly undecoded: readonly Undecoded[]
+  /** Those that leave were handled before, beside a message that failed. */
+  readonly isProven: boolean
 }
 
 /** What a claim granted. */
@@ -34,6 +36,8 @@ export interface Claimed {
   /** How many messages of it need no run, skipped ones included. */
   readonly runless: number
   readonly claimMs: DurationMs
+  /** All were handled before, beside a message that failed. */
+  readonly isProven: boolean
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '../expect.ts'
 import type { TransactionClaim, LentTransaction, Store } from '../../../src/ports/store.ts'
 import { hasCode } from '../../../src/foundation/errors.ts'
@@ -139,6 +140,28 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
       expect(await harness.committed(dropped.key)).toBe(0)
       expect(await claim(store, kept)).toMatchObject({ verdict: 'done' })
       await drop(store, (await hold(store, dropped, ALONE)).claim)
+    },
+  },
+  {
+    // A server that reads all of a small table to find a few keys waits for the rows of others, and deadlocks.
+    name: 'waits for no transaction but one that has its keys, also when it gives some of its own back',
+    needs: 'parallel-transactions',
+    async run({ store }) {
+      const claimTwenty = async (): Promise<readonly TransactionClaim<unknown>[]> => {
+        const items = Array.from({ length: 20 }, () => newItem())
+        return (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      }
+      const open = await claimTwenty()
+      const ending = await claimTwenty()
+      ending[0]?.transaction.giveBack(ending.slice(10))
+      const marked = store.mark(ending.slice(0, 10)).then((verdicts) => ({ verdicts, isFirst: true }))
+      const tooLate = new AbortController()
+      const late = sleep(3_000, { isFirst: false }, { signal: tooLate.signal })
+      expect(await Promise.race([marked, late])).toMatchObject({ isFirst: true })
+      tooLate.abort()
+      await late.catch(() => undefined)
+      expect(new Set((await marked).verdicts)).toEqual(new Set(['marked']))
+      expect(new Set(await store.mark(open))).toEqual(new Set(['marked']))
     },
   },
   {

@@ -1,6 +1,17 @@
 import type { AttemptRow } from '../../../sql/inbox/statements.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
-import { ascii, bytes, epochMs, fromHex, fromNow, hasKey, inHex, text } from '../../statements/literals.ts'
+import {
+  ascii,
+  bytes,
+  deleteKeys,
+  epochMs,
+  fromHex,
+  fromNow,
+  hasKey,
+  inHex,
+  text,
+  updateKeys,
+} from '../../statements/literals.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
 import { insertKeys, removeInserted } from './records.ts'
@@ -138,7 +149,7 @@ export function holdBack(
 ): Script {
   const until = delayMs > 0 ? `date_add(utc_timestamp(6), interval ${Math.round(delayMs * 1_000)} microsecond)` : 'null'
   const kept = `not_before = ${until}, cause = ${text(cause)}`
-  return { statements: [`update ${attempt} set ${kept} where ${hasKey(scope, keys)} and owner = ${ascii(owner)}`] }
+  return { statements: [updateKeys(attempt, kept, scope, keys, `owner = ${ascii(owner)}`)] }
 }
 
 /**
@@ -146,18 +157,18 @@ export function holdBack(
  * counted again by a later claim: the owner token shows whose attempt the last one is.
  */
 export function refundAttempts({ attempt }: Tables, { scope, keys, owner }: Ended): Script {
-  const mine = `${hasKey(scope, keys)} and owner = ${ascii(owner)}`
+  const mine = `owner = ${ascii(owner)}`
   return {
     statements: [
-      `delete from ${attempt} where ${mine} and n <= 1 and last_at < ${FOR_EVER}`,
-      `update ${attempt} set n = n - 1, owner = '' where ${mine}`,
+      deleteKeys(attempt, scope, keys, `${mine} and n <= 1 and last_at < ${FOR_EVER}`),
+      updateKeys(attempt, `n = n - 1, owner = ''`, scope, keys, mine),
     ],
   }
 }
 
 /** Removes attempts, in the transaction that ends their messages. */
 export function forgetAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
-  return { statements: [`delete from ${attempt} where ${hasKey(scope, keys)}`] }
+  return { statements: [deleteKeys(attempt, scope, keys)] }
 }
 
 /**

@@ -2,7 +2,18 @@ import type { OwnerToken } from '../../../../src/spi.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
 import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
 import { somethingToFlush } from '../../statements/flush.ts'
-import { ascii, bytes, epochMs, fromHex, fromNow, hasKey, inHex, text } from '../../statements/literals.ts'
+import {
+  ascii,
+  bytes,
+  deleteKeys,
+  epochMs,
+  fromHex,
+  fromNow,
+  hasKey,
+  inHex,
+  text,
+  updateKeys,
+} from '../../statements/literals.ts'
 import { isUpTo } from '../../statements/look-ahead.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
@@ -158,19 +169,19 @@ function rowOf({ scope, key, fp, owner, outcome, reason, result, attempt, cause,
 
 /** Removes rows that this transaction has inserted. Nobody else sees them, so it waits for nothing. */
 export function removeKeys({ inbox }: Tables, scope: number, keys: readonly string[]): Script {
-  return { statements: [`delete from ${inbox} where ${hasKey(scope, keys)}`] }
+  return { statements: [deleteKeys(inbox, scope, keys)] }
 }
 
 /** As `removeKeys`, but only the rows that this transaction has inserted: the others are records. */
 export function removeInserted({ inbox }: Tables, scope: number, keys: readonly string[], owner: string): Script {
-  return { statements: [`delete from ${inbox} where ${hasKey(scope, keys)} and ${isInsertedBy(owner)}`] }
+  return { statements: [deleteKeys(inbox, scope, keys, isInsertedBy(owner))] }
 }
 
 /** Turns locked rows into done ones, whose retention begins now. */
 export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[], keepMs: number): Script {
   const done = `outcome = 'd', reason = null, result = null, attempt = null, cause = null, done_at = utc_timestamp(6),
   keep_until = ${fromNow(keepMs)}`
-  return { statements: [`update ${inbox} set ${done} where ${hasKey(scope, keys)}`] }
+  return { statements: [updateKeys(inbox, done, scope, keys)] }
 }
 
 interface Marking {
@@ -184,10 +195,9 @@ interface Marking {
 export function markKeys({ inbox }: Tables, { scope, keys, results, keepMs }: Marking): Script {
   const whens = [...results].map(([key, result]) => `when ${bytes(key)} then ${text(result)}`)
   const result = whens.length === 0 ? '' : `, result = case \`key\` ${whens.join(' ')} end`
+  const done = `outcome = 'd', done_at = utc_timestamp(6), keep_until = ${fromNow(keepMs)}${result}`
   return {
-    statements: [
-      `update ${inbox} set outcome = 'd', done_at = utc_timestamp(6), keep_until = ${fromNow(keepMs)}${result} where ${hasKey(scope, keys)} and outcome = 'c'`,
-    ],
+    statements: [updateKeys(inbox, done, scope, keys, "outcome = 'c'")],
   }
 }
 
@@ -209,8 +219,12 @@ export function writeRecords(
       `insert into ${tables.inbox} ${INTO} values ${rows.join(', ')}
 on duplicate key update reason = if(${isTorn}, values(reason), reason), attempt = if(${isTorn}, values(attempt), attempt),
 cause = if(${isTorn}, values(cause), cause), outcome = if(${isTorn}, 'p', outcome)`,
-      `delete a from ${tables.attempt} as a join ${tables.inbox} as i on i.scope = a.scope and i.\`key\` = a.\`key\`
-where a.scope = ${scope} and a.\`key\` in (${keys.map(bytes).join(', ')}) and i.owner = ${ascii(owner)}`,
+      deleteKeys(
+        tables.attempt,
+        scope,
+        keys,
+        `exists (select 1 from ${tables.inbox} as i where i.scope = ${scope} and i.\`key\` = ${tables.attempt}.\`key\` and i.owner = ${ascii(owner)})`,
+      ),
       ...somethingToFlush(tables, scope),
       `select ${inHex('`key`')} as \`key\`, outcome from ${tables.inbox} where ${hasKey(scope, keys)} and owner = ${ascii(owner)}`,
     ],

@@ -57,6 +57,17 @@ describe('ctx.tx under a lease', () => {
     expect(settlement).toMatchObject({ reason: 'attempts-spent' })
   })
 
+  it('ends with its failure when the handler asks, and throws what cannot even be looked at', async () => {
+    const settlement = await ended({
+      handle: ({ tx }: { readonly tx?: unknown }) => {
+        const { proxy, revoke } = Proxy.revocable({ tx }, {})
+        revoke()
+        throw proxy
+      },
+    })
+    expect(settlement).toMatchObject({ reason: 'attempts-spent' })
+  })
+
   it('is not asked for by a copy of the context', async () => {
     expect(await ended({ handle: (context) => void { ...context } })).toMatchObject({ outcome: 'handled' })
   })

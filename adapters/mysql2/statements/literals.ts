@@ -22,7 +22,7 @@ export function hasKey(scope: number, keys: readonly string[]): string {
 
 /**
  * Deletes these keys, and locks no other row. In a small table the servers otherwise choose to read all of it, wait for
- * rows of other transactions, and deadlock. A hint of an index is not allowed here, an order has the same effect.
+ * rows of other transactions, and deadlock. An order decides for the index, whatever its name is.
  */
 export function deleteKeys(table: string, scope: number, keys: readonly string[], where: string = ''): string {
   const also = where === '' ? '' : ` and ${where}`
@@ -38,7 +38,7 @@ export function updateKeys(
   where: string = '',
 ): string {
   const also = where === '' ? '' : ` and ${where}`
-  return `update ${table} force index (primary) set ${set} where ${hasKey(scope, keys)}${also}`
+  return `update ${table} set ${set} where ${hasKey(scope, keys)}${also} order by \`key\` limit ${keys.length}`
 }
 
 /** A column of bytes or text, to be read with `fromHex`. It does not depend on the character set of the connection. */

@@ -31,6 +31,8 @@ export interface PublicCall {
 
 export interface Found {
   readonly calls: readonly PublicCall[]
+  /** Every option, nested ones too, with the texts that it may be; `*` if it may be any text. */
+  readonly options: Readonly<Record<string, readonly string[]>>
   /** Entries of `THINGS` that met nothing. */
   readonly unused: readonly string[]
 }
@@ -83,6 +85,8 @@ const FOR_STORES = /^(?:resolve|split)Sequences$/
 /** `new StoreError(text, { cause })`: the second argument of an Error of the language. */
 const OF_ERRORS = /^new \w+Error$/
 
+const ANY_TEXT = TypeFlags.String | TypeFlags.TemplateLiteral | TypeFlags.Any | TypeFlags.Unknown
+
 const DEEPEST = 3
 const root = process.cwd()
 
@@ -106,6 +110,7 @@ function publicCalls(): Found {
     for (const [entry, of] of Object.entries(exports)) if (typeof of === 'object') walker.entry(entry, of.types)
     return {
       calls: walker.calls,
+      options: Object.fromEntries([...walker.options].map(([name, values]) => [name, [...values]])),
       unused: Object.keys({ ...THINGS, ...HANDLES }).filter(
         (thing) => ![...walker.things].some((name) => new RegExp(`^(?:${thing})`).test(name)),
       ),
@@ -117,6 +122,7 @@ function publicCalls(): Found {
 
 class Walker {
   readonly calls: PublicCall[] = []
+  readonly options = new Map<string, Set<string>>()
   readonly #checker: Checker
   readonly #program: Program
   /** Names of things that were met. */
@@ -208,6 +214,7 @@ class Walker {
   }
 
   #nestedIn(type: Type, path: readonly string[]): string[][] {
+    for (const property of this.#propertiesOf(type)) this.#option(property)
     if (path.length > DEEPEST) return []
     return this.#propertiesOf(type).flatMap((property) => {
       const here = [...path, property.name]
@@ -222,6 +229,15 @@ class Walker {
         return this.#isTaken(part) ? [here, ...this.#nestedIn(part, here)] : []
       })
     })
+  }
+
+  #option(property: Named): void {
+    const values = this.options.get(property.name) ?? new Set()
+    this.options.set(property.name, values)
+    for (const part of this.#partsOf(this.#checker.getTypeOfSymbol(property))) {
+      if (part.isStringLiteralType()) values.add(part.value)
+      else if (part.flags & ANY_TEXT) values.add('*')
+    }
   }
 
   /** What must have a method is a thing, which is asked for its methods. */

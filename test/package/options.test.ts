@@ -77,7 +77,7 @@ const HANDLES: Readonly<Record<string, readonly unknown[]>> = {
 /** Options of a consumer that Nest defines when the application starts: then `defineConsumer()` refuses what is inside of them. */
 const DEFINED_LATER = /^(?:HandleOnce|new ConsumeOnceConsumers|ConsumeOnceModule\.forRoot)$/
 
-let found: Found = { calls: [], unused: [] }
+let found: Found = { calls: [], options: {}, unused: [] }
 
 beforeAll(async () => {
   const { stdout } = await run(process.execPath, ['--import', 'tsx', 'test/kit/public-calls.ts'], {

@@ -176,7 +176,7 @@ export function settingsOf<Request, Tx>(
   }
 }
 
-/** Of untyped code, where a text would count as the list of its characters. */
+/** Untyped callers may pass a text, which would count as the list of its characters. */
 function checkTexts(name: string, value: unknown, problems: string[]): void {
   if (Array.isArray(value) && textsIn(value).length === value.length) return
   problems.push(`${name}: expected a list of texts, got ${JSON.stringify(value)}`)

@@ -26,7 +26,7 @@ export interface ParsedBody {
   readonly isParsed: boolean
 }
 
-/** What a parser of these makes of a body that says nothing is empty too. */
+/** These parsers make an empty value of an empty body too. */
 const TYPES_WITH_EMPTY =
   /^\s*(?:[\w.+-]+\/(?:[\w.-]+\+)?json|application\/x-www-form-urlencoded|text\/plain)\s*(?:;|$)/i
 /** Far below what JSON.stringify takes. */

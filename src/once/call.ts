@@ -66,7 +66,7 @@ type Marked =
   /** Inbox only: effect and mark are rolled back, and nobody else has the key. */
   | ({ readonly is: 'not-committed' } & Lost)
 
-/** A run of which nothing is left, so that another one may have more luck. */
+/** A run of which nothing is left: another one may succeed. */
 interface Lost {
   /** What the caller gets if no other run follows. */
   readonly error: unknown

@@ -48,7 +48,7 @@ export class Handling {
     const { of, plan, options, clock, recorder } = parts
     this.#with = parts
     // Whether absence proves anything is decided here, from the arrivals in the plan.
-    // What fails waits in its own place, so the run pauses where a live consumer would hold.
+    // A failed message waits in its place, so the run pauses where a live consumer would hold.
     const consumer = redefined(of.consumer, { onBeyondRetention: 'run', holdAfter: Number.POSITIVE_INFINITY })
     this.#inline = runInline(consumer, { group: of.subscription.group, clock })
     this.#lookup = new Lookup(of, plan.selection)

@@ -51,7 +51,7 @@ export class Lookup {
     this.#ids = selection.ids === undefined ? undefined : new Set(selection.ids)
   }
 
-  /** @throws what the decoder throws when it, or what it asks, does not answer now: then nothing is known of a message */
+  /** @throws the decoder's error if a server that it needs does not answer now: nothing is known of the message */
   async look(items: readonly ReplayItem[]): Promise<readonly Looked[]> {
     const keys = await Promise.all(items.map(async ({ message }) => this.#of.keyOf(message)))
     const isInRange = items.map((item, at) => this.#isInRange(item, keys[at]))

@@ -22,7 +22,7 @@ export class ReplayedConsumer {
   readonly subscription: Subscription
   readonly scope: string
   readonly admin: StoreAdmin
-  /** @throws what the decoder throws when it, or what it asks, does not answer now */
+  /** @throws the decoder's error if a server that it needs does not answer now */
   readonly keyOf: (message: Message) => Key | Unidentified | Promise<Key | Unidentified>
 
   /** @throws ConfigError `CONFIG_INVALID` for a store that people cannot look into */

@@ -104,7 +104,7 @@ function verdictFor(record: Inspected, decision: DecisionKind): Verdict {
   return record.state === 'absent' && record.scope !== 'another' ? 'no-record' : verdictOn(decision, record)
 }
 
-/** Whoever decides has read it: that is what takes the place of `--unscoped`. */
+/** The person who decides has read this in the preview, so `--unscoped` is not needed. */
 function consequenceIn({ record, verdict }: PreviewedRow, decision: DecisionKind): string {
   const text = consequenceOf(verdict, decision, { scope: record.scope, noRecord: NO_RECORD })
   const isUnknown = verdict === 'decided' && record.scope === 'unknown'

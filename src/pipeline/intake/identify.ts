@@ -92,7 +92,7 @@ function createKeyReader(
   }
 }
 
-/** The same for callers that can wait. @throws what the decoder throws when it, or what it asks, does not answer now */
+/** The same for callers that can wait. @throws the decoder's error if a server that it needs does not answer now */
 export function createKeyFinder(
   consumer: ResolvedConsumer,
   group: string,
@@ -308,7 +308,7 @@ class Incoming implements IncomingMessage<unknown> {
 
   #wait(payload: PromiseLike<unknown>): void {
     const answer = Promise.resolve(payload)
-    // Whoever asks for an ID may not wait for it.
+    // The caller needs the ID at once.
     unawaited(answer)
     this.notYet = new NotYet(answer)
   }

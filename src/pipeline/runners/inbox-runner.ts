@@ -361,7 +361,7 @@ export class InboxRunner extends Runner {
     this.#endLeft(held)
   }
 
-  /** Of those that were handled before, none may meet another message that fails: each runs twice at most. */
+  /** Messages that were handled before do not share a transaction with untried ones again: each runs twice at most. */
   #endLeft({ left, undecoded, isProven }: Held): void {
     // One that cannot be decoded holds those behind it in its lane.
     if (isProven && undecoded.length === 0) this.#without(left)

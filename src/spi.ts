@@ -6,11 +6,13 @@ export type { ConsumerOptions, ConsumerSettings } from './consumer/options.ts'
 export { durationText } from './core/duration-text.ts'
 export { runConsumer, type RunDependencies } from './run/run.ts'
 export { runInline, type InlineRunning, type Settlement } from './run/inline.ts'
+export { stopBy } from './run/stop-options.ts'
 export { resolveLeaveAfter } from './run/leave-after.ts'
 export { DEFAULTS } from './consumer/defaults.ts'
 export { CONSUMER_OPTIONS } from './consumer/resolve-options.ts'
 export {
   checkFunction,
+  checkList,
   checkNames,
   checkOneOf,
   checkText,

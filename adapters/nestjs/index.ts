@@ -1,6 +1,6 @@
 import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core'
-import { knownOptions } from '../../src/spi.ts'
+import { checkFunction, checkList, ConfigError, knownOptions } from '../../src/spi.ts'
 import { checkModule, ConsumeOnceConsumers, type ConsumeOnceModuleOptions } from './consumers.ts'
 
 export { HandleOnce, type HandleOnceOptions } from './handle-once.ts'
@@ -25,6 +25,12 @@ export class ConsumeOnceModule {
   static forRootAsync(options: ConsumeOnceAsyncOptions): DynamicModule {
     const known = { imports: true, inject: true, useFactory: true }
     const { imports = [], inject = [], useFactory } = knownOptions(options, { of: 'forRootAsync()', known })
+    const problems: string[] = []
+    void checkList('imports', imports, problems)
+    checkList('inject', inject, problems)
+    checkFunction('useFactory', useFactory, problems)
+    if (problems.length > 0)
+      throw new ConfigError(problems.map((problem) => `ConsumeOnceModule.forRootAsync: ${problem}`))
     const consumers: FactoryProvider = {
       provide: ConsumeOnceConsumers,
       inject: [DiscoveryService, ...inject],

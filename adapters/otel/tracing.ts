@@ -58,7 +58,7 @@ export function otelTracing(options: OtelTracingOptions = {}): Tracing {
   const given = givenOf(options)
   const problems: string[] = []
   checkNames('', given, { of: 'otelTracing()', known: { tracer: true, producerContext: true, ratio: true } }, problems)
-  const { tracer, producerContext = 'link', ratio = 1 } = options
+  const { tracer, producerContext = 'link', ratio = 1 } = given
   checkOneOf('producerContext', producerContext, ['link', 'parent'], problems)
   if (tracer !== undefined && typeof tracer?.startSpan !== 'function') {
     problems.push('tracer: expected a Tracer of @opentelemetry/api')

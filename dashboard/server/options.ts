@@ -6,6 +6,7 @@ import {
   checkOneOf,
   checkText,
   checkWhole,
+  checkList,
   givenOf,
 } from '../../src/foundation/option-checks.ts'
 import type { Migrations } from '../../src/ports/migrations.ts'
@@ -92,10 +93,12 @@ const LONGEST_TIMEOUT_MS = 120_000
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
 export function checkOptions(options: DashboardOptions, of: string): void {
   const problems: string[] = []
-  checkNames('', givenOf(options), { of, known: KNOWN }, problems)
-  const { consumers, live, instances = [], basePath = '/', auth, hosts, environment, redact } = options
-  const { readOnly = true, showPayload = false, timeoutMs = 10_000 } = options
+  const given = givenOf(options)
+  checkNames('', given, { of, known: KNOWN }, problems)
+  const { consumers, live, instances = [], basePath = '/', auth, hosts, environment, redact } = given
+  const { readOnly = true, showPayload = false, timeoutMs = 10_000 } = given
   checkConsumers(consumers, of, problems)
+  checkList('migrations', given.migrations, problems)
   if (live !== undefined && typeof live?.snapshot !== 'function') {
     problems.push('live: expected what liveSignals() returned')
   }

@@ -33,6 +33,10 @@ export function checkNames<Given extends object>(
   { of, known, misplaced = {} }: KnownNames<NoInfer<Given>>,
   problems: string[],
 ): void {
+  const instead = NO_OBJECTS.get(given)
+  if (instead !== undefined) {
+    problems.push(`${place.replace(/\.$/, '') || 'options'}: expected an object, got ${instead}`)
+  }
   const names = Object.keys(known)
   let expected = `; expected one of ${names.join(', ')}`
   for (const name of Object.keys(given)) {
@@ -54,8 +58,8 @@ export function checkNames<Given extends object>(
  * @throws ConfigError `CONFIG_INVALID` for an unknown name
  */
 export function knownOptions<Given extends object>(given: Given | undefined, names: KnownNames<NoInfer<Given>>): Given {
-  const options = givenOf<Given>(given as Given)
   const problems: string[] = []
+  const options = givenOf<Given>(given as Given)
   checkNames<Given>('', options, names, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return options
@@ -183,18 +187,38 @@ export function checkObject<T extends object>(name: string, value: T, problems: 
   return {}
 }
 
+/**
+ * Refuses a value that is not a list: a text has a length and letters, and would be taken for none or for several.
+ *
+ * @returns the entries, none if it is no list or `undefined`
+ * @param problems - problems are added here
+ */
+export function checkList<T>(name: string, value: readonly T[] | undefined, problems: string[]): readonly T[] {
+  if (Array.isArray(value)) return value as readonly T[]
+  if (value !== undefined) problems.push(`${name}: expected a list, got ${shown(value)}`)
+  return []
+}
+
 /** Refuses a value that is not a function. @param problems - problems are added here */
 export function checkFunction(name: string, value: unknown, problems: string[]): void {
   if (typeof value !== 'function') problems.push(`${name}: expected a function, got ${typeof value}`)
 }
 
 /**
- * The options that have a value. Callers without types may pass something that is not an object: then none, and later
- * checks report what is missing.
+ * The options that have a value; none for `undefined`, and later checks report what is missing. Callers without types may pass
+ * something that is not an object: then none, and `checkNames()` says so.
  */
 export function givenOf<T extends object>(options: T): T {
-  return withoutUndefined<T>(typeof options === 'object' && options !== null ? options : {})
+  const given: unknown = options
+  const isObject = typeof given === 'object' && given !== null
+  const found = withoutUndefined<T>(isObject ? given : {})
+  // Without its value: the address of a server has a password.
+  if (!isObject && given !== undefined) NO_OBJECTS.set(found, given === null ? 'null' : `a ${typeof given}`)
+  return found
 }
+
+/** What was given in place of an object, by what `givenOf()` made of it. */
+const NO_OBJECTS = new WeakMap<object, string>()
 
 /** The properties that have a value. An `undefined` would hide the default in a spread, and some clients refuse it. */
 export function withoutUndefined<T extends object>(properties: { readonly [K in keyof T]?: T[K] | undefined }): T {

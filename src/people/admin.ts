@@ -6,8 +6,9 @@ import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { identityOf, numberedKey, ScopeIdentity } from '../identity/digest.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { noteIn } from './note.ts'
-import { checkNames, checkText, checkWhole, givenOf, type KnownNames } from '../foundation/option-checks.ts'
+import { checkNames, checkWhole, givenOf, type KnownNames } from '../foundation/option-checks.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
+import { checkSubscription } from './check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type {
   AuditPage,
@@ -138,10 +139,7 @@ const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 
 export function adminOf(consumer: Consumer, subscription: Pick<Subscription, 'group' | 'origins'>): Admin {
   const definition = definitionOf(consumer)
   const problems: string[] = []
-  checkText('group', subscription?.group, problems)
-  const origins: readonly unknown[] = Array.isArray(subscription?.origins) ? subscription.origins : []
-  if (origins.length === 0) problems.push('origins: expected at least one topic or queue, got none')
-  for (const origin of origins) checkText('origins', origin, problems)
+  checkSubscription(subscription, { of: 'adminOf()', needsOrigins: true }, problems)
   const { strategy, admin } = definition.store
   if (strategy === 'offsets') {
     problems.push(

@@ -1,6 +1,7 @@
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { checkFunction, checkNames } from '../foundation/option-checks.ts'
+import { checkSubscription } from './check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { Migrations } from '../ports/migrations.ts'
 
@@ -69,4 +70,9 @@ function checkEntry(place: string, entry: ConfiguredConsumer, of: string, proble
       `${place}.subscription: expected what kafkaSubscription() or rabbitSubscription() returned, or { group, origins }`,
     )
   }
+  const ofSubscription: string[] = []
+  if (Object.keys(entry.subscription ?? {}).length > 0) {
+    checkSubscription(entry.subscription, { of, needsOrigins: true }, ofSubscription)
+  }
+  problems.push(...ofSubscription.map((problem) => `${place}.subscription.${problem}`))
 }

@@ -7,6 +7,7 @@ import { durationText } from '../core/duration-text.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { shorterThanHandlers } from './idle-limit.ts'
 import type { CheckFinding, Checkup } from '../ports/checkup.ts'
+import { checkSubscription } from './check-subscription.ts'
 import type { CheckedConsumer, Subscription } from '../ports/subscription.ts'
 import type { Strategy } from '../ports/store.ts'
 
@@ -57,6 +58,7 @@ export async function doctor(
   const problems: string[] = []
   checkNames('', given, { of: 'doctor()', known: { timeoutMs } }, problems)
   checkWhole('timeoutMs', timeoutMs, problems, { most: LONGEST_TIMER_MS })
+  if (subscription !== undefined) checkSubscription(subscription, { of: 'doctor()', needsOrigins: true }, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   const definition = definitionOf(consumer)
   const { name, store } = definition

@@ -1,9 +1,9 @@
 import { mergedReport, type ObservedReport } from '../core/observed.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError } from '../foundation/errors.ts'
-import { checkText } from '../foundation/option-checks.ts'
 import { ofRead } from './of-read.ts'
 import { readReport } from '../pipeline/runners/observation.ts'
+import { checkSubscription } from './check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { observedScope, scopeName } from '../consumer/scope.ts'
 
@@ -22,7 +22,7 @@ export async function observedReport(
 ): Promise<ObservedReport | undefined> {
   const definition = definitionOf(consumer)
   const problems: string[] = []
-  checkText('group', subscription?.group, problems)
+  checkSubscription(subscription, { of: 'observedReport()', needsOrigins: false }, problems)
   const ledger = definition.store.admin?.replays
   if (ledger === undefined) problems.push('store: expected one that keeps reports (admin.replays), got one without')
   if (ledger === undefined || problems.length > 0) {

@@ -2,7 +2,8 @@ import { ofRead } from './of-read.ts'
 import { checkDecider, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError } from '../foundation/errors.ts'
-import { checkNames, checkText, givenOf } from '../foundation/option-checks.ts'
+import { checkNames, givenOf } from '../foundation/option-checks.ts'
+import { checkSubscription } from './check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { HoldVerdict, ListedPosition, Positions } from '../ports/store.ts'
 import { scopeName } from '../consumer/scope.ts'
@@ -40,7 +41,7 @@ export function positionsOf(consumer: Consumer, subscription: Pick<Subscription,
   const definition = definitionOf(consumer)
   const { name, store } = definition
   const problems: string[] = []
-  checkText('group', subscription?.group, problems)
+  checkSubscription(subscription, { of: 'positionsOf()', needsOrigins: false }, problems)
   const positions = store.strategy === 'offsets' ? store.positions : undefined
   if (positions === undefined) problems.push(`store: expected one of strategy offsets, got ${store.strategy}`)
   const invalid = (texts: readonly string[]): ConfigError =>

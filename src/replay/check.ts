@@ -1,6 +1,6 @@
 import type { ReplayRules } from '../core/replay.ts'
 import { ConfigError } from '../foundation/errors.ts'
-import { checkNames, checkObject, checkOneOf, checkWhole, givenOf } from '../foundation/option-checks.ts'
+import { checkList, checkNames, checkObject, checkOneOf, checkWhole, givenOf } from '../foundation/option-checks.ts'
 import { timeText } from '../foundation/time-text.ts'
 import { parseCondition } from './expression.ts'
 import type { Selection } from './plan.ts'
@@ -31,7 +31,11 @@ export function checkedRules(asked: Partial<ReplayRules> | undefined, problems: 
 }
 
 /** @param problems - problems are added here */
-export function checkSelection({ since, until, ids, where }: Selection, problems: string[]): void {
+export function checkSelection(selection: Selection, problems: string[]): void {
+  const { since, until } = selection
+  const ids = checkList('ids', selection.ids, problems)
+  const where = checkList('where', selection.where, problems)
+  checkList('reasons', selection.reasons, problems)
   for (const [name, at] of [
     ['since', since],
     ['until', until],
@@ -42,14 +46,16 @@ export function checkSelection({ since, until, ids, where }: Selection, problems
   if (since !== undefined && until !== undefined && since >= until) {
     problems.push(`until: expected a time after since, ${timeText(since)}, got ${timeText(until)}`)
   }
-  if (ids !== undefined && ids.length > MOST_IDS) {
+  if (ids.length > MOST_IDS) {
     problems.push(`ids: expected at most ${MOST_IDS}, got ${ids.length}: make several plans`)
   }
-  const bytes = (ids ?? []).reduce((sum, id) => sum + Buffer.byteLength(id), 0)
+  const texts = ids.filter((id) => typeof id === 'string')
+  if (texts.length < ids.length) problems.push('ids: expected a list of texts')
+  const bytes = texts.reduce((sum, id) => sum + Buffer.byteLength(id), 0)
   if (bytes > MOST_ID_BYTES) {
     problems.push(`ids: expected at most ${MOST_ID_BYTES} bytes in all, got ${bytes}: make several plans`)
   }
-  for (const condition of where ?? []) {
+  for (const condition of where) {
     const parsed = parseCondition(condition)
     if (typeof parsed === 'string') problems.push(`where: ${parsed}`)
   }

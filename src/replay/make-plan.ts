@@ -4,7 +4,7 @@ import type { DurationMs, EpochMs } from '../core/units.ts'
 import { systemClock } from '../foundation/clock.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
-import { checkNames, checkWhole, givenOf } from '../foundation/option-checks.ts'
+import { checkList, checkNames, checkText, checkWhole, givenOf } from '../foundation/option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { ReplayPlaces, ReplayReader } from '../ports/replay.ts'
@@ -70,19 +70,21 @@ const KNOWN: Record<keyof PlanOptions, true> = {
 export function planReplay(
   consumer: Consumer,
   subscription: Subscription,
-  options: PlanOptions,
+  asked: PlanOptions,
 ): Job<PlanProgress, ReplayPlan> {
   return startJob('the planning', async (control) => {
+    const of = new ReplayedConsumer(consumer, subscription, 'planReplay()')
     const problems: string[] = []
-    checkNames('', givenOf(options), { of: 'planReplay()', known: KNOWN }, problems)
-    const rules = checkedRules(options?.rules, problems)
-    if (problems.length > 0) refuseProblems('plan', problems)
+    const options = givenOf(asked)
+    checkNames('', options, { of: 'planReplay()', known: KNOWN }, problems)
+    const rules = checkedRules(options.rules, problems)
+    checkList('places', options.places, problems)
     checkSelection(options, problems)
+    checkText('from', options.from, problems)
     if (options.max !== undefined) checkWhole('max', options.max, problems)
     const field = options.groupBy === undefined ? undefined : parseField(options.groupBy)
     if (typeof field === 'string') problems.push(`groupBy: ${field}`)
     refuseProblems('plan', problems)
-    const of = new ReplayedConsumer(consumer, subscription)
     await of.definition.store.open()
     const reader = await of.open(options.from, options.places ?? [])
     try {

@@ -9,6 +9,7 @@ import { shortened } from '../identity/digest.ts'
 import type { Message } from '../ports/message.ts'
 import type { ReplayItem, ReplayLedger, ReplayPlaces, ReplayReader } from '../ports/replay.ts'
 import type { StoreAdmin } from '../ports/store-admin.ts'
+import { checkSubscription } from '../people/check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { scopeName } from '../consumer/scope.ts'
@@ -25,12 +26,18 @@ export class ReplayedConsumer {
   /** @throws the decoder's error if a server that it needs does not answer now */
   readonly keyOf: (message: Message) => Key | Unidentified | Promise<Key | Unidentified>
 
-  /** @throws ConfigError `CONFIG_INVALID` for a store that people cannot look into */
-  constructor(consumer: Consumer, subscription: Subscription) {
+  /**
+   * @param of - the function that got them, for a problem
+   * @throws ConfigError `CONFIG_INVALID` for a store that people cannot look into, and for what is no subscription
+   */
+  constructor(consumer: Consumer, subscription: Subscription, of = 'a subscription') {
     const definition = definitionOf(consumer)
     const { strategy, admin } = definition.store
-    const wrong = (problem: string): ConfigError =>
-      new ConfigError([`consumer ${JSON.stringify(definition.name)}: ${problem}`])
+    const wrong = (...problems: readonly string[]): ConfigError =>
+      new ConfigError(problems.map((problem) => `consumer ${JSON.stringify(definition.name)}: ${problem}`))
+    const problems: string[] = []
+    checkSubscription(subscription, { of, needsOrigins: true }, problems)
+    if (problems.length > 0) throw wrong(...problems)
     if (strategy === 'offsets') {
       throw wrong(
         `store: expected one with a record for each message, got strategy offsets: a position does not tell which messages were given up. \`consume-once positions ${definition.name}\` shows where each partition goes on. A message that is published to its topic again has a new position, and runs`,

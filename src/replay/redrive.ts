@@ -3,7 +3,7 @@ import { systemClock } from '../foundation/clock.ts'
 import { checkDecider, DECIDER } from '../people/decider.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
-import { checkNames, checkOneOf, checkText, checkWhole, givenOf } from '../foundation/option-checks.ts'
+import { checkList, checkNames, checkOneOf, checkText, checkWhole, givenOf } from '../foundation/option-checks.ts'
 import type { ReplayPublisher } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { checkSelection, refuseProblems } from './check.ts'
@@ -49,7 +49,7 @@ export function redrive(
 ): Job<RedriveProgress, RedriveResult> {
   return startJob('the redrive', async (control) => {
     const options = givenOf(asked)
-    const of = new ReplayedConsumer(consumer, subscription)
+    const of = new ReplayedConsumer(consumer, subscription, 'redrive()')
     const { clock = systemClock, entropy = systemEntropy } = options
     const places = checkedPlaces(of, options)
     const ctx: Redriving = { of, options, clock, places, id: idOf(places.join(' ')) }
@@ -125,7 +125,10 @@ function checkedPlaces({ subscription: { replay } }: ReplayedConsumer, options: 
   if (rate !== undefined && !(Number.isFinite(rate) && rate > 0))
     problems.push(`rate: expected dead letters per second, got ${rate}`)
   checkOneOf('unknown', unknown, ['handle', 'leave'], problems)
-  for (const destination of options.allowDestinations ?? []) checkText('allowDestinations', destination, problems)
+  for (const destination of checkList('allowDestinations', options.allowDestinations, problems)) {
+    checkText('allowDestinations', destination, problems)
+  }
+  for (const key of checkList('keys', options.keys, problems)) checkText('keys', key, problems)
   if (replay === undefined) {
     problems.push(
       'subscription: expected what kafkaSubscription() or rabbitSubscription() returned: a redrive publishes',

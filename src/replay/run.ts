@@ -6,7 +6,15 @@ import { DEFAULTS } from '../consumer/defaults.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
 import { describeError } from '../foundation/errors.ts'
 import { noteIn, replayAbout } from '../people/note.ts'
-import { checkNames, checkOneOf, checkWhole, givenOf, LONGEST_TIMER_MS, shown } from '../foundation/option-checks.ts'
+import {
+  checkList,
+  checkNames,
+  checkOneOf,
+  checkWhole,
+  givenOf,
+  LONGEST_TIMER_MS,
+  shown,
+} from '../foundation/option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import type { TakeVerdict } from '../ports/replay.ts'
@@ -46,7 +54,7 @@ export function runReplay(
   asked: RunOptions,
 ): Job<RunProgress, RunResult> {
   return startJob(`replay ${plan?.id}`, async (control) => {
-    const of = new ReplayedConsumer(consumer, subscription)
+    const of = new ReplayedConsumer(consumer, subscription, 'runReplay()')
     const options = givenOf(asked)
     const settings = checkedOptions(of, options)
     checkPlan(plan, of)
@@ -80,6 +88,7 @@ function checkedOptions(of: ReplayedConsumer, options: RunOptions): Settings {
   const { concurrency, canary, stopOnFailures, quietHours, rate, unknown, journal, deadlineMs } = options
   checkNames('', options, { of: 'runReplay()', known: KNOWN }, problems)
   checkDecider(options, problems)
+  checkList('places', options.places, problems)
   for (const [name, value] of Object.entries({ concurrency, canary, stopOnFailures })) {
     if (value !== undefined) checkWhole(name, value, problems)
   }
@@ -103,9 +112,8 @@ function checkedOptions(of: ReplayedConsumer, options: RunOptions): Settings {
 /** @throws ReplayError `REPLAY_REFUSED` */
 function checkPlan(plan: ReplayPlan, of: ReplayedConsumer): void {
   // A plan comes from a file.
-  const { kind, schema_version: version } = givenOf<{ readonly kind?: unknown; readonly schema_version?: unknown }>(
-    plan,
-  )
+  const { kind, schema_version: version }: { readonly kind?: unknown; readonly schema_version?: unknown } =
+    typeof plan === 'object' && plan !== null ? plan : {}
   if (kind !== 'consume-once replay plan') throw refused('expected a plan that planReplay() returned')
   if (version !== PLAN_VERSION) throw refused(`plan ${plan.id}: expected version ${PLAN_VERSION}: make a new plan`)
   if (digestOfPlan(plan) !== plan.digest) throw refused(`plan ${plan.id} was changed by hand: make a new plan`)

@@ -229,6 +229,8 @@ class RunningInline implements InlineRunning {
 
   async handle(message: Message, options: { readonly lane?: string | undefined } = {}): Promise<Settlement> {
     checkMessage(message)
+    if (typeof options !== 'object' || options === null)
+      knownOptions(options, { of: 'handle()', known: { lane: true } })
     const { lane } = options
     // Once for each message: nothing is made where the names are right.
     for (const name in options) if (name !== 'lane') knownOptions(options, { of: 'handle()', known: { lane } })

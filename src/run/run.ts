@@ -45,8 +45,9 @@ export function runConsumer(consumer: Consumer, dependencies: RunDependencies | 
     const definition = definitionOf(consumer)
     const parts = typeof dependencies === 'function' ? dependencies() : dependencies
     const problems: string[] = []
-    checkNames('', givenOf(parts), { of: 'runConsumer()', known: KNOWN }, problems)
-    checkText('group', parts.source?.group, problems)
+    const given = givenOf(parts)
+    checkNames('', given, { of: 'runConsumer()', known: KNOWN }, problems)
+    checkText('group', given.source?.group, problems)
     if (problems.length > 0) throw new ConfigError(problems)
     const starting = handleOf(new RunningConsumer(definition, parts))
     // Callers that do not await the start learn of a failure from `health()` and an event.

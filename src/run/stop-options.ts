@@ -9,12 +9,25 @@ export function stopBy(
   options: StopOptions | undefined,
   stop: (deadlineMs: DurationMs) => Promise<void>,
 ): Promise<void> {
-  const given = givenOf<StopOptions>(options ?? {})
+  let deadlineMs: DurationMs
+  try {
+    deadlineMs = deadlineOf(options)
+  } catch (error) {
+    return Promise.reject(error)
+  }
+  // Not awaited here: all calls of `stop()` share one promise.
+  return stop(deadlineMs)
+}
+
+/** @throws ConfigError `CONFIG_INVALID` */
+function deadlineOf(options: StopOptions | undefined): DurationMs {
+  const given = givenOf<StopOptions>(options as StopOptions)
   const { deadlineMs = DEFAULTS.stopDeadlineMs } = given
   const problems: string[] = []
   checkNames('', given, { of: 'stop()', known: { deadlineMs } }, problems)
   if (deadlineMs !== 0 && deadlineMs !== Number.POSITIVE_INFINITY) {
     checkWhole('deadlineMs', deadlineMs, problems, { most: LONGEST_TIMER_MS, or: ', 0 or Infinity' })
   }
-  return problems.length > 0 ? Promise.reject(new ConfigError(problems)) : stop(deadlineMs)
+  if (problems.length > 0) throw new ConfigError(problems)
+  return deadlineMs
 }

@@ -25,6 +25,8 @@ export interface PublicCall {
   readonly options: string
   /** Names of its properties. */
   readonly known: readonly string[]
+  /** Those of its properties that take a list and nothing else. */
+  readonly lists: readonly string[]
   /** Places inside of it that take an object of their own, such as `['retry', 'delayedByQueue']`. */
   readonly nested: readonly (readonly string[])[]
 }
@@ -50,7 +52,6 @@ const THINGS: Readonly<Record<string, string>> = {
   AmqpPublishProperties$: 'properties of a message of amqplib, which are handed on to it',
   'Fastify(?:Instance|Request|Reply)$': 'of Fastify',
   Consumer$: 'defineConsumer() makes it, and its own symbol is asked for',
-  Subscription$: 'kafkaSubscription() makes it; its two fields are required and checked',
   Pick$: 'a part of a value that the library made',
   '(?:Lease|Inbox|Offsets)?Store$': 'a port: adapters implement it and the pipeline calls it, on the hot path',
   'StoreAdmin$|Source$|Source & Publisher$|Publisher$|Intake$': 'a port, as above',
@@ -61,7 +62,7 @@ const THINGS: Readonly<Record<string, string>> = {
   '(?:Incoming)?Message$|Incoming$|AmqpMessage$|RabbitClientMessage$|JobLike$': 'a message, as its client made it',
   '(?:Kafka|Rabbit)Event$|LambdaContext$': 'of AWS Lambda',
   'ReplayPlan$|ReplayStatus$|ReplayItem$|RunState$': 'made by the library, and checked by its digest or version',
-  'DeliveryEnd$|SourceEvent$': 'made by the pipeline for adapters',
+  'DeliveryEnd$|SourceEvent$|CheckedConsumer$': 'made by the library for adapters',
   'RabbitConnect$|OwnChannel$': 'of amqplib: its options, a connection or a channel',
   '(?:Inbox|Offsets)Database$': 'what a store in memory keeps',
   'GuardClient$|(?:Pg|Mysql)Transaction$|PgQuery$|MysqlQuery$':
@@ -78,7 +79,7 @@ const THING = new RegExp(`^(?:${Object.keys(THINGS).join('|')})`)
 
 /** Exports for authors of stores and sources have values of the protocol as arguments; only what is called options is looked at. */
 const FOR_AUTHORS = new Set(['./spi', './testing'])
-const OPTIONS = /(?:Options|Dependencies)$/
+const OPTIONS = /(?:Options|Dependencies|UnderContract)$|^Rules$/
 /** They are told for whom they check. */
 const FOR_STORES = /^(?:resolve|split)Sequences$/
 
@@ -179,6 +180,9 @@ class Walker {
           at,
           options: this.#nameOf(part),
           known: this.#propertiesOf(part).map((property) => property.name),
+          lists: this.#propertiesOf(part)
+            .filter((property) => this.#isList(this.#checker.getTypeOfSymbol(property)))
+            .map((property) => property.name),
           nested: this.#nestedIn(part, []),
         })
       }
@@ -229,6 +233,13 @@ class Walker {
         return this.#isTaken(part) ? [here, ...this.#nestedIn(part, here)] : []
       })
     })
+  }
+
+  #isList(type: Type | undefined): boolean {
+    const parts = this.#partsOf(type)
+    return (
+      parts.length > 0 && parts.every((part) => !(part.flags & TypeFlags.Never) && this.#checker.isArrayLikeType(part))
+    )
   }
 
   #option(property: Named): void {

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import {
   adminOf,
   defineConsumer,
+  type Health,
   liveSignals,
   MemoryBroker,
   memoryStore,
@@ -128,6 +129,9 @@ async function answerTo(
   }
 }
 
+/** What the language says of a value that nothing has looked at. */
+const NOT_A_SENTENCE = /Cannot (?:read|destructure|convert)|is not (?:a function|iterable|an object)/
+
 /** As a user reads it: `stop()`, `new Meter()`, `messageId.window()`. */
 function shownName(name: string): string {
   const [owner = '', method] = name.split('.')
@@ -141,7 +145,11 @@ async function problemsOf(path: (call: PublicCall) => readonly (readonly string[
       for (const made of functionsOf(call)) {
         const answer = await answerTo(call, made, within(place, { surelyUnknown: 1 }))
         const dotted = [...place, 'surelyUnknown'].join('.').replaceAll(/\.(\d)/g, '[$1]')
-        if (answer.includes(`${dotted}: unknown option of ${shownName(call.name).replace('simulateAll', 'simulate')}`))
+        if (
+          answer.includes(
+            `${dotted}: unknown option of ${shownName(call.name).replace('simulateAll', 'simulate').replace('stopBy', 'stop')}`,
+          )
+        )
           continue
         problems.push(`${call.entry} ${call.name} ${dotted}: ${answer}`)
       }
@@ -172,4 +180,48 @@ describe('the options of every public function', () => {
       ),
     ).toEqual([])
   }, 120_000)
+
+  it('are refused if they are not an object', async () => {
+    const problems: string[] = []
+    for (const call of found.calls) {
+      for (const made of functionsOf(call)) {
+        for (const given of [null, 'text', 1]) {
+          const answer = await answerTo(call, made, given)
+          if (!/^(?:ConfigError|TypeError): /.test(answer) || NOT_A_SENTENCE.test(answer))
+            problems.push(`${call.entry} ${call.name} ${JSON.stringify(given)}: ${answer}`)
+        }
+      }
+    }
+    expect(problems).toEqual([])
+  }, 120_000)
+
+  it('are refused if they are a text where a list is expected', async () => {
+    const problems: string[] = []
+    for (const call of found.calls) {
+      for (const name of call.lists) {
+        for (const made of functionsOf(call)) {
+          const answer = await answerTo(call, made, { [name]: 'text' })
+          if (!answer.includes(`${name}: expected`) || NOT_A_SENTENCE.test(answer))
+            problems.push(`${call.entry} ${call.name} ${name}: ${answer}`)
+        }
+      }
+    }
+    expect(problems).toEqual([])
+  }, 120_000)
+
+  it('of stop(), if wrong, stop nothing: a later call without them stops', async () => {
+    const stops = new Set(found.calls.map(({ name }) => name).filter((name) => name.endsWith('.stop')))
+    expect(stops.size).toBeGreaterThan(5)
+    const problems: string[] = []
+    for (const name of stops) {
+      for (const handle of HANDLES[name.slice(0, -'.stop'.length)] ?? []) {
+        const { stop, health } = handle as { stop: (options?: object) => Promise<void>; health?: () => Health }
+        await expect(stop.call(handle, { surelyUnknown: 1 })).rejects.toThrow('unknown option of stop()')
+        const state = health?.call(handle).state
+        if (state === 'stopped' || state === 'draining') problems.push(`${name}: ${state}`)
+        await stop.call(handle).catch((error: unknown) => problems.push(`${name}: ${String(error)}`))
+      }
+    }
+    expect(problems).toEqual([])
+  })
 })

@@ -11,6 +11,8 @@ import { judgeHandlerStart, noteHandlerEnd } from './handlers.ts'
 import { judgeCopy } from './dead-letters.ts'
 import { judgeClaim, judgeMark, judgeRelease, judgeRenewal, judgeSetAside, noteDecision, noteLoss } from './records.ts'
 import { noteSend } from './sends.ts'
+import { ConfigError } from '../../src/foundation/errors.ts'
+import { checkList, knownOptions } from '../../src/foundation/option-checks.ts'
 import type { Rules } from './rules.ts'
 import { judgeAck, judgeCommit } from './settles.ts'
 import { judgeTold } from './tells.ts'
@@ -23,8 +25,23 @@ export interface Verdict {
   readonly admitted: ReadonlySet<Anomaly>
 }
 
-/** Judges a history in one pass. Pure, and linear in the number of events. */
-export function check(history: History, rules: Rules): Verdict {
+const RULES: Record<keyof Rules, true> = {
+  promised: true,
+  hadFaults: true,
+  maxAttempts: true,
+  mostDeliveries: true,
+  admitted: true,
+}
+
+/**
+ * Judges a history in one pass. Pure, and linear in the number of events.
+ * @throws ConfigError `CONFIG_INVALID` for unknown rules: a mistyped one would judge by another
+ */
+export function check(history: History, asked: Rules): Verdict {
+  const rules = knownOptions(asked, { of: 'check()', known: RULES })
+  const problems: string[] = []
+  checkList('admitted', rules.admitted, problems)
+  if (problems.length > 0) throw new ConfigError(problems)
   const facts = new Facts(history, rules)
   for (const event of history.events) {
     facts.index++

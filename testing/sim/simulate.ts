@@ -1,4 +1,4 @@
-import { checkNames } from '../../src/foundation/option-checks.ts'
+import { checkNames, givenOf } from '../../src/foundation/option-checks.ts'
 import type { Rules } from '../checker/rules.ts'
 import type { History } from '../history.ts'
 import { PROMISES, type Plan } from './plan.ts'
@@ -50,9 +50,10 @@ function checkAsked(from: number, to: number, options: SimulationOptions): void 
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from > to) {
     throw new TypeError(`seeds: expected two whole numbers, the first at most the second, got ${from} and ${to}`)
   }
-  const { promised, handle } = options
+  const given = givenOf(options)
+  const { promised, handle } = given
   const problems: string[] = []
-  checkNames('', options, { of: 'simulate()', known: { promised, handle } }, problems)
+  checkNames('', given, { of: 'simulate()', known: { promised, handle } }, problems)
   if (problems.length > 0) throw new TypeError(problems.join('; '))
   if (promised !== undefined && !PROMISES.includes(promised)) {
     throw new TypeError(`promised: expected one of '${PROMISES.join("', '")}', got '${promised}'`)

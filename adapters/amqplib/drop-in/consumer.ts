@@ -3,10 +3,12 @@ import {
   backoffMs,
   describeError,
   runInline,
+  stopBy,
   systemClock,
   systemEntropy,
   type Backoff,
   type Consumer,
+  type DurationMs,
   type Health,
   type InlineRunning,
   type Message,
@@ -101,8 +103,10 @@ export class DropInConsumer {
   }
 
   stop(options?: StopOptions): Promise<void> {
-    this.#stopped ??= this.#stop(options)
-    return this.#stopped
+    return stopBy(options, (deadlineMs) => {
+      this.#stopped ??= this.#stop(deadlineMs)
+      return this.#stopped
+    })
   }
 
   health(): Health {
@@ -182,13 +186,13 @@ export class DropInConsumer {
     }
   }
 
-  async #stop(options: StopOptions | undefined): Promise<void> {
+  async #stop(deadlineMs: DurationMs): Promise<void> {
     this.#cancelOpening()
     this.#arrivals.shut()
     this.#streams.reset()
     for (const delivery of this.#arrivals.takeHeld()) delivery.handBack()
     try {
-      await this.#inline.stop(options)
+      await this.#inline.stop({ deadlineMs })
       if (this.#origin.isLive) await this.#frames.heeded()
     } finally {
       this.#unwatch()

@@ -30,6 +30,8 @@ interface RabbitClientMessage extends AmqpProperties {
  * @throws TypeError for anything else
  */
 export function rabbitMessage(raw: ForeignMessage, options: { readonly queue: string }): Message {
+  if (typeof options !== 'object' || options === null)
+    knownOptions(options, { of: 'rabbitMessage()', known: { queue: true } })
   const { queue } = options
   // Once for each message: nothing is made where the names are right.
   for (const name in options) if (name !== 'queue') knownOptions(options, { of: 'rabbitMessage()', known: { queue } })

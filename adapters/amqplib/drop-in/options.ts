@@ -36,8 +36,9 @@ export function checkOnMessage(channel: unknown, options: OnMessageOptions): voi
   const problems: string[] = []
   if (!isChannel(channel))
     problems.push('channel: expected a channel of amqplib, such as createChannel() resolves with')
-  checkNames('', givenOf(options), { of: 'onMessage()', known: KNOWN }, problems)
-  const { queue, deadLetter, lane } = options
+  const given = givenOf(options)
+  checkNames('', given, { of: 'onMessage()', known: KNOWN }, problems)
+  const { queue, deadLetter, lane } = given
   const expectName = (value: unknown, name: string): void => {
     if (!isName(value))
       problems.push(

@@ -5,9 +5,11 @@ import {
   ConfigError,
   describeError,
   runInline,
+  stopBy,
   systemEntropy,
   type Backoff,
   type Consumer,
+  type DurationMs,
   type Health,
   type InlineRunning,
   type Running,
@@ -142,8 +144,10 @@ class DropInHandler {
   }
 
   stop(options?: StopOptions): Promise<void> {
-    this.#stopped ??= this.#stop(options)
-    return this.#stopped
+    return stopBy(options, (deadlineMs) => {
+      this.#stopped ??= this.#stop(deadlineMs)
+      return this.#stopped
+    })
   }
 
   health(): Health {
@@ -166,10 +170,10 @@ class DropInHandler {
     }
   }
 
-  async #stop(options: StopOptions | undefined): Promise<void> {
+  async #stop(deadlineMs: DurationMs): Promise<void> {
     this.#stopping.abort()
     try {
-      await this.#inline.stop(options)
+      await this.#inline.stop({ deadlineMs })
     } finally {
       await this.#publisher?.close()
     }

@@ -82,7 +82,9 @@ describe('what would show nothing is refused', () => {
   })
 
   it('a lack that is none, or that has no reason', () => {
-    expect(declaring({ lacks: { speed: 'slow' } as object })).toThrow('mine: lacks.speed: expected one of digests,')
+    expect(declaring({ lacks: { speed: 'slow' } as object })).toThrow(
+      'mine: lacks.speed: unknown option of describeStoreContract()',
+    )
     expect(declaring({ lacks: { loss: '' } })).toThrow('mine: lacks.loss: expected the reason why')
   })
 

@@ -1,9 +1,11 @@
 import type { Consumer } from '../../../src/consumer/define-consumer.ts'
 import type { Starting } from '../../../src/ports/lifecycle.ts'
+import { checkSuite } from '../check-suite.ts'
 import { describeLaws, needsOf, type Runner } from '../law.ts'
 import type { SourceCapability, SourceHarness, SourceLaw } from './harness.ts'
 import { sourceLaws } from './laws.ts'
 
+const KNOWN: Record<keyof SourceUnderContract, true> = { createHarness: true, lacks: true }
 const WITHIN_MS = 90_000
 
 /** A source whose contract is tested. */
@@ -16,15 +18,13 @@ export interface SourceUnderContract {
 
 /**
  * The suite that every source must pass. Each law has a topic or queue of its own.
- * @throws TypeError if `lacks` has an unknown capability or no reason
+ * @throws ConfigError `CONFIG_INVALID` for an unknown name or capability, or one without a reason
  */
-export function describeSourceContract(
-  name: string,
-  { createHarness, lacks = {} }: SourceUnderContract,
-  runner: Runner,
-): void {
+export function describeSourceContract(name: string, source: SourceUnderContract, runner: Runner): void {
+  const capabilities = [...new Set(sourceLaws.flatMap<SourceCapability>(needsOf))]
+  checkSuite(name, source, { of: 'describeSourceContract()', known: KNOWN, capabilities })
+  const { createHarness, lacks = {} } = source
   const keep = (law: SourceLaw): Promise<void> => assertSourceLaw(law, createHarness)
-  checkLacks(name, lacks)
   describeLaws(
     `${name} keeps the contract of a source`,
     { laws: sourceLaws, lacks, keep, timeoutMs: WITHIN_MS },
@@ -45,15 +45,5 @@ export async function assertSourceLaw(law: SourceLaw, createHarness: () => Promi
     await law.run({ ...harness, run })
   } finally {
     await Promise.all(started.map((running) => running.stop({ deadlineMs: 100 })))
-  }
-}
-
-function checkLacks(name: string, lacks: SourceUnderContract['lacks'] = {}): void {
-  const all = new Set(sourceLaws.flatMap<SourceCapability>(needsOf))
-  for (const [lacking, reason] of Object.entries(lacks)) {
-    if (!all.has(lacking as SourceCapability)) {
-      throw new TypeError(`${name}: lacks.${lacking}: expected one of ${[...all].join(', ')}`)
-    }
-    if (reason === '') throw new TypeError(`${name}: lacks.${lacking}: expected the reason why, got an empty text`)
   }
 }

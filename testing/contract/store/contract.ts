@@ -1,4 +1,5 @@
 import type { Store } from '../../../src/ports/store.ts'
+import { checkSuite } from '../check-suite.ts'
 import { describeLaws, needsOf, type Runner } from '../law.ts'
 import { adminLaws, leaseAdminLaws } from './admin-laws.ts'
 import { auditLaws } from './audit-laws.ts'
@@ -70,17 +71,19 @@ export const storeLaws: LawsOf = {
   offsets: [...OF_EVERY_STORE, ...inboxLaws, ...offsetsLaws, ...tornLaws],
 }
 
+const KNOWN: Record<keyof StoreUnderContract, true> = { strategy: true, createHarness: true, lacks: true }
+
 /**
  * Defines the suite that every store must pass. Each law has data of its own.
- * @throws TypeError for an unknown strategy, or if `lacks` has an unknown capability or no reason
+ * @throws TypeError for an unknown strategy; ConfigError `CONFIG_INVALID` for an unknown name or capability, or one without a reason
  */
 export function describeStoreContract(name: string, store: StoreUnderContract, runner: Runner): void {
   const title = `${name} keeps the contract of a store`
+  checkSuite(name, store, { of: 'describeStoreContract()', known: KNOWN, capabilities: capabilities() })
   // A suite without laws would pass.
   if (!Object.hasOwn(storeLaws, store.strategy)) {
     throw new TypeError(`${name}: strategy: expected 'lease', 'inbox' or 'offsets', got '${store.strategy}'`)
   }
-  checkLacks(name, store.lacks)
   switch (store.strategy) {
     case 'lease':
       return describeLaws(title, suiteOf(storeLaws.lease, store), runner)
@@ -117,13 +120,7 @@ function onStreams<H extends StoreHarness>(harness: H): H {
   return { ...harness, store: keysAsStreams(harness.store), secondStore }
 }
 
-function checkLacks(name: string, lacks: Lacks = {}): void {
+function capabilities(): readonly Capability[] {
   const { lease, inbox, offsets } = storeLaws
-  const all = new Set([...lease, ...inbox, ...offsets].flatMap<Capability>(needsOf))
-  for (const [lacking, reason] of Object.entries(lacks)) {
-    if (!all.has(lacking as Capability)) {
-      throw new TypeError(`${name}: lacks.${lacking}: expected one of ${[...all].join(', ')}`)
-    }
-    if (reason === '') throw new TypeError(`${name}: lacks.${lacking}: expected the reason why, got an empty text`)
-  }
+  return [...new Set([...lease, ...inbox, ...offsets].flatMap<Capability>(needsOf))]
 }

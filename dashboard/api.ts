@@ -66,7 +66,18 @@ export interface Api {
   'GET api/find': { readonly query: { readonly id: string }; readonly answer: FindAnswer }
   'GET api/message': { readonly query: MessageQuery; readonly answer: MessageAnswer }
   'GET api/audit': {
-    readonly query: ConsumerQuery & { readonly key?: string; readonly limit?: number; readonly after?: string }
+    readonly query: ConsumerQuery & {
+      readonly key?: string
+      /** Who did it. */
+      readonly by?: string
+      readonly decision?: string
+      /** Milliseconds since 1970: at or after. */
+      readonly since?: number
+      /** Milliseconds since 1970: before. */
+      readonly until?: number
+      readonly limit?: number
+      readonly after?: string
+    }
     readonly answer: AuditAnswer
   }
   'GET api/doctor': { readonly query: ConsumerQuery; readonly answer: DoctorAnswer }

@@ -37,13 +37,17 @@ where id = ${scope}`,
       }
     },
 
-    readAudit({ key, after, limit }: AuditPageOf): Script<AuditRow> {
+    readAudit({ key, by, decision, since, until, after, limit }: AuditPageOf): Script<AuditRow> {
       const columns = `id, ${epochMs('at')} as at, ${inHex('`key`')} as k, decision, ${inHex('by_whom')} as by_whom,
     ${inHex('reason')} as reason, ${inHex('`before`')} as previous`
       const wanted = [
         `scope = ${scope}`,
         ...(key === undefined ? [] : [`\`key\` = ${bytes(key)}`]),
         ...(after === undefined ? [] : [`id < ${after}`]),
+        ...(by === undefined ? [] : [`cast(by_whom as binary) = ${ascii(by)}`]),
+        ...(decision === undefined ? [] : [`cast(decision as binary) = ${ascii(decision)}`]),
+        ...(since === undefined ? [] : [`${epochMs('at')} >= ${Math.ceil(since)}`]),
+        ...(until === undefined ? [] : [`${epochMs('at')} < ${Math.ceil(until)}`]),
       ]
       return {
         statements: [

@@ -46,12 +46,16 @@ from limits where id = $1${notesUse ? '' : ' and first_claim_at is null'}`,
       }
     },
 
-    readAudit({ key, after, limit }: AuditPageOf): Statement<AuditRow> {
+    // In the order of the column: a bare `id` would be the text of the same name.
+    readAudit({ key, by, decision, since, until, after, limit }: AuditPageOf): Statement<AuditRow> {
       return {
-        text: `select id::text as id, ${epochMs('at')} as at, encode(key, 'hex') as key, decision, by_whom, reason, before::text as before
-from ${tables.audit}
-where scope = $1 and ($2::text is null or key = decode($2, 'hex')) and ($3::bigint is null or id < $3) order by id desc limit $4`,
-        values: [scope, key ?? null, after ?? null, limit],
+        text: `select a.id::text as id, ${epochMs('a.at')} as at, encode(a.key, 'hex') as key, a.decision, a.by_whom, a.reason, a.before::text as before
+from ${tables.audit} a
+where a.scope = $1 and ($2::text is null or a.key = decode($2, 'hex')) and ($3::bigint is null or a.id < $3)
+  and ($5::text is null or a.by_whom = $5) and ($6::text is null or a.decision = $6)
+  and ($7::float8 is null or ${epochMs('a.at')} >= $7) and ($8::float8 is null or ${epochMs('a.at')} < $8)
+order by a.id desc limit $4`,
+        values: [scope, key ?? null, after ?? null, limit, by ?? null, decision ?? null, since ?? null, until ?? null],
       }
     },
 

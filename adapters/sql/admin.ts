@@ -79,8 +79,9 @@ export function adminOf<Place extends HistoryPlace>(
       const [times] = await ask('known since', scope, (history) => history.readTimes())
       return times && knownSince(times)
     },
-    async audit(scope, { key, limit, after }) {
-      const page = { key: key === undefined ? undefined : toHex(key), after: checkedCursor(after), limit: limit + 1 }
+    async audit(scope, { key, limit, after, ...which }) {
+      const hex = key === undefined ? undefined : toHex(key)
+      const page = { ...which, key: hex, after: checkedCursor(after), limit: limit + 1 }
       return auditPage(await ask('audit', scope, (history) => history.readAudit(page)), limit)
     },
     async note(scope, note) {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { Admin, ConfiguredConsumer } from '../../src/index.ts'
-import type { AuditEntry, AuditPage } from '../../src/spi.ts'
+import type { AuditEntry, AuditPage, AuditQuery } from '../../src/spi.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
-import { parsePositive } from '../parse.ts'
+import { parsePositive, parseTime } from '../parse.ts'
 import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
 import { addRefOptions } from './inspect.ts'
 import { adminFor, checkKey, KEY_LENGTH, type RefFlags } from './refs.ts'
@@ -13,6 +13,10 @@ type AuditFlags = SessionFlags &
     readonly limit?: number
     readonly after?: string
     readonly all?: true
+    readonly by?: string
+    readonly decision?: string
+    readonly since?: number
+    readonly until?: number
   }
 
 const SHOWN_AT_ONCE = 100
@@ -24,6 +28,8 @@ Examples:
                                                 who paused or aborted what
   consume-once audit sms-sender order-17        all decisions about one message
   consume-once audit sms-sender --key U1nm      the same, by the first characters of its key
+  consume-once audit sms-sender --by ana --since 24h
+  consume-once audit sms-sender --decision resume --since 2026-11-01T00:00Z --until 2026-11-02T00:00Z
   consume-once audit sms-sender --all --json | jq -r '.entries[] | [.at, .by, .decision, .key] | @tsv'
 
 JSON has the record as it was before each decision. Redis keeps the newest 10,000 or so, of all consumers.
@@ -35,6 +41,10 @@ export function addAudit(program: Command, exit: (code: number) => void): void {
     .description('Shows who decided what about messages, when and why. Changes nothing.')
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
     .argument('[id]', 'message ID: only decisions about this message')
+    .option('--by <person>', 'only what this person did')
+    .option('--decision <name>', 'only these decisions: reopen, or pause')
+    .option('--since <time>', 'at or after: 2026-11-01T00:00Z, or how long ago: 24h', parseTime)
+    .option('--until <time>', 'before', parseTime)
     .option('--limit <count>', `decisions to show (default: ${SHOWN_AT_ONCE})`, parsePositive)
     .option('--after <cursor>', 'the next page: `next` of the one before')
     .option('--all', 'every page')
@@ -55,14 +65,27 @@ async function audit(session: Session, name: string, id: string | undefined, fla
   if (flags.all === true && flags.limit !== undefined) {
     throw new CommandError(EXIT.usage, '--all: expected no --limit')
   }
+  const isChosen = Object.values(whichOf(flags)).some((one) => one !== undefined)
   const { entries, next } = await pageOf(session, { entry, admin, id, flags })
   if (session.isJson) {
     const shown = entries.map((one) => ({ ...one, at: new Date(one.at).toISOString() }))
     printJson('audit', { consumer: titleOf(entry), scope: admin.scope, entries: shown, more: next !== undefined, next })
   } else if (entries.length > 0) printText(auditTable(entries))
-  else say(`No decision${id === undefined ? '' : ' about this message'} is in the audit of ${titleOf(entry)}.`)
+  else
+    say(
+      `No ${isChosen ? 'such ' : ''}decision${id === undefined ? '' : ' about this message'} is in the audit of ${titleOf(entry)}.`,
+    )
   if (next !== undefined) say(`There are more: --all, or --after '${next}'`)
   return EXIT.ok
+}
+
+type Which = Omit<AuditQuery, 'limit' | 'after'>
+
+function whichOf({ by, decision, since, until }: AuditFlags): Which {
+  if (since !== undefined && until !== undefined && since >= until) {
+    throw new CommandError(EXIT.usage, '--since, --until: expected a time before --until, got a later one')
+  }
+  return { by, decision, since, until }
 }
 
 interface Asked {
@@ -74,32 +97,35 @@ interface Asked {
 
 async function pageOf(session: Session, { entry, admin, id, flags }: Asked): Promise<AuditPage> {
   const { limit = SHOWN_AT_ONCE, all, after } = flags
-  if (id === undefined && all !== true) return session.answer(admin.audit({ limit, after }))
+  const which = whichOf(flags)
+  if (id === undefined && all !== true) return session.answer(admin.audit({ ...which, limit, after }))
   const found: AuditEntry[] = []
-  if (id === undefined) found.push(...(await allOf(session, admin)))
-  else if (flags.key) found.push(...(await ofKey(session, admin, id)))
+  if (id === undefined) found.push(...(await allOf(session, admin, which)))
+  else if (flags.key) found.push(...(await ofKey(session, admin, id, which)))
   else {
-    for (const key of await keysOf(session, entry, id, flags)) found.push(...(await allOf(session, admin, key)))
+    for (const key of await keysOf(session, entry, id, flags)) {
+      found.push(...(await allOf(session, admin, { ...which, key })))
+    }
   }
   const entries = found.toSorted((a, b) => b.at - a.at)
   return { entries: flags.limit === undefined ? entries : entries.slice(0, flags.limit), next: undefined }
 }
 
 /** Compares beginnings with all decisions: the record of a key may be gone by now. */
-async function ofKey(session: Session, admin: Admin, text: string): Promise<readonly AuditEntry[]> {
+async function ofKey(session: Session, admin: Admin, text: string, which: Which): Promise<readonly AuditEntry[]> {
   checkKey(text)
-  if (text.length === KEY_LENGTH) return allOf(session, admin, text)
-  const found = (await allOf(session, admin)).filter(({ key }) => key.startsWith(text))
+  if (text.length === KEY_LENGTH) return allOf(session, admin, { ...which, key: text })
+  const found = (await allOf(session, admin, which)).filter(({ key }) => key.startsWith(text))
   const keys = new Set(found.map(({ key }) => key))
   if (keys.size <= 1) return found
   throw new CommandError(EXIT.usage, `--key ${JSON.stringify(text)}: ${keys.size} keys begin so; give more characters`)
 }
 
-async function allOf(session: Session, admin: Admin, key?: string): Promise<readonly AuditEntry[]> {
+async function allOf(session: Session, admin: Admin, which: Which): Promise<readonly AuditEntry[]> {
   const entries: AuditEntry[] = []
   let after: string | undefined
   do {
-    const page = await session.answer(admin.audit({ key, limit: PAGE, after }))
+    const page = await session.answer(admin.audit({ ...which, limit: PAGE, after }))
     entries.push(...page.entries)
     after = page.next
   } while (after !== undefined)

@@ -1,3 +1,4 @@
+import { isAskedFor } from '../people/audit-filter.ts'
 import type { AuditEntry } from '../ports/replay.ts'
 import type { AuditPage, AuditQuery } from '../ports/store-admin.ts'
 
@@ -13,10 +14,11 @@ export class MemoryAudit {
     ofScope.push({ id: String(this.#last), ...entry })
   }
 
-  page(scope: string, { key, limit, after }: AuditQuery): AuditPage {
+  page(scope: string, query: AuditQuery): AuditPage {
+    const { limit, after } = query
     const older = (this.#entries.get(scope) ?? [])
       .toReversed()
-      .filter((entry) => (key === undefined || entry.key === key) && (after === undefined || +entry.id < +after))
+      .filter((entry) => isAskedFor(entry, query) && (after === undefined || +entry.id < +after))
     const entries = older.slice(0, limit)
     return { entries, next: older.length > limit ? entries.at(-1)?.id : undefined }
   }

@@ -6,7 +6,7 @@ import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { identityOf, numberedKey, ScopeIdentity } from '../identity/digest.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { noteIn } from './note.ts'
-import { checkNames, checkWhole, givenOf, type KnownNames } from '../foundation/option-checks.ts'
+import { checkNames, checkText, checkWhole, givenOf, shown, type KnownNames } from '../foundation/option-checks.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { checkSubscription } from './check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
@@ -124,7 +124,15 @@ const PURGE_BATCH = 10_000
 const MOST_PURGED_AT_ONCE = 100_000
 
 const LIST: Record<keyof ListQuery, true> = { state: true, limit: true, lookAtMost: true, after: true }
-const AUDIT: Record<keyof AuditQuery, true> = { key: true, limit: true, after: true }
+const AUDIT: Record<keyof AuditQuery, true> = {
+  key: true,
+  by: true,
+  decision: true,
+  since: true,
+  until: true,
+  limit: true,
+  after: true,
+}
 
 const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 'parked']
 
@@ -223,6 +231,14 @@ class StoreRecords implements Admin {
   async audit(query: AuditQuery): Promise<AuditPage> {
     const problems: string[] = []
     checkNames('', givenOf(query), { of: 'audit()', known: AUDIT }, problems)
+    if (query.by !== undefined) checkText('by', query.by, problems)
+    if (query.decision !== undefined) checkText('decision', query.decision, problems)
+    for (const name of ['since', 'until'] as const) {
+      const time: unknown = query[name]
+      if (time !== undefined && !Number.isFinite(time)) {
+        problems.push(`${name}: expected milliseconds since 1970, got ${shown(time)}`)
+      }
+    }
     if (problems.length > 0) throw this.#invalid(...problems)
     const page = this.#admin.audit && (await ofRead(this.#admin.audit(this.scope, query)))
     if (page === undefined) throw this.#invalid('store: expected one with admin.audit, got one without')

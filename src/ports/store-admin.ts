@@ -52,8 +52,17 @@ export interface KnownSince {
   readonly because: string
 }
 
+/** Which decisions. All that is given must hold. */
 export interface AuditQuery {
   readonly key?: Key | undefined
+  /** Of this person. */
+  readonly by?: string | undefined
+  /** `AuditEntry.decision`: `reopen`, `pause`. */
+  readonly decision?: string | undefined
+  /** At this time or later. */
+  readonly since?: EpochMs | undefined
+  /** Before this time. */
+  readonly until?: EpochMs | undefined
   readonly limit: number
   /** `next` of the previous page. */
   readonly after?: string | undefined

@@ -126,6 +126,10 @@ describePages('the dashboard in a browser', prepare, (on) => {
 
     await on.open(page, ['audit'], { consumer: on.rig.smsId })
     await page.getByText('the provider has it: <b>ref 12</b>').waitFor()
+    await page.getByRole('search').getByLabel('Decision').selectOption('forget')
+    await page.getByText('No such decision').waitFor()
+    await page.getByRole('search').getByLabel('Decision').selectOption('done')
+    await page.getByText('the provider has it: <b>ref 12</b>').waitFor()
   })
 
   it('looks at dead letters, plans a replay, runs it, and shows it to its end', async () => {

@@ -1,4 +1,4 @@
-import { StoreError, type AuditEntry, type AuditPage, type AuditQuery, type Key } from '../../../src/spi.ts'
+import { StoreError, isAskedFor, type AuditEntry, type AuditPage, type AuditQuery } from '../../../src/spi.ts'
 import type { ScriptLine } from './script-line.ts'
 import { READ_AUDIT } from './scripts/audit.ts'
 
@@ -23,11 +23,12 @@ interface Placed {
 export async function auditPage(
   line: ScriptLine,
   { scope, streams }: { readonly scope: string; readonly streams: readonly string[] },
-  { key, limit, after }: AuditQuery,
+  query: AuditQuery,
 ): Promise<AuditPage> {
+  const { limit, after } = query
   const from = after === undefined ? undefined : placeFrom(after)
   const found = await Promise.all(
-    streams.map((name, stream) => older(line, { name, scope, stream, from, key, most: limit + 1 })),
+    streams.map((name, stream) => older(line, { name, scope, stream, from, query, most: limit + 1 })),
   )
   const all = found.flat().toSorted((one, other) => (isBefore(one.place, other.place) ? 1 : -1))
   const entries = all.slice(0, limit).map(({ entry }) => entry)
@@ -39,18 +40,17 @@ interface Search {
   readonly scope: string
   readonly stream: number
   readonly from: Place | undefined
-  readonly key: Key | undefined
+  readonly query: AuditQuery
   readonly most: number
 }
 
-async function older(line: ScriptLine, { name, scope, stream, from, key, most }: Search): Promise<readonly Placed[]> {
+async function older(line: ScriptLine, { name, scope, stream, from, query, most }: Search): Promise<readonly Placed[]> {
   const found: Placed[] = []
   let start = from === undefined ? '+' : startOf(stream, from)
   for (;;) {
     const reply = await line.runOne({ script: READ_AUDIT, keys: 1, words: [name, start, READ_AT_ONCE] })
     const entries = (Array.isArray(reply) ? reply : []).map((fields: unknown) => entryOf(fields, stream))
-    const isWanted = ({ entry, scope: own = scope }: Placed): boolean =>
-      own === scope && (key === undefined || entry.key === key)
+    const isWanted = ({ entry, scope: own = scope }: Placed): boolean => own === scope && isAskedFor(entry, query)
     found.push(...entries.filter(isWanted))
     const last = entries.at(-1)
     if (found.length >= most || last === undefined || entries.length < READ_AT_ONCE) return found.slice(0, most)

@@ -1,4 +1,4 @@
-import type { DurationMs, EpochMs, Note, ReplayRequest, Taking } from '../../../src/spi.ts'
+import type { AuditQuery, DurationMs, EpochMs, Note, ReplayRequest, Taking } from '../../../src/spi.ts'
 import type { Script, Sessions } from '../session.ts'
 
 /** The times that the table of scopes keeps. In milliseconds since 1970, rounded up. */
@@ -30,7 +30,7 @@ export interface Use {
   readonly forMs: DurationMs
 }
 
-export interface AuditPageOf {
+export interface AuditPageOf extends Pick<AuditQuery, 'by' | 'decision' | 'since' | 'until'> {
   /** In hex; `undefined`: of all keys. */
   readonly key: string | undefined
   /** ID of the last decision of the previous page; `undefined`: the first page. */

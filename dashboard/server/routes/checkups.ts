@@ -72,10 +72,21 @@ export async function positions(services: Services, { params }: Asked): Promise<
   }
 }
 
+/** Milliseconds since 1970, up to the last date of JavaScript. */
+const ANY_TIME = { least: 0, most: 8.64e15 }
+
 export async function audit(services: Services, { params }: Asked): Promise<AuditAnswer> {
   const admin = adminOfShown(services.consumers.of(params))
   const limit = params.maybeWhole('limit', { least: 1, most: LARGEST_AUDIT_PAGE }) ?? AUDIT_PAGE
-  const query = { key: params.maybeText('key'), limit, after: params.maybeText('after') }
+  const query = {
+    key: params.maybeText('key'),
+    by: params.maybeText('by'),
+    decision: params.maybeText('decision'),
+    since: params.maybeWhole('since', ANY_TIME),
+    until: params.maybeWhole('until', ANY_TIME),
+    limit,
+    after: params.maybeText('after'),
+  }
   const { entries, next } = await services.asking(() => admin.audit(query))
   return { entries: entries.map(auditRow), next }
 }

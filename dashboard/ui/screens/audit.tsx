@@ -8,12 +8,30 @@ import { Table } from '../components/table.tsx'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
 
+const DECISIONS = [
+  'done',
+  'rerun',
+  'reopen',
+  'forget',
+  'import',
+  'redrive',
+  'start',
+  'pause',
+  'resume',
+  'abort',
+  'release-hold',
+] as const
+
+interface Filter {
+  readonly by?: string
+  readonly decision?: string
+}
+
 export function Audit({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
   const [after, setAfter] = useState<string>()
-  const page = useResource(
-    'api/audit',
-    consumer.can.audit ? { consumer: consumer.id, limit: 50, ...(after === undefined ? {} : { after }) } : undefined,
-  )
+  const [filter, setFilter] = useState<Filter>({})
+  const query = { consumer: consumer.id, limit: 50, ...filter, ...(after === undefined ? {} : { after }) }
+  const page = useResource('api/audit', consumer.can.audit ? query : undefined)
   return (
     <>
       <div class="head">
@@ -22,10 +40,21 @@ export function Audit({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
         <ConsumerPicker consumer={consumer} />
       </div>
       <section class="card">
+        {consumer.can.audit && (
+          <Filters
+            filter={filter}
+            onChange={(to) => {
+              setAfter(undefined)
+              setFilter(to)
+            }}
+          />
+        )}
         {consumer.can.audit ? (
           <Loaded of={page}>
             {({ entries, next }) =>
-              entries.length === 0 ? (
+              entries.length === 0 && Object.keys(filter).length > 0 ? (
+                <Empty title="No such decision" />
+              ) : entries.length === 0 ? (
                 <Empty title="No decision yet">
                   <p>Each decision about a message, a replay or the consumer is kept here: who, when and why.</p>
                 </Empty>
@@ -53,6 +82,44 @@ export function Audit({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
         )}
       </section>
     </>
+  )
+}
+
+function Filters({ filter, onChange }: { filter: Filter; onChange: (to: Filter) => void }): JSX.Element {
+  const [by, setBy] = useState(filter.by ?? '')
+  const { by: _, ...others } = filter
+  const { decision = '', ...otherThanDecision } = filter
+  return (
+    <form
+      class="row"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onChange(by === '' ? others : { ...others, by })
+      }}
+    >
+      <label>
+        By
+        <input type="search" value={by} autocomplete="off" onInput={(event) => setBy(event.currentTarget.value)} />
+      </label>
+      <label>
+        Decision
+        <select
+          value={decision}
+          onChange={({ currentTarget: { value } }) =>
+            onChange(value === '' ? otherThanDecision : { ...otherThanDecision, decision: value })
+          }
+        >
+          <option value="">all</option>
+          {DECISIONS.map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="submit">Show</button>
+    </form>
   )
 }
 

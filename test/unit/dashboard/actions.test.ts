@@ -413,6 +413,15 @@ describe('a consumer of this process', () => {
       { decision: 'resume', by: 'ana', reason: 'OPS-3 is over', about: 'consumer', key: '', before: '' },
       { decision: 'pause', by: 'ana', reason: 'OPS-3', about: 'consumer' },
     ])
+    const only = async (which: object): Promise<readonly string[]> => {
+      const some = await page.get('GET api/audit', { consumer, ...which })
+      return some.answer.entries.map(({ decision }) => decision)
+    }
+    expect(await only({ decision: 'pause' })).toEqual(['pause'])
+    expect(await only({ by: 'ben' })).toEqual([])
+    const [newest] = audit.entries
+    expect(await only({ since: Date.parse(String(newest?.at)) + 1 })).toEqual([])
+    expect(await only({ until: Date.parse(String(newest?.at)) + 1, by: 'ana' })).toEqual(['resume', 'pause'])
     await made.send(['b'])
     expect(made.handled).toEqual(['a', 'b'])
   })

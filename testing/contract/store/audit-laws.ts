@@ -1,6 +1,6 @@
 import { expect } from '../expect.ts'
 import type { AuditEntry } from '../../../src/ports/replay.ts'
-import type { AuditPage } from '../../../src/ports/store-admin.ts'
+import type { AuditPage, AuditQuery } from '../../../src/ports/store-admin.ts'
 import { adminOf, expectRun, setAside, stateOf, WHY } from './admin-laws.ts'
 import { claim, hold, newItem, SCOPE } from './claims.ts'
 import type { StoreLaw } from './harness.ts'
@@ -93,6 +93,49 @@ export const auditLaws: readonly StoreLaw[] = [
       ])
       expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
       expect(await pagesOf((after) => admin.audit?.(SCOPE, { key: item.key, limit: 1, after }))).toEqual(mine)
+    },
+  },
+  {
+    name: 'pages through 1,500 decisions, each once, the newest first',
+    needs: ['admin', 'audit', 'import'],
+    async run({ store }) {
+      const admin = adminOf(store)
+      const scope = `${SCOPE}-${newItem().key}`
+      const keys = Array.from({ length: 1_500 }, () => newItem().key)
+      for (let at = 0; at < keys.length; at += 100) await admin.import?.(scope, keys.slice(at, at + 100), WHY)
+      const all = await pagesOf((after) => admin.audit?.(scope, { limit: 50, after }))
+      expect(all.length).toBe(keys.length)
+      expect(new Set(all.map(({ key }) => key))).toEqual(new Set(keys))
+      // Those of one call may have any order.
+      const calls = all.map(({ key }) => Math.floor(keys.indexOf(key) / 100))
+      expect(calls).toEqual(calls.toSorted((one, other) => other - one))
+    },
+  },
+  {
+    name: 'shows what one person did, one kind of decision, and those of some time',
+    needs: ['admin', 'audit', 'import'],
+    async run({ store }) {
+      const admin = adminOf(store)
+      const scope = `${SCOPE}-${newItem().key}`
+      const [first, second] = [newItem().key, newItem().key]
+      await admin.import?.(scope, [first], { ...WHY, by: 'ana' })
+      await admin.forget(scope, [first], { ...WHY, by: 'ben' })
+      await admin.import?.(scope, [second], { ...WHY, by: 'Ana' })
+      const [newest] = (await admin.audit?.(scope, { limit: 1 }))?.entries ?? []
+      const at = newest?.at ?? 0
+      const told = async (which: Omit<AuditQuery, 'limit'>): Promise<readonly string[]> => {
+        const entries = await pagesOf((after) => admin.audit?.(scope, { ...which, limit: 1, after }))
+        return entries.map(({ by, decision }) => `${by} ${decision}`)
+      }
+      expect(await told({ by: 'ana' })).toEqual(['ana import'])
+      expect(await told({ decision: 'import' })).toEqual(['Ana import', 'ana import'])
+      expect(await told({ decision: 'forget', by: 'ben', key: first })).toEqual(['ben forget'])
+      expect(await told({ decision: 'forget', by: 'ben', key: second })).toEqual([])
+      expect(await told({ by: "ana' or '1'='1" })).toEqual([])
+      expect(await told({ since: at + 1 })).toEqual([])
+      expect((await told({ since: at }))[0]).toBe('Ana import')
+      expect(await told({ until: at + 1 })).toHaveLength(3)
+      expect(await told({ until: at - 60_000 })).toEqual([])
     },
   },
   {

@@ -25,13 +25,17 @@ const MEANS: Readonly<Record<Bucket, string>> = {
   unreadable: 'message or record cannot be read',
   unknown: 'no record, and it may be older than what the store remembers',
   looped: 'was replayed too often',
+  undated: 'no time, or one in the future, for --since and --until: --include undated',
+  'no-reason': 'does not say why it was set aside, for --reason-is: --include no-reason',
+  'no-field': 'lacks a field of --where: --include no-field',
   filtered: 'does not match what you asked for',
 }
 
 /** A plan, for people. `samples`: with messages of each bucket. */
 export function planText(plan: ReplayPlan, rate: number | undefined, samples = false): string {
   const { id, consumer, from, total, toHandle, distinct, warnings, rules, buckets } = plan
-  const found = BUCKETS.filter((bucket) => buckets[bucket].count > 0)
+  // The plan may be of an earlier version, which had fewer buckets.
+  const found = BUCKETS.filter((bucket) => (buckets[bucket]?.count ?? 0) > 0)
   const rows = found.map((bucket) => [
     bucket,
     buckets[bucket].count.toLocaleString('en'),
@@ -46,15 +50,21 @@ export function planText(plan: ReplayPlan, rate: number | undefined, samples = f
     ...(buckets.unknown.count > 0 ? [horizonText(plan)] : []),
     ...(distinct === undefined
       ? []
-      : [`${distinct.isAtLeast ? 'at least ' : ''}${distinct.count.toLocaleString('en')} different ${distinct.field}`]),
+      : [
+          `${distinct.isAtLeast ? 'at least ' : ''}${distinct.count.toLocaleString('en')} different ${distinct.field}${withoutText(distinct.without)}`,
+        ]),
     ...(rate === undefined ? [] : [`takes ${durationText(durationOf(plan, rate))} at ${rate} messages a second`]),
     ...warnings.map((warning) => `note: ${warning}`),
   ].join('\n')
 }
 
+function withoutText(count: number): string {
+  return count > 0 ? `, ${count.toLocaleString('en')} without it` : ''
+}
+
 function samplesText({ buckets }: ReplayPlan): string {
   const rows = BUCKETS.flatMap((bucket) =>
-    buckets[bucket].samples.map(({ part, position, key, at, detail }) => [
+    (buckets[bucket]?.samples ?? []).map(({ part, position, key, at, detail }) => [
       bucket,
       `${part} ${position}`,
       key ?? '',

@@ -1,6 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { Option, type Command } from 'commander'
-import { planReplay, durationOf, type PlanOptions, type ReplayPlan, type ReplayRules } from '../../src/replay/index.ts'
+import {
+  LACKS,
+  planReplay,
+  durationOf,
+  type Lack,
+  type PlanOptions,
+  type ReplayPlan,
+  type ReplayRules,
+} from '../../src/replay/index.ts'
 import { fileReplay } from '../../adapters/file/index.ts'
 import { EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
@@ -18,6 +26,7 @@ export interface SelectionFlags {
   readonly where?: readonly string[]
   readonly reasonIs?: readonly string[]
   readonly max?: number
+  readonly include?: readonly (Lack | 'given-up')[]
 }
 
 type PlanFlags = SessionFlags &
@@ -26,7 +35,6 @@ type PlanFlags = SessionFlags &
     readonly fromPosition?: bigint
     readonly toPosition?: bigint
     readonly again: boolean
-    readonly include?: readonly string[]
     readonly inDoubt?: ReplayRules['inDoubt']
     readonly treatUnknownAs?: 'handle' | 'skip'
     readonly maxReplays?: number
@@ -56,8 +64,13 @@ export function addPlan(replay: Command, exit: (code: number) => void): void {
     .option('--from-position <position>', 'offset or line of the first message, in each part', parsePosition)
     .option('--to-position <position>', 'offset or line after the last message, in each part', parsePosition)
   addSelectionOptions(command)
+    .addOption(
+      new Option(
+        '--include <what...>',
+        'messages that were given up run too; messages that lack what you select by',
+      ).choices(['given-up', ...LACKS]),
+    )
     .option('--again', 'messages that are done happen AGAIN: their records are forgotten, then they run', false)
-    .addOption(new Option('--include <what...>', 'messages that were given up run too').choices(['given-up']))
     .addOption(new Option('--in-doubt <what>', 'whose effect may have happened').choices(['leave', 'rerun']))
     .addOption(
       new Option('--treat-unknown-as <what>', 'whose record may have been removed').choices(['handle', 'skip']),
@@ -84,8 +97,8 @@ export function addSelectionOptions(command: Command): Command {
     .option('--max <count>', 'the most messages to look at', parsePositive)
 }
 
-export function selectionOf({ since, until, idsFrom, where, reasonIs }: SelectionFlags): {
-  readonly [K in 'since' | 'until' | 'ids' | 'where' | 'reasons']: PlanOptions[K]
+export function selectionOf({ since, until, idsFrom, where, reasonIs, include }: SelectionFlags): {
+  readonly [K in 'since' | 'until' | 'ids' | 'where' | 'reasons' | 'include']: PlanOptions[K]
 } {
   return {
     since,
@@ -93,6 +106,7 @@ export function selectionOf({ since, until, idsFrom, where, reasonIs }: Selectio
     ids: idsFrom === undefined ? undefined : readLines('--ids-from', idsFrom),
     where,
     reasons: reasonIs,
+    include: include?.filter((what) => what !== 'given-up'),
   }
 }
 
@@ -101,7 +115,7 @@ async function plan(session: Session, name: string, flags: PlanFlags): Promise<n
   const { again, include, inDoubt, treatUnknownAs, maxReplays } = flags
   const rules: Partial<ReplayRules> = {
     again,
-    ...(include === undefined ? {} : { givenUp: 'handle' }),
+    ...(include?.includes('given-up') === true ? { givenUp: 'handle' } : {}),
     ...(inDoubt === undefined ? {} : { inDoubt }),
     ...(treatUnknownAs === undefined ? {} : { unknown: treatUnknownAs }),
     ...(maxReplays === undefined ? {} : { maxReplays }),

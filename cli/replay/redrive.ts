@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { redrive, REDRIVE_OUTCOMES, type RedriveOptions, type RedriveResult } from '../../src/replay/index.ts'
+import { LACKS, redrive, REDRIVE_OUTCOMES, type RedriveOptions, type RedriveResult } from '../../src/replay/index.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
@@ -53,6 +53,9 @@ export function addRedrive(program: Command, exit: (code: number) => void): void
     .option('--by <name>', 'who decides, for the audit (default: the user of the operating system)')
     .option('--yes', 'do not ask', false)
   addSessionOptions(addSelectionOptions(command))
+    .addOption(
+      new Option('--include <what...>', 'dead letters that lack what you select by: left out otherwise').choices(LACKS),
+    )
     .addHelpText('after', HELP)
     .action(async (consumer: string, flags: RedriveFlags) => {
       exit(await Session.run(flags, (session) => redriveDeadLetters(session, consumer, flags)))
@@ -101,7 +104,7 @@ function tell(session: Session, consumer: string, result: RedriveResult, interru
   return LEFT.some((outcome) => result.totals[outcome] > 0) ? EXIT.findings : EXIT.ok
 }
 
-const LEFT = REDRIVE_OUTCOMES.filter((outcome) => !['redriven', 'done', 'filtered'].includes(outcome))
+const LEFT = REDRIVE_OUTCOMES.filter((outcome) => !['redriven', 'done', ...LACKS, 'filtered'].includes(outcome))
 
 const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {
   redriven: 'published to where it came from; it runs with all its attempts',
@@ -116,6 +119,9 @@ const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {
   repeated: 'another dead letter of the same message was redriven',
   'no-destination': 'its headers do not tell where it came from: --destination',
   'refused-destination': 'came from somewhere else: --allow-destination',
+  undated: 'no time, or one in the future, for --since and --until: --include undated',
+  'no-reason': 'does not say why it was set aside, for --reason-is: --include no-reason',
+  'no-field': 'lacks a field of --where: --include no-field',
   filtered: 'does not match what you asked for',
 }
 

@@ -1,7 +1,7 @@
 // Work of the process of the dashboard: looks at dead letters, redrives, plans, replays.
 
 import type { Key } from '../../src/core/record.ts'
-import type { ReplayRules } from '../../src/core/replay.ts'
+import type { Lack, ReplayRules } from '../../src/core/replay.ts'
 import type { EpochMs } from '../../src/core/units.ts'
 import type { PlanProgress } from '../../src/replay/make-plan.ts'
 import type { ReplayPlan } from '../../src/replay/plan.ts'
@@ -73,6 +73,7 @@ export interface PlanRequest extends ConsumerQuery {
   readonly ids?: readonly string[]
   readonly where?: readonly string[]
   readonly reasons?: readonly string[]
+  readonly include?: readonly Lack[]
   /** @defaultValue 100,000 */
   readonly max?: number
   readonly groupBy?: string

@@ -13,10 +13,22 @@ export const BUCKETS = [
   'unreadable',
   'unknown',
   'looped',
+  'undated',
+  'no-reason',
+  'no-field',
   'filtered',
 ] as const
 
 export type Bucket = (typeof BUCKETS)[number]
+
+/** A message does not have what a selection asks for, so nothing tells whether it is meant. */
+export const LACKS = ['undated', 'no-reason', 'no-field'] as const
+
+/**
+ * `undated`: no time, or one in the future. `no-reason`: it does not say why it was set aside. `no-field`: a condition is about a field
+ * that it does not have.
+ */
+export type Lack = (typeof LACKS)[number]
 
 /** What a person allows a replay to do. Everything else is left as it is. */
 export interface ReplayRules {
@@ -37,7 +49,7 @@ export interface ReplayFacts {
   readonly view: RecordView | 'no-id' | 'unreadable'
   /** Empty if payloads are not compared. */
   readonly digest: Digest
-  readonly isSelected: boolean
+  readonly selected: 'yes' | 'no' | Lack
   /** True if absence of a record proves that the message was not handled. */
   readonly isProven: boolean
   /** How often it was replayed before. */
@@ -46,10 +58,10 @@ export interface ReplayFacts {
 
 /** The first that applies, from what can never run to what may. */
 export function bucketOf(
-  { view, digest, isSelected, isProven, replays }: ReplayFacts,
+  { view, digest, selected, isProven, replays }: ReplayFacts,
   { maxReplays }: Pick<ReplayRules, 'maxReplays'>,
 ): Bucket {
-  if (!isSelected) return 'filtered'
+  if (selected !== 'yes') return selected === 'no' ? 'filtered' : selected
   if (view === 'no-id' || view === 'unreadable') return view
   const bucket = isOtherPayload(view, digest) ? 'conflict' : bucketOfRecord(view, isProven)
   return replays >= maxReplays && MAY_RUN.has(bucket) ? 'looped' : bucket
@@ -100,6 +112,9 @@ export function stepFor(bucket: Bucket, rules: ReplayRules): ReplayStep {
       return rules.inDoubt === 'rerun' ? 'rerun' : 'leave'
     case 'unknown':
       return rules.unknown
+    case 'undated':
+    case 'no-reason':
+    case 'no-field':
     case 'filtered':
       return 'skip'
     case 'parked':

@@ -1,4 +1,4 @@
-import type { ReplayRules } from '../core/replay.ts'
+import { LACKS, type ReplayRules } from '../core/replay.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { checkList, checkNames, checkObject, checkOneOf, checkWhole, givenOf } from '../foundation/option-checks.ts'
 import { timeText } from '../foundation/time-text.ts'
@@ -55,6 +55,7 @@ export function checkSelection(selection: Selection, problems: string[]): void {
   if (bytes > MOST_ID_BYTES) {
     problems.push(`ids: expected at most ${MOST_ID_BYTES} bytes in all, got ${bytes}: make several plans`)
   }
+  for (const lack of checkList('include', selection.include, problems)) checkOneOf('include', lack, LACKS, problems)
   for (const condition of where) {
     const parsed = parseCondition(condition)
     if (typeof parsed === 'string') problems.push(`where: ${parsed}`)

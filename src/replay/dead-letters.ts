@@ -49,11 +49,11 @@ export class DeadLetters {
 
   constructor(ctx: Redriving, horizon: Horizon, signal: AbortSignal) {
     const { of, options, clock } = ctx
-    const { since, until, ids, where, reasons, keys, allowDestinations = [], destination } = options
+    const { since, until, ids, where, reasons, include, keys, allowDestinations = [], destination } = options
     this.#ctx = ctx
     this.#horizon = horizon
     this.#signal = signal
-    this.#lookup = new Lookup(of, { since, until, ids, where, reasons }, keys)
+    this.#lookup = new Lookup(of, { since, until, ids, where, reasons, include }, { keys })
     this.#pace = new Pace(clock, options.rate, undefined)
     this.#allowed = new Set([
       ...of.subscription.origins,
@@ -66,7 +66,7 @@ export class DeadLetters {
   /** Resolves when each of them is settled, or left; with none of them if it is stopped. */
   async take(items: readonly ReplayItem[], by: Sending | undefined): Promise<readonly RedrivenDeadLetter[]> {
     await by?.hold.extend()
-    const looked = await this.#lookup.look(items)
+    const looked = await this.#lookup.look(items, this.#ctx.clock.now())
     const deadLetters = looked.map((one) => this.#deadLetter(one))
     const going = looked.flatMap((one, at) => {
       const deadLetter = deadLetters[at]
@@ -179,5 +179,8 @@ const OUTCOME_OF: Readonly<Record<Bucket, RedriveOutcome>> = {
   unreadable: 'unreadable',
   unknown: 'unknown',
   looped: 'looped',
+  undated: 'undated',
+  'no-reason': 'no-reason',
+  'no-field': 'no-field',
   filtered: 'filtered',
 }

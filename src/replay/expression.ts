@@ -29,18 +29,19 @@ export function parseField(text: string): Field | string {
 
 export interface Condition {
   readonly text: string
-  holds(message: Message, payload: () => unknown): boolean
+  /** `undefined`: the message has no such field. */
+  holds(message: Message, payload: () => unknown): boolean | undefined
 }
 
-const OPERATORS: Readonly<Record<string, (found: string | undefined, wanted: string) => boolean>> = {
+const OPERATORS: Readonly<Record<string, (found: string, wanted: string) => boolean>> = {
   '!=': (found, wanted) => found !== wanted,
-  '^=': (found, wanted) => found?.startsWith(wanted) ?? false,
-  '*=': (found, wanted) => found?.includes(wanted) ?? false,
+  '^=': (found, wanted) => found.startsWith(wanted),
+  '*=': (found, wanted) => found.includes(wanted),
   '=': (found, wanted) => found === wanted,
 }
 
 /**
- * `field=value`, `!=`, `^=` (begins with), `*=` (contains). A field that is missing differs from every value.
+ * `field=value`, `!=`, `^=` (begins with), `*=` (contains). None of them is true or false of a field that is missing.
  *
  * @returns a problem, as text, if the condition is not one
  */
@@ -52,7 +53,11 @@ export function parseCondition(text: string): Condition | string {
   const field = parseField(name)
   if (typeof field === 'string') return field
   const compare = OPERATORS[operator]
-  return { text, holds: (message, payload) => compare?.(field.read(message, payload), wanted) ?? false }
+  const holds: Condition['holds'] = (message, payload) => {
+    const found = field.read(message, payload)
+    return found === undefined ? undefined : compare?.(found, wanted)
+  }
+  return { text, holds }
 }
 
 function shownValue(value: unknown): string | undefined {

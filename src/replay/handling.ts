@@ -92,7 +92,10 @@ export class Handling {
     stepOf: (bucket: Todo['in']) => ReplayStep,
   ): Promise<void> {
     const { stop, recorder, resumed } = this.#with
-    const looked = await this.#lookup.look(received.map(({ item }) => item))
+    const looked = await this.#lookup.look(
+      received.map(({ item }) => item),
+      this.#with.clock.now(),
+    )
     const horizon = await this.#horizonNow()
     const found: Todo[] = []
     for (const [index, one] of looked.entries()) {

@@ -1,7 +1,8 @@
 import { copyNumber } from '../copies/values.ts'
 import { COPY_HEADER } from '../copies/vocabulary.ts'
 import type { Key, RecordView } from '../core/record.ts'
-import { bucketOf, type Bucket, type ReplayRules } from '../core/replay.ts'
+import { bucketOf, type Bucket, type Lack, type ReplayFacts, type ReplayRules } from '../core/replay.ts'
+import type { EpochMs } from '../core/units.ts'
 import { isOutage } from '../foundation/outage.ts'
 import { isThenable } from '../foundation/thenable.ts'
 import { createIdReader, type DecodedPayload } from '../pipeline/intake/identify.ts'
@@ -9,6 +10,7 @@ import type { ReplayItem } from '../ports/replay.ts'
 import { parseCondition, type Condition } from './expression.ts'
 import type { ReplayedConsumer } from './place.ts'
 import type { Selection } from './plan.ts'
+import { usableTime } from './proven.ts'
 
 /** A message of the range, with what its consumer and the store know about it. */
 export interface Looked {
@@ -22,6 +24,15 @@ export interface Looked {
   readonly payload: () => unknown
 }
 
+interface LookupMore {
+  /** Only messages with these keys. */
+  readonly keys?: readonly Key[] | undefined
+  /** Whoever gets a message reads its payload. */
+  readonly payloads?: boolean
+}
+
+type Selected = ReplayFacts['selected']
+
 /** Looks messages up in the store, many at once. Changes nothing. */
 export class Lookup {
   readonly #of: ReplayedConsumer
@@ -30,19 +41,12 @@ export class Lookup {
   readonly #keys: ReadonlySet<Key> | undefined
   readonly #selection: Selection
   readonly #idOf: ReturnType<typeof createIdReader>
+  readonly #included: ReadonlySet<Lack>
   readonly #readsPayloads: boolean
 
-  /**
-   * @param keys - only messages with these keys
-   * @param how - `payloads`: whoever gets a message reads its payload
-   */
-  constructor(
-    of: ReplayedConsumer,
-    selection: Selection,
-    keys?: readonly Key[],
-    how: { readonly payloads?: boolean } = {},
-  ) {
-    this.#readsPayloads = how.payloads === true || selection.ids !== undefined || (selection.where ?? []).length > 0
+  constructor(of: ReplayedConsumer, selection: Selection, { keys, payloads = false }: LookupMore = {}) {
+    this.#readsPayloads = payloads || selection.ids !== undefined || (selection.where ?? []).length > 0
+    this.#included = new Set(selection.include)
     this.#idOf = createIdReader(of.definition)
     this.#of = of
     this.#selection = selection
@@ -51,20 +55,23 @@ export class Lookup {
     this.#ids = selection.ids === undefined ? undefined : new Set(selection.ids)
   }
 
-  /** @throws the decoder's error if a server that it needs does not answer now: nothing is known of the message */
-  async look(items: readonly ReplayItem[]): Promise<readonly Looked[]> {
+  /**
+   * @param now - a time after it is wrong
+   * @throws the decoder's error if a server that it needs does not answer now: nothing is known of the message
+   */
+  async look(items: readonly ReplayItem[], now: EpochMs): Promise<readonly Looked[]> {
     const keys = await Promise.all(items.map(async ({ message }) => this.#of.keyOf(message)))
-    const isInRange = items.map((item, at) => this.#isInRange(item, keys[at]))
-    const payloads = await this.#payloadsOf(items, isInRange)
-    const wanted = items.map(
-      (item, at) => isInRange[at] === true && this.#isSelected(item, keys[at], payloads[at] ?? UNREADABLE),
+    const inRange = items.map((item, at) => this.#inRange(item, keys[at], now))
+    const payloads = await this.#payloadsOf(items, inRange)
+    const selected = items.map((item, at) =>
+      both(inRange[at] ?? 'no', () => this.#matches(item, keys[at], payloads[at] ?? UNREADABLE)),
     )
-    const asked = keys.filter((key, at): key is Key => typeof key === 'string' && wanted[at] === true)
+    const asked = keys.filter((key, at): key is Key => typeof key === 'string' && selected[at] === 'yes')
     const views = asked.length === 0 ? [] : await this.#of.admin.peek(this.#of.scope, asked)
     let at = 0
     return items.map((item, index): Looked => {
       const key = keys[index]
-      const isSelected = wanted[index] === true
+      const isSelected = selected[index] === 'yes'
       const known = typeof key === 'string' ? key : undefined
       const replays = replaysOf(item)
       const view = viewFor(key, isSelected && known !== undefined ? views[at++] : undefined)
@@ -74,7 +81,8 @@ export class Lookup {
         key: known,
         view,
         replays,
-        bucket: (isProven, rules) => bucketOf({ view, digest, isSelected, isProven, replays }, rules),
+        bucket: (isProven, rules) =>
+          bucketOf({ view, digest, selected: selected[index] ?? 'no', isProven, replays }, rules),
         detail: typeof key === 'object' ? key.detail : detailOf(view),
         payload: () => payloads[index]?.payload,
       }
@@ -82,28 +90,47 @@ export class Lookup {
   }
 
   /** Only if somebody reads them. */
-  async #payloadsOf(items: readonly ReplayItem[], isInRange: readonly boolean[]): Promise<readonly DecodedPayload[]> {
+  async #payloadsOf(items: readonly ReplayItem[], inRange: readonly Selected[]): Promise<readonly DecodedPayload[]> {
     if (!this.#readsPayloads) return []
-    return Promise.all(items.map(async (item, at) => (isInRange[at] === true ? payloadOf(this.#of, item) : UNREADABLE)))
+    return Promise.all(items.map(async (item, at) => (inRange[at] === 'no' ? UNREADABLE : payloadOf(this.#of, item))))
   }
 
-  #isInRange(item: ReplayItem, key: unknown): boolean {
+  #inRange({ deadLetter, timestamp }: ReplayItem, key: unknown, now: EpochMs): Selected {
     const { since, until, reasons } = this.#selection
-    const { deadLetter } = item
-    const at = deadLetter?.since ?? item.timestamp
-    if (since !== undefined && at !== undefined && at < since) return false
-    if (until !== undefined && at !== undefined && at >= until) return false
-    if (this.#keys !== undefined && !(typeof key === 'string' && this.#keys.has(key))) return false
-    return reasons === undefined || reasons.includes(deadLetter?.reason ?? '')
+    if (this.#keys !== undefined && !(typeof key === 'string' && this.#keys.has(key))) return 'no'
+    const inTime = (): Selected => {
+      if (since === undefined && until === undefined) return 'yes'
+      const at = usableTime({ timestamp: deadLetter?.since ?? timestamp }, now)
+      if (at === undefined) return this.#unless('undated')
+      return (since === undefined || at >= since) && (until === undefined || at < until) ? 'yes' : 'no'
+    }
+    return both(inTime(), () => {
+      if (reasons === undefined) return 'yes'
+      if (deadLetter?.reason === undefined) return this.#unless('no-reason')
+      return reasons.includes(deadLetter.reason) ? 'yes' : 'no'
+    })
   }
 
-  #isSelected({ message }: ReplayItem, key: unknown, payload: DecodedPayload): boolean {
+  #matches({ message }: ReplayItem, key: unknown, payload: DecodedPayload): Selected {
     if (this.#ids !== undefined) {
       const id = typeof key === 'string' ? this.#idOf(message, payload) : undefined
-      if (id === undefined || !this.#ids.has(id)) return false
+      if (id === undefined || !this.#ids.has(id)) return 'no'
     }
-    return this.#conditions.every((condition) => condition.holds(message, () => payload.payload))
+    const held = this.#conditions.map((condition) => condition.holds(message, () => payload.payload))
+    if (held.includes(false)) return 'no'
+    return held.includes(undefined) ? this.#unless('no-field') : 'yes'
   }
+
+  #unless(lack: Lack): Selected {
+    return this.#included.has(lack) ? 'yes' : lack
+  }
+}
+
+/** What is certainly not meant is not counted as lacking something. */
+function both(first: Selected, second: () => Selected): Selected {
+  if (first === 'no') return 'no'
+  const other = second()
+  return other === 'no' || first === 'yes' ? other : first
 }
 
 function viewFor(key: unknown, view: RecordView | undefined): Looked['view'] {
@@ -116,12 +143,13 @@ function detailOf(view: Looked['view']): string | undefined {
   return view.reason ?? view.cause ?? view.found
 }
 
-/** How often the message was replayed before, by its header. */
+/** How often the message was replayed before, by its header. What the header tells may be no number: then too often. */
 function replaysOf({ message: { headers } }: ReplayItem): number {
-  return copyNumber(headers, COPY_HEADER.replayCount) ?? 0
+  const isTold = Object.hasOwn(headers, COPY_HEADER.replayCount)
+  return copyNumber(headers, COPY_HEADER.replayCount) ?? (isTold ? Number.POSITIVE_INFINITY : 0)
 }
 
-/** If it cannot be decoded, no condition on a field of it holds, except one that it differs. */
+/** What cannot be decoded has no field. */
 const UNREADABLE: DecodedPayload = { payload: undefined }
 
 function payloadOf(

@@ -107,9 +107,9 @@ async function makePlan(
   options: PlanOptions,
   { rules: asked, field, control }: Asked,
 ): Promise<ReplayPlan> {
-  const { from, since, until, ids, where, reasons, clock = systemClock, entropy = systemEntropy } = options
+  const { from, since, until, ids, where, reasons, include, clock = systemClock, entropy = systemEntropy } = options
   const createdAt = clock.now()
-  const selection: Selection = { since, until, ids, where, reasons }
+  const selection: Selection = { since, until, ids, where, reasons, include }
   // A dead-letter place has only what was given up: to replay it is to reopen.
   const isDeadLetters = deadLetterPlaces(of.subscription.replay).includes(from.replace(/@\d+$/, ''))
   const rules: ReplayRules =
@@ -121,11 +121,11 @@ async function makePlan(
   const range = await reader.range({ ...times, from: fromPosition, to: toPosition, max })
   const planning = new Planning({ horizon, rules, field, now: createdAt, isLog: !reader.takes })
   const size = range.parts.reduce((sum, part) => sum + Number(BigInt(part.to) - BigInt(part.from)), 0)
-  const lookup = new Lookup(of, selection, undefined, { payloads: field !== undefined })
+  const lookup = new Lookup(of, selection, { payloads: field !== undefined })
   for await (const batch of reader.read(range, { signal: control.signal })) {
     for (let at = 0; at < batch.length; at += LOOKED_AT_ONCE) {
       const items = batch.slice(at, at + LOOKED_AT_ONCE)
-      for (const looked of await lookup.look(items)) planning.add(looked)
+      for (const looked of await lookup.look(items, clock.now())) planning.add(looked)
       control.tell({ looked: planning.total, of: size })
     }
     // A queue gets everything back when the reader is closed.
@@ -202,7 +202,7 @@ class Planning {
     if (bucket === 'fresh') of.freshSoFar++
     if (bucket === 'done') this.#overtaken = Math.max(this.#overtaken, of.freshSoFar)
     if (field !== undefined && mayRun(bucket, rules)) {
-      this.#distinct?.add(field.read(item.message, looked.payload) ?? '')
+      this.#distinct?.add(field.read(item.message, looked.payload))
     }
   }
 

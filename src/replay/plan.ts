@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Bucket, ReplayRules } from '../core/replay.ts'
+import type { Bucket, Lack, ReplayRules } from '../core/replay.ts'
 import type { EpochMs } from '../core/units.ts'
 import type { ReplayPart } from '../ports/replay.ts'
 import type { ArrivalStep } from './arrivals.ts'
@@ -19,6 +19,11 @@ export interface Selection {
   readonly where?: readonly string[] | undefined
   /** Dead letters: only those with one of these reasons. */
   readonly reasons?: readonly string[] | undefined
+  /**
+   * Messages that do not have what is asked for: `undated` for `since` and `until`, `no-reason` for `reasons`, `no-field` for `where`.
+   * @defaultValue none: they are left out and counted
+   */
+  readonly include?: readonly Lack[] | undefined
 }
 
 /** For the checks of functions that take a `Selection`. */
@@ -28,6 +33,7 @@ export const SELECTION: Record<keyof Selection, true> = {
   ids: true,
   where: true,
   reasons: true,
+  include: true,
 }
 
 /** Why absence of a record proves something, and since when. */

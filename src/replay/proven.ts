@@ -12,7 +12,10 @@ export function afterAll(now: EpochMs): EpochMs {
 }
 
 /** The timestamp of a message, unless it lies in the future, which proves that its clock is wrong. */
-export function usableTime({ timestamp }: Pick<ReplayItem, 'timestamp'>, now: EpochMs): EpochMs | undefined {
+export function usableTime(
+  { timestamp }: { readonly timestamp: EpochMs | undefined },
+  now: EpochMs,
+): EpochMs | undefined {
   return timestamp === undefined || timestamp <= 0 || timestamp > now + CLOCK_MARGIN_MS ? undefined : timestamp
 }
 

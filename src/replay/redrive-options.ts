@@ -32,7 +32,8 @@ export interface RedriveOptions extends Selection, Partial<Decider> {
 /**
  * What becomes of a dead letter. `redriven`: published where it came from, confirmed. `done`: its effect has happened, there is nothing to
  * do. `parked`: resolve it first. `busy`: somebody handles it now. `repeated`: another dead letter of the same message was redriven.
- * `no-destination`: its headers do not tell where it came from. `refused-destination`: that place is not allowed.
+ * `no-destination`: its headers do not tell where it came from. `refused-destination`: that place is not allowed. `undated`, `no-reason`,
+ * `no-field`: it does not have what was asked for, see `include`.
  */
 export const REDRIVE_OUTCOMES = [
   'redriven',
@@ -47,6 +48,9 @@ export const REDRIVE_OUTCOMES = [
   'repeated',
   'no-destination',
   'refused-destination',
+  'undated',
+  'no-reason',
+  'no-field',
   'filtered',
 ] as const
 

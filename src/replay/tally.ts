@@ -21,11 +21,12 @@ export interface BucketCount {
   readonly samples: readonly Sample[]
 }
 
-/** Different values of a field. `isAtLeast`: counting stopped at 100,000. */
+/** Different values of a field. `isAtLeast`: counting stopped at 100,000. `without`: messages without the field. */
 export interface Distinct {
   readonly field: string
   readonly count: number
   readonly isAtLeast: boolean
+  readonly without: number
 }
 
 export type Counts = Readonly<Record<Bucket, BucketCount>>
@@ -84,15 +85,18 @@ export class Tally {
 export class DistinctCounter {
   readonly #seen = new Set<number>()
   #isFull = false
+  #without = 0
 
-  add(value: string): void {
-    if (this.#isFull) return
+  /** @param value - `undefined`: the message has no such field */
+  add(value: string | undefined): void {
+    if (value === undefined) this.#without++
+    if (value === undefined || this.#isFull) return
     const digest = hash('sha1', value, 'hex')
     this.#seen.add(Number.parseInt(digest.slice(0, 12), 16))
     this.#isFull = this.#seen.size >= MOST_GROUPS
   }
 
   toJSON(field: string): Distinct {
-    return { field, count: this.#seen.size, isAtLeast: this.#isFull }
+    return { field, count: this.#seen.size, isAtLeast: this.#isFull, without: this.#without }
   }
 }

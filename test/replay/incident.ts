@@ -79,7 +79,8 @@ export class Incident implements AsyncDisposable {
     return this.#now.subscription.group
   }
 
-  async send(messages: readonly Sent[]): Promise<void> {
+  /** @param stamped - with the time of sending; amqplib sets none by itself */
+  async send(messages: readonly Sent[], stamped = true): Promise<void> {
     const { cluster, rabbit } = this
     const bodyOf = ({ id, tenant = 'acme' }: Sent): string => JSON.stringify({ id, tenant, to: `+49${id}` })
     if (cluster !== undefined) {
@@ -91,9 +92,9 @@ export class Incident implements AsyncDisposable {
         if (records.length > 0) await cluster.send(this.place, records, partition)
       }
     }
-    const timestamp = Date.now()
+    const stamp = stamped ? { timestamp: Date.now() } : {}
     const headersOf = (text: string): Record<string, string> => ({ id: (JSON.parse(text) as Sent).id })
-    await rabbit?.send(this.place, messages.map(bodyOf), { headersOf, timestamp })
+    await rabbit?.send(this.place, messages.map(bodyOf), { headersOf, ...stamp })
   }
 
   /** The live consumer, until `isOver`. */

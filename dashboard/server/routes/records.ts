@@ -155,11 +155,11 @@ function hasConditions({ reason, text, before }: RecordFilter): boolean {
 }
 
 export function matches(record: RecordView, { reason, text, before }: RecordFilter): boolean {
-  const { since = 0, cause = '' } = record
+  const { since, cause = '' } = record
   return (
     (reason === undefined || (record.reason ?? '') === reason) &&
     (text === undefined || (record.reason ?? '').includes(text) || cause.includes(text)) &&
-    (before === undefined || since < before)
+    (before === undefined || (since !== undefined && since < before))
   )
 }
 

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import type { ConsumerInfo, PlanRequest, ReplayRules } from '../../api.ts'
+import { LACKS } from '../../../src/core/replay.ts'
 import type { Failure } from '../client.ts'
 import { Form, type Field, type Values } from './form.tsx'
 
@@ -66,6 +67,15 @@ function fieldsOf(consumer: ConsumerInfo, from: string): readonly Field[] {
       ],
       isRare: true,
     },
+    { name: 'undated', label: 'Take what has no usable time, too', kind: 'check', isWide: true, isRare: true },
+    {
+      name: 'no-field',
+      label: 'Take what lacks a field of a condition, too',
+      kind: 'check',
+      isWide: true,
+      isRare: true,
+    },
+    { name: 'no-reason', label: 'Take what tells no reason, too', kind: 'check', isWide: true, isRare: true },
     { name: 'maxReplays', label: 'Leave what was replayed as often', placeholder: '2', isRare: true },
     { name: 'again', label: 'Let what is done happen AGAIN', kind: 'check', isWide: true, isRare: true },
   ]
@@ -99,6 +109,7 @@ export function PlanForm({
 /** An offset, a condition and a field are checked by the server. */
 function requestOf(typed: Values): Omit<PlanRequest, 'consumer'> {
   const { from = '', since, until, max, fromPosition, toPosition, groupBy, maxReplays } = typed
+  const include = LACKS.filter((lack) => typed[lack])
   const lines = ['ids', 'where', 'reasons'].map((name) => [name, linesOf(typed[name])] as const)
   return {
     from,
@@ -109,6 +120,7 @@ function requestOf(typed: Values): Omit<PlanRequest, 'consumer'> {
     ...(toPosition ? { toPosition } : {}),
     ...(groupBy ? { groupBy } : {}),
     ...Object.fromEntries(lines.filter(([, some]) => some.length > 0)),
+    ...(include.length > 0 ? { include } : {}),
     rules: {
       unknown: typed['unknown'] as ReplayRules['unknown'],
       givenUp: typed['givenUp'] ? 'handle' : 'skip',

@@ -43,7 +43,7 @@ export function PlanView({ plan, consumer }: { plan: ReplayPlan; consumer: Consu
         <span class="muted end">
           of {count(plan.total)} in the range, from {plan.from}
           {plan.distinct !== undefined &&
-            `, ${plan.distinct.isAtLeast ? 'at least ' : ''}${count(plan.distinct.count)} different ${plan.distinct.field}`}
+            `, ${plan.distinct.isAtLeast ? 'at least ' : ''}${count(plan.distinct.count)} different ${plan.distinct.field}${plan.distinct.without > 0 ? `, ${count(plan.distinct.without)} without it` : ''}`}
         </span>
       </header>
       {plan.warnings.map((warning) => (

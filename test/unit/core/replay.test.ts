@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
-import { bucketOf, BUCKETS, stepFor, type ReplayFacts, type ReplayRules } from '../../../src/core/replay.ts'
+import { bucketOf, BUCKETS, LACKS, stepFor, type ReplayFacts, type ReplayRules } from '../../../src/core/replay.ts'
 import type { RecordView } from '../../../src/core/record.ts'
 
 const RULES: ReplayRules = { again: false, givenUp: 'skip', inDoubt: 'leave', unknown: 'refuse', maxReplays: 2 }
-const FACTS: ReplayFacts = { view: { state: 'absent' }, digest: 'd1', isSelected: true, isProven: true, replays: 0 }
+const FACTS: ReplayFacts = { view: { state: 'absent' }, digest: 'd1', selected: 'yes', isProven: true, replays: 0 }
 
 function bucket(facts: Partial<ReplayFacts>): string {
   return bucketOf({ ...FACTS, ...facts }, RULES)
@@ -38,7 +38,11 @@ describe('the bucket of a message', () => {
   })
 
   it('is filtered before all else', () => {
-    expect(bucket({ isSelected: false, view: 'no-id' })).toBe('filtered')
+    expect(bucket({ selected: 'no', view: 'no-id' })).toBe('filtered')
+  })
+
+  it('is that of what it lacks if nothing tells whether it is meant', () => {
+    for (const lack of LACKS) expect(bucket({ selected: lack, view: { state: 'done' } })).toBe(lack)
   })
 })
 
@@ -57,6 +61,9 @@ describe('what follows for a bucket', () => {
       unreadable: 'leave',
       unknown: 'refuse',
       looped: 'leave',
+      undated: 'skip',
+      'no-reason': 'skip',
+      'no-field': 'skip',
       filtered: 'skip',
     })
   })

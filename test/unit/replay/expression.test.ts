@@ -18,7 +18,7 @@ function read(text: string): unknown {
   return typeof field === 'string' ? { problem: field } : field.read(MESSAGE, () => PAYLOAD)
 }
 
-function holds(text: string): boolean {
+function holds(text: string): boolean | undefined {
   const condition = parseCondition(text)
   if (typeof condition === 'string') throw new Error(condition)
   return condition.holds(MESSAGE, () => PAYLOAD)
@@ -57,8 +57,9 @@ describe('conditions', () => {
     ['$message.payload#/to!=+4912', false],
     ['$message.payload#/to^=+49', true],
     ['$message.payload#/to*=91', true],
-    ['$message.payload#/missing=', false],
-    ['$message.payload#/missing!=x', true],
+    ['$message.payload#/missing=', undefined],
+    ['$message.payload#/missing!=x', undefined],
+    ['$message.payload#/nothing!=x', undefined],
     ['$message.payload#/empty=', true],
     ['$message.header#/tenant=acme', true],
   ])('%s is %s', (text, expected) => {

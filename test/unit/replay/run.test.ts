@@ -18,7 +18,7 @@ describe('a plan', () => {
     expect([plan.total, plan.toHandle]).toEqual([16, 5])
     expect([plan.buckets.done.count, plan.buckets.fresh.count, plan.buckets.unknown.count]).toEqual([11, 5, 0])
     expect(plan.buckets.fresh.samples).toHaveLength(5)
-    expect(plan.distinct).toEqual({ field: '$message.payload#/to', count: 5, isAtLeast: false })
+    expect(plan.distinct).toEqual({ field: '$message.payload#/to', count: 5, isAtLeast: false, without: 0 })
     expect(plan.histogram.bins.reduce((sum, { counts }) => sum + (counts.done ?? 0), 0)).toBe(11)
     expect(JSON.stringify(plan)).not.toContain('+49')
     expect(world.effects).toHaveLength(10)

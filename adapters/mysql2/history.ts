@@ -75,14 +75,15 @@ values (utc_timestamp(6), ${scope}, ${bytes(NO_KEY)}, ${values})`,
       }
     },
 
-    /** Assignments run from left to right: the second one sees the new owner. */
+    /** Assignments run from left to right: the last one sees the new owner. */
     takeReplay(id: string, { owner, ttlMs, state }: Taking): Script<ReplayRow> {
       const values = `${scope}, ${ascii(id)}, ${ascii(owner)}, ${fromNow(ttlMs)}, utc_timestamp(6), utc_timestamp(6), ${text(state)}`
       const isFree = `owner is null or held_until <= utc_timestamp(6)`
       return {
         statements: [
           `insert into ${tables.replay} (scope, id, owner, held_until, created_at, saved_at, state) values (${values})
-on duplicate key update owner = if(${isFree}, values(owner), owner), held_until = if(owner = values(owner), values(held_until), held_until)`,
+on duplicate key update request = if((${isFree}) and not owner <=> values(owner), nullif(request, 'pause'), request),
+    owner = if(${isFree}, values(owner), owner), held_until = if(owner = values(owner), values(held_until), held_until)`,
           select(id),
         ],
         read: readReplay,

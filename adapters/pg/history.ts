@@ -75,7 +75,8 @@ select $1::smallint, decode($2, 'hex'), $3, $4, $5, $6::json from limits`,
 insert into ${tables.replay} as r (scope, id, owner, held_until, state, created_at)
 select $1::smallint, $2, $3, ${HELD_UNTIL('$4')}, $5, ${AFTER_ALL(tables.replay)} from limits
 on conflict (scope, id) do update set owner = case when ${isFree} then excluded.owner else r.owner end,
-    held_until = case when ${isFree} then excluded.held_until else r.held_until end
+    held_until = case when ${isFree} then excluded.held_until else r.held_until end,
+    request = case when (${isFree}) and r.owner is distinct from excluded.owner then nullif(r.request, 'pause') else r.request end
 returning ${REPLAY}`,
         values: [scope, id, owner, ttlMs, state],
       }

@@ -29,14 +29,14 @@ Examples:
 Exit code 0: shown. 2: usage. 3: no such replay. 4: the store cannot be reached.`,
   pause: `
 Examples:
-  consume-once replay pause 7f3a91c2 --reason OPS-812   its process ends running handlers and stops; resume it later
+  consume-once replay pause 7f3a91c2 --reason OPS-812   it ends running handlers and stops; resume it later
 
-Exit code 0: asked for. 3: no such replay, or it is over. 4: the store cannot be reached.`,
+Exit code 0: it is paused, or its process was asked to. 3: no such replay, or it is over. 4: the store cannot be reached.`,
   abort: `
 Examples:
   consume-once replay abort 7f3a91c2 --reason OPS-812   as pause, and it cannot be resumed
 
-Exit code 0: asked for. 3: no such replay, or it is over. 4: the store cannot be reached.`,
+Exit code 0: it is aborted, or its process was asked to; it cannot be resumed. 3: no such replay, or it is over. 4: the store cannot be reached.`,
   report: `
 Examples:
   consume-once replay report 7f3a91c2 --format md > report.md
@@ -57,11 +57,11 @@ export function addReplays(replay: Command, exit: (code: number) => void): void 
     replay.command('status').description('Shows replays that were begun.').argument('[id]', 'one of them'),
     (session, _, id) => status(session, id),
   )
-  add(whyOf(idOf(replay.command('pause').description('Asks a running replay to pause.'))), (session, flags, id) =>
+  add(whyOf(idOf(replay.command('pause').description('Pauses a replay.'))), (session, flags, id) =>
     ask(session, id, 'pause', flags),
   )
   add(
-    whyOf(idOf(replay.command('abort').description('Asks a running replay to end for good.'))),
+    whyOf(idOf(replay.command('abort').description('Ends a replay for good, running or paused.'))),
     (session, flags, id) => ask(session, id, 'abort', flags),
   )
   const report = idOf(replay.command('report').description('Tells what became of each message.'))
@@ -144,10 +144,17 @@ async function ask(
 ): Promise<number> {
   const why = deciderOf({ reason, ...(by === undefined ? {} : { by }) })
   const { replays, status: one } = await find(session, id)
-  await session.answer(replays[request](one.id, why))
-  if (session.isJson) printJson(`replay ${request}`, { id: one.id, status: one.status })
-  else say(`replay ${one.id}: its process sees this within seconds; look with: consume-once replay status ${one.id}`)
+  const now = await session.answer(replays[request](one.id, why))
+  if (session.isJson) printJson(`replay ${request}`, { id: now.id, status: now.status, request: now.request })
+  else say(`replay ${now.id}: ${askedText(one, now)}`)
   return EXIT.ok
+}
+
+function askedText(before: ReplayStatus, now: ReplayStatus): string {
+  if (now.status === 'paused' && before.status === 'paused') return 'was paused before; nothing was changed'
+  if (now.status === 'paused' || now.status === 'aborted') return `is ${now.status}; no process ran it`
+  const ifDead = now.request === 'abort' ? '; if that process has died, nobody can resume it all the same' : ''
+  return `a process runs it, and sees this within seconds${ifDead}; look with: consume-once replay status ${now.id}`
 }
 
 async function tellReport(

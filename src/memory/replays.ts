@@ -32,6 +32,7 @@ export class MemoryReplayLedger implements ReplayLedger {
     const replay = this.#find(scope, id) ?? this.#create(scope, { id, state, now })
     const isHeld = replay.owner !== undefined && replay.owner !== owner && replay.heldUntil > now // mutant: replay-hold-shared
     if (isHeld) return { verdict: 'held', leftMs: replay.heldUntil - now, state: replay.state }
+    if (replay.owner !== owner && replay.request === 'pause') replay.request = undefined
     replay.owner = owner
     replay.heldUntil = now + ttlMs
     return { verdict: 'taken', state: replay.state }

@@ -132,7 +132,7 @@ export interface Republished {
 export interface ReplayLedger {
   /**
    * Creates the replay if it is not there, and takes it for `owner` for `ttlMs`, unless another owner has it. The same owner may
-   * take it again.
+   * take it again. Another owner than the last one finds no request to pause; a request to abort stays.
    */
   take(scope: string, id: string, how: Taking): Promise<TakeVerdict>
   /** Writes the state and extends the hold. `held: false`: `owner` has lost it, and nothing was written. */

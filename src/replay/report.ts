@@ -1,13 +1,16 @@
 import { knownOptions } from '../foundation/option-checks.ts'
 import { DECIDER, type Decider } from '../people/decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
+import { systemClock } from '../foundation/clock.ts'
+import { systemEntropy } from '../foundation/entropy.ts'
 import { ofRead } from '../people/of-read.ts'
 import { noteIn, replayAbout } from '../people/note.ts'
 import type { LedgerEntry, ReplayRequest } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { JournalEntry, JournalIntent, ReplayJournal } from './journal.ts'
+import { HOLD_MS } from './hold.ts'
 import { refused, ReplayedConsumer } from './place.ts'
-import { accounted, type RunState, type RunStatus, type Totals } from './run-state.ts'
+import { accounted, ASKED, moved, type RunState, type RunStatus, type Totals } from './run-state.ts'
 
 const MOST_LISTED = 100
 
@@ -42,12 +45,14 @@ export interface Replays {
   /** The state of a replay, with its plan: what `runReplay` needs to resume it. */
   state(id: string): Promise<RunState>
   /**
-   * Asks the process that runs it. It ends running handlers, then `runReplay` resolves. An aborted one cannot be resumed.
+   * Pauses it, or ends it for good: an aborted one cannot be resumed. If a process runs it, that is asked: it ends running handlers, then
+   * `runReplay` resolves. If it has died before it saw that, nobody resumes what was to abort. Returns what it is now: `paused` or
+   * `aborted`, or `running` with the request.
    *
    * @param why - who asks and why, for the audit, where the store keeps notes
    */
-  pause(id: string, why?: Decider): Promise<void>
-  abort(id: string, why?: Decider): Promise<void>
+  pause(id: string, why?: Decider): Promise<ReplayStatus>
+  abort(id: string, why?: Decider): Promise<ReplayStatus>
 }
 
 /** @throws ConfigError `CONFIG_INVALID` if the store does not keep replays */
@@ -60,16 +65,30 @@ export function replaysOf(consumer: Consumer, subscription: Subscription): Repla
     if (entry !== undefined && isReplay(entry)) return entry
     throw refused(`consumer ${consumer.name}: it has no replay ${id} that was begun`)
   }
-  const ask = async (id: string, request: ReplayRequest, why?: Decider): Promise<void> => {
+  const ask = async (id: string, request: ReplayRequest, why?: Decider): Promise<ReplayStatus> => {
     if (why !== undefined) knownOptions(why, { of: `${request}()`, known: DECIDER })
-    const { status } = statusOf(await read(id))
-    if (status === 'finished' || status === 'aborted') throw refused(`replay ${id} is ${status}`)
+    const entry = await read(id)
+    const before = statusOf(entry)
+    if (before.status === 'finished' || before.status === 'aborted') throw refused(`replay ${id} is ${before.status}`)
+    if (before.status === 'paused' && request === 'pause') return before
     // First, so that nobody stops a replay without a trace.
     if (why !== undefined) {
       const { admin } = definitionOf(consumer).store
       await noteIn(admin, of.scope, { what: request, about: replayAbout(id), by: why.by, reason: why.reason })
     }
-    await ledger.ask(of.scope, id, request)
+    const how = { owner: systemEntropy.ownerToken(), ttlMs: HOLD_MS }
+    const taken = await ledger.take(of.scope, id, { ...how, state: entry.state })
+    if (taken.verdict === 'held') {
+      await ledger.ask(of.scope, id, request)
+      return statusOf(await read(id))
+    }
+    // No process has it: nobody would see a request.
+    const state = JSON.parse(taken.state) as RunState
+    const next = moved(state, { event: request, because: ASKED, at: systemClock.now() })
+    if (next !== undefined) await ledger.save(of.scope, id, { ...how, state: JSON.stringify(next) })
+    await ledger.leave(of.scope, id, how.owner)
+    if (next === undefined) throw refused(`replay ${id} is ${state.status}`)
+    return statusOf(await read(id))
   }
   return {
     list: async (limit = MOST_LISTED) => {
@@ -93,10 +112,13 @@ function stateOf({ state }: LedgerEntry): RunState {
 
 function statusOf(entry: LedgerEntry): ReplayStatus {
   const { plan, status, because, totals, by, reason, startedAt, endedAt, journal } = stateOf(entry)
+  const isHeld = entry.heldForMs > 0
+  // Its process has died before it saw the request, and nobody may resume it.
+  const isAborted = !isHeld && entry.request === 'abort' && status !== 'finished'
   return {
     id: plan.id,
-    status: status === 'running' && entry.heldForMs <= 0 ? 'died' : status,
-    because,
+    status: isAborted ? 'aborted' : status === 'running' && !isHeld ? 'died' : status,
+    because: isAborted ? ASKED : because,
     consumer: plan.consumer,
     from: plan.from,
     of: plan.total,
@@ -108,7 +130,7 @@ function statusOf(entry: LedgerEntry): ReplayStatus {
     savedAt: entry.savedAt,
     endedAt,
     journal: journal.name,
-    request: entry.request,
+    request: isHeld ? entry.request : undefined,
   }
 }
 

@@ -29,6 +29,9 @@ export interface RunState {
 
 export const NO_TOTALS: Totals = Object.fromEntries(REPLAY_OUTCOMES.map((name) => [name, 0])) as unknown as Totals
 
+/** Why a replay paused or was aborted. */
+export const ASKED = 'a person asked for it'
+
 export function accounted(totals: Totals): number {
   return Object.values(totals).reduce((sum, count) => sum + count, 0)
 }

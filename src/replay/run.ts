@@ -17,7 +17,7 @@ import {
 } from '../foundation/option-checks.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { MonotonicMs } from '../core/units.ts'
-import type { TakeVerdict } from '../ports/replay.ts'
+import type { SaveAnswer, TakeVerdict } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { refuseProblems } from './check.ts'
 import { Handling } from './handling.ts'
@@ -29,7 +29,7 @@ import { HOLD_MS } from './hold.ts'
 import { Recorder, type Written } from './recorder.ts'
 import type { RunOptions, RunProgress, RunResult } from './run-options.ts'
 import { timeText } from '../foundation/time-text.ts'
-import { accounted, moved, NO_TOTALS, type RunEvent, type RunState } from './run-state.ts'
+import { accounted, ASKED, moved, NO_TOTALS, type RunEvent, type RunState } from './run-state.ts'
 import { Resumed } from './resumed.ts'
 
 const PLAN_FOR_MS = 24 * 3_600_000
@@ -204,17 +204,27 @@ class Run {
     }
     const state = JSON.parse(taken.state) as RunState
     const begun = state.plan.digest === digest ? moved(state, { event: 'begin' }) : undefined
-    if (begun !== undefined) {
-      // What was asked of an earlier run.
-      await this.#of.ledger().ask(this.#of.scope, id, undefined)
-      return { state: begun, isNew: known === undefined }
-    }
+    const over = begun === undefined ? state : await this.#overBy(begun)
+    if (begun !== undefined && over === undefined) return { state: begun, isNew: known === undefined }
     await this.#of.ledger().leave(this.#of.scope, id, this.#owner)
     throw refused(
       state.plan.digest === digest
-        ? `replay ${id} is ${state.status} since ${timeText(state.endedAt ?? 0)}: make a new plan`
+        ? `replay ${id} is ${over?.status} since ${timeText(over?.endedAt ?? 0)}: make a new plan`
         : `plan ${id}: another plan with this ID was run: make a new plan`,
     )
+  }
+
+  /** An earlier process may have died before it saw that it was to abort. */
+  async #overBy(begun: RunState): Promise<RunState | undefined> {
+    const save = async (state: RunState): Promise<SaveAnswer> => {
+      const how = { owner: this.#owner, ttlMs: HOLD_MS, state: JSON.stringify(state) }
+      return this.#of.ledger().save(this.#of.scope, this.#plan.id, how)
+    }
+    const answer = await save(begun)
+    if (!answer.held || answer.request !== 'abort') return undefined
+    const over = moved(begun, { event: 'abort', because: ASKED, at: this.#clock.now() })
+    if (over !== undefined) await save(over)
+    return over
   }
 
   async #runFrom(state: RunState, control: JobControl<RunProgress>): Promise<RunResult> {
@@ -245,7 +255,7 @@ class Run {
         heldSince: this.#heldSince,
         bytes,
         ahead,
-        onRequest: (request) => end({ event: request, because: 'a person asked for it', at: at() }),
+        onRequest: (request) => end({ event: request, because: ASKED, at: at() }),
         onWritten: () => handling?.tell(),
         onLost: end,
       })

@@ -28,3 +28,21 @@ onRabbit('on RabbitMQ', () => {
     expect(plan.toHandle).toBe(4)
   })
 })
+
+onRabbit('a replay that waits', () => {
+  it('is aborted for good, from another process', async () => {
+    await using incident = await Incident.on('rabbitmq', 'redis')
+    await incident.send(sms(3))
+    await incident.live(incident.hasEffects(3))
+    await incident.send(sms(3, 'late'))
+    const out = incident.cli.path('plan.json')
+    await incident.run(['replay', 'plan', 'sms', '--from', incident.from, '--treat-unknown-as', 'handle', '--out', out])
+    const canary = ['--canary', '1', '--concurrency', '1']
+    const { id } = await incident.json<RunResult>(['replay', 'run', out, ...canary, ...WHY])
+    const aborted = await incident.run(['replay', 'abort', id, '--reason', 'OPS-813'])
+    expect([aborted.exitCode, aborted.stderr]).toEqual([0, `replay ${id}: is aborted; no process ran it\n`])
+    const resumed = await incident.run(['replay', 'resume', id, ...WHY])
+    expect([resumed.exitCode, resumed.stderr]).toEqual([3, expect.stringContaining(`replay ${id} is aborted since`)])
+    expect(await incident.effects()).toHaveLength(4)
+  })
+})

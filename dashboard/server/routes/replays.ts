@@ -159,8 +159,7 @@ async function ask(
   const replays = replaysOfShown(services.consumers.of(params))
   const id = params.text('id')
   const why = { by: principal.by.slice(0, 200), reason: reasonIn(params) }
-  await services.asking(() => replays[request](id, why))
-  return services.asking(() => replays.status(id))
+  return services.asking(() => replays[request](id, why))
 }
 
 const TYPES = { text: 'text/plain', md: 'text/markdown', csv: 'text/csv', json: 'application/x-ndjson' } as const

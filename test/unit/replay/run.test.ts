@@ -1,8 +1,17 @@
 import { describe, expect, it } from '@jest/globals'
 import { defineConsumer, memoryStore, messageId } from '../../../src/index.ts'
 import { memoryJournal, replaysOf, runReplay } from '../../../src/replay/index.ts'
+import { ReplayedConsumer } from '../../../src/replay/place.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { adopted, entries, ids, WHY, World } from './world.ts'
+
+function placeOf({ consumer, subscription }: World): ReplayedConsumer {
+  return new ReplayedConsumer(consumer, subscription)
+}
+
+function fail(): never {
+  throw new Error('expected a store with replays')
+}
 
 function succeeds(work: Promise<unknown>): Promise<boolean> {
   return work.then(
@@ -156,6 +165,63 @@ describe('a run', () => {
     await expect(again.result).resolves.toMatchObject({ status: 'aborted' })
     await expect(world.run(plan, { journal })).rejects.toThrow('is aborted since')
     await expect(replays.pause(plan.id)).rejects.toThrow('is aborted')
+  })
+
+  it('is aborted while it is paused: nobody resumes it', async () => {
+    const world = await adopted()
+    const plan = await world.plan()
+    const journal = memoryJournal()
+    await world.run(plan, { journal, canary: 1, concurrency: 1 })
+    const replays = replaysOf(world.consumer, world.subscription)
+    await expect(replays.pause(plan.id)).resolves.toMatchObject({ status: 'paused', because: 'canary: 1 handled' })
+    const aborted = await replays.abort(plan.id, WHY)
+    expect(aborted).toMatchObject({ status: 'aborted', because: 'a person asked for it', request: undefined })
+    await expect(world.run(plan, { journal })).rejects.toThrow('is aborted since')
+    await expect(replays.abort(plan.id)).rejects.toThrow('is aborted')
+    expect(world.effects).toHaveLength(11)
+  })
+
+  it('is aborted if its process dies before it sees the request, and goes on after one to pause', async () => {
+    for (const request of ['abort', 'pause'] as const) {
+      const world = await adopted()
+      const plan = await world.plan()
+      const journal = memoryJournal()
+      await world.run(plan, { journal, canary: 1, concurrency: 1 })
+      const replays = replaysOf(world.consumer, world.subscription)
+      const { scope, admin } = placeOf(world)
+      const ledger = admin.replays ?? fail()
+      // A process takes it, and is killed.
+      const state = JSON.stringify({ ...(await replays.state(plan.id)), status: 'running' })
+      const killed = { owner: 'killed', ttlMs: 60_000, state }
+      await ledger.take(scope, plan.id, killed)
+      await ledger.save(scope, plan.id, killed)
+      await expect(replays[request](plan.id)).resolves.toMatchObject({ status: 'running', request })
+      await ledger.leave(scope, plan.id, 'killed')
+      const status = await replays.status(plan.id)
+      expect([status.status, status.request]).toEqual([request === 'abort' ? 'aborted' : 'died', undefined])
+      const resumed = world.run(plan, { journal }).then(
+        ({ status: end }) => end,
+        (error: unknown) => String(error),
+      )
+      await expect(resumed).resolves.toContain(request === 'abort' ? 'is aborted since' : 'finished')
+      expect(world.effects).toHaveLength(request === 'abort' ? 11 : 15)
+    }
+  })
+
+  it('is paused if its process has died', async () => {
+    const world = await adopted()
+    const plan = await world.plan()
+    const journal = memoryJournal()
+    await world.run(plan, { journal, canary: 1, concurrency: 1 })
+    const replays = replaysOf(world.consumer, world.subscription)
+    const { scope, admin } = placeOf(world)
+    const ledger = admin.replays ?? fail()
+    const state = JSON.stringify({ ...(await replays.state(plan.id)), status: 'running' })
+    await ledger.take(scope, plan.id, { owner: 'killed', ttlMs: 60_000, state })
+    await ledger.save(scope, plan.id, { owner: 'killed', ttlMs: 60_000, state })
+    await ledger.leave(scope, plan.id, 'killed')
+    await expect(replays.status(plan.id)).resolves.toMatchObject({ status: 'died' })
+    await expect(replays.pause(plan.id, WHY)).resolves.toMatchObject({ status: 'paused' })
   })
 
   it('pauses after failures, and reports them', async () => {

@@ -94,6 +94,26 @@ export const replayLaws: readonly StoreLaw[] = [
     },
   },
   {
+    name: 'keeps a request to abort for the next owner, and ends one to pause',
+    needs: ['admin', 'replays'],
+    async run({ store, secondStore }) {
+      const [first, second] = [ledgerOf(store), ledgerOf(await secondStore())]
+      for (const request of ['pause', 'abort'] as const) {
+        const [id, mine, theirs] = [newName(), taking(), taking()]
+        await first.take(SCOPE, id, mine)
+        await second.ask(SCOPE, id, request)
+        await first.take(SCOPE, id, mine)
+        expect(await first.save(SCOPE, id, mine)).toEqual({ held: true, request })
+        await second.take(SCOPE, id, theirs)
+        expect((await second.read(SCOPE, id))?.request).toBe(request)
+        await first.leave(SCOPE, id, mine.owner)
+        await second.take(SCOPE, id, theirs)
+        const kept = request === 'abort' ? request : undefined
+        expect(await second.save(SCOPE, id, theirs)).toEqual({ held: true, request: kept })
+      }
+    },
+  },
+  {
     name: 'keeps replays apart by scope, and lists those of one scope, the newest first',
     needs: ['admin', 'replays'],
     async run({ store }) {

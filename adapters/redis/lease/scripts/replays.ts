@@ -8,7 +8,7 @@ local function text(number) return string.format('%.0f', number) end
 `
 
 /**
- * Creates a replay, or takes it unless another owner holds it.
+ * Creates a replay, or takes it unless another owner holds it. Another owner than the last one finds no request to pause.
  *
  * - KEYS: the replay, the replays of its scope
  * - ARGV: ID, owner, ttlMs, state of a new replay
@@ -16,14 +16,15 @@ local function text(number) return string.format('%.0f', number) end
  */
 export const TAKE_REPLAY: Script = script(`${NOW}
 local owner, untilThen = ARGV[2], text(now + ARGV[3])
-local kept, holder, ends = unpack(redis.call('HMGET', KEYS[1], 'state', 'owner', 'until'))
+local kept, holder, ends, request = unpack(redis.call('HMGET', KEYS[1], 'state', 'owner', 'until', 'request'))
 if not kept then
   redis.call('HSET', KEYS[1], 'owner', owner, 'until', untilThen, 'state', ARGV[4], 'created', text(now), 'saved', text(now), 'request', '')
   redis.call('ZADD', KEYS[2], text(time[1] * 1000000 + time[2]), ARGV[1])
   return { 'taken', '0', ARGV[4] }
 end
 if holder ~= '' and holder ~= owner and tonumber(ends) > now then return { 'held', text(ends - now), kept } end -- mutant: redis-replay-hold-shared
-redis.call('HSET', KEYS[1], 'owner', owner, 'until', untilThen)
+if holder ~= owner and request == 'pause' then request = '' end
+redis.call('HSET', KEYS[1], 'owner', owner, 'until', untilThen, 'request', request)
 return { 'taken', '0', kept }
 `)
 

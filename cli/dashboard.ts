@@ -4,7 +4,7 @@ import { isLoopbackName } from '../dashboard/server/loopback.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { Interrupts } from './interrupts.ts'
 import { printJson, printText, say } from './output.ts'
-import { parsePort } from './parse.ts'
+import { parseList, parsePort } from './parse.ts'
 import { addSessionOptions, Session, type SessionFlags } from './session.ts'
 
 type DashboardFlags = SessionFlags & {
@@ -48,14 +48,15 @@ export function addDashboard(program: Command, exit: (code: number) => void): vo
     .option(
       '--allow-host <names...>',
       'names under which browsers reach it (default: with credentials any, else localhost)',
+      parseList,
     )
     .option('--base-path <path>', 'under a proxy: the path before its pages, such as /ops')
     .option('--write', 'people may decide about messages, redrive and replay', false)
-    .option('--instance <urls...>', 'addresses of live consumers with serveHealth({ live })')
+    .option('--instance <urls...>', 'addresses of live consumers with serveHealth({ live })', parseList)
     .option('--environment <name>', 'a badge on every page, such as production')
     .option('--color <color>', 'of the badge, such as #b91c1c')
     .option('--show-payload', 'payloads and headers may be shown', false)
-    .option('--redact <fields...>', 'fields and headers that are hidden all the same')
+    .option('--redact <fields...>', 'fields and headers that are hidden all the same', parseList)
     .option('--journals <folder>', 'where replays write what became of each message (default: here)')
     .addOption(new Option('--pages <folder>', 'the built pages').hideHelp())
   addSessionOptions(command)

@@ -31,8 +31,8 @@ const NONE = defineConfig({ consumers: [] })
 export function addMigrate(program: Command, exit: (code: number) => void): void {
   const command = program
     .command('migrate')
-    .description('Migrates the tables of the stores, or shows their status.')
-    .addArgument(new Argument('[action]', 'what to do').choices(['up', 'status', 'print']).default('up'))
+    .description('Shows the status of the tables of the stores, or migrates them (up).')
+    .addArgument(new Argument('[action]', 'what to do').choices(['status', 'up', 'print']).default('status'))
     .option('--dry-run', 'with up: run it, and roll it back', false)
     .option('--schema <name>', 'only the tables in this schema, or database of MariaDB and MySQL')
   addSessionOptions(command)

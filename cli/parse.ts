@@ -23,6 +23,13 @@ export function parseTime(text: string): number {
   return at
 }
 
+/** Every option that takes names: `a,b`, `a b` and the option given again mean the same. */
+export function parseList(text: string, before: readonly string[] = []): readonly string[] {
+  const names = text.split(',').map((name) => name.trim())
+  if (names.includes('')) throw new InvalidArgumentError('Expected names, with a comma or a blank between them.')
+  return [...before, ...names]
+}
+
 const STDIN = 0
 
 /** One a line; `-` is standard input. */

@@ -20,13 +20,33 @@ const CLOSE_WITHIN_MS = 5_000
 
 /** Options of every command with a config. */
 export function addSessionOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--config <file>', 'default: consume-once.config.js, .mjs or .ts here').env('CONSUME_ONCE_CONFIG'),
-    )
-    .option('--json', 'one JSON object on stdout, and nothing else there', false)
-    .option('--timeout <seconds>', 'how long a server may take to answer', parsePositive, TIMEOUT_S)
-    .allowExcessArguments(false)
+  for (const option of sessionOptions()) command.addOption(option)
+  return command.allowExcessArguments(false)
+}
+
+function sessionOptions(): readonly Option[] {
+  return [
+    new Option('--config <file>', 'default: consume-once.config.js, .mjs or .ts here').env('CONSUME_ONCE_CONFIG'),
+    new Option('--json', 'one JSON object on stdout, and nothing else there').default(false),
+    new Option('--timeout <seconds>', 'how long a server may take to answer')
+      .default(TIMEOUT_S)
+      .argParser(parsePositive),
+  ]
+}
+
+/** The same words, with the options that every command has behind it: people type them in front, too. */
+export function behindCommand(words: readonly string[]): readonly string[] {
+  const known = new Map(sessionOptions().map((option) => [option.long, option.required]))
+  let at = 0
+  while (at < words.length) {
+    const [name = '', value] = (words[at] ?? '').split('=', 2)
+    const takesValue = known.get(name)
+    if (takesValue === undefined) break
+    at += takesValue && value === undefined ? 2 : 1
+  }
+  const rest = words.slice(at)
+  const end = rest.includes('--') ? rest.indexOf('--') : rest.length
+  return [...rest.slice(0, end), ...words.slice(0, at), ...rest.slice(end)]
 }
 
 /** ioredis prints the stack of each failed attempt to connect; the command itself says once that there is no server. */

@@ -3,6 +3,7 @@ import { CommanderError } from 'commander'
 import { adviceOn } from './advice.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { say } from './output.ts'
+import { behindCommand } from './session.ts'
 import { newProgram } from './program.ts'
 import { isConsumeOnceError, type ErrorCode } from '../src/index.ts'
 
@@ -29,7 +30,7 @@ async function main(): Promise<number> {
     exitCode = code
   }).version(version())
   try {
-    await program.parseAsync()
+    await program.parseAsync(behindCommand(process.argv.slice(2)), { from: 'user' })
     return exitCode
   } catch (error) {
     return explain(error)
@@ -60,6 +61,12 @@ function explain(error: unknown): number {
   return EXIT.findings
 }
 
+// Whoever reads has seen enough (`| head`): what was asked for still happens.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
 // Clients may keep sockets open after a failure. The result is known, so exit.
 const code = await main()
 process.stdout.write('', () => process.exit(code))

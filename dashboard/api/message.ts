@@ -77,6 +77,8 @@ export interface ShownMessage {
   /** The payload was longer than 16 kB, and was cut. */
   readonly isCut: boolean
   readonly headers: readonly { readonly name: string; readonly value: string }[] | undefined
+  /** Names of `redact` that no field and no header of it has. */
+  readonly unmatched: readonly string[]
 }
 
 /** Which consumers know a message with this ID. */

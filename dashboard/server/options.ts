@@ -8,6 +8,7 @@ import {
   checkWhole,
   checkList,
   givenOf,
+  shown,
 } from '../../src/foundation/option-checks.ts'
 import type { Migrations } from '../../src/ports/migrations.ts'
 import type { Clock } from '../../src/ports/clock.ts'
@@ -122,11 +123,25 @@ export function checkOptions(options: DashboardOptions, of: string): void {
       problems.push(`environment.color: expected #b91c1c or the name of a color, got ${JSON.stringify(color)}`)
     }
   }
-  if (redact !== undefined && typeof redact !== 'function' && !Array.isArray(redact)) {
-    problems.push('redact: expected names of fields, or a function')
-  }
+  checkRedact(redact, problems)
   checkHosts(hosts, auth, problems)
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `dashboard: ${problem}`))
+}
+
+/** A name that matches nothing would hide nothing. */
+function checkRedact(redact: DashboardOptions['redact'], problems: string[]): void {
+  if (redact === undefined || typeof redact === 'function') return
+  if (!Array.isArray(redact)) {
+    problems.push('redact: expected names of fields, or a function')
+    return
+  }
+  for (const name of redact as readonly unknown[]) {
+    if (typeof name !== 'string' || name === '' || name !== name.trim() || /[,/]/.test(name)) {
+      problems.push(
+        `redact: expected the name of a field or header, such as to, got ${shown(name)}; a name holds at any depth`,
+      )
+    }
+  }
 }
 
 function checkHosts(hosts: DashboardOptions['hosts'], auth: Auth | undefined, problems: string[]): void {

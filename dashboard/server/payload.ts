@@ -16,7 +16,7 @@ export function shownMessage(item: ReplayItem, how: How, consumer: string): Show
   const { part, position, message, timestamp } = item
   const { value, headers, origin } = message
   const place = { part, position, origin, timestamp, bytes: value?.length }
-  if (how.showPayload !== true) return { ...place, payload: undefined, isCut: false, headers: undefined }
+  if (how.showPayload !== true) return { ...place, payload: undefined, isCut: false, headers: undefined, unmatched: [] }
   const payload = value === null ? undefined : payloadText(value, how, consumer)
   return {
     ...place,
@@ -25,7 +25,21 @@ export function shownMessage(item: ReplayItem, how: How, consumer: string): Show
     headers: Object.entries(headers)
       .slice(0, MOST_HEADERS)
       .map(([name, given]) => ({ name, value: headerText(name, given, how, consumer) })),
+    unmatched: unmatchedIn(value, Object.keys(headers), how),
   }
+}
+
+/** Names that are to be hidden, and that nothing of this message has: a misspelt one hides nothing. */
+function unmatchedIn(value: Uint8Array | null, headers: readonly string[], { redact = [] }: How): readonly string[] {
+  if (typeof redact === 'function' || redact.length === 0) return []
+  const found = new Set(headers.map((name) => name.toLowerCase()))
+  try {
+    JSON.parse(Buffer.from(value ?? '').toString('utf8'), (name) => void found.add(name.toLowerCase()))
+  } catch {
+    // Not JSON: all of it is hidden.
+    return []
+  }
+  return redact.filter((name) => !found.has(name.toLowerCase()))
 }
 
 /** Redacted as a whole, and cut only then: a cut text is not JSON any more. */

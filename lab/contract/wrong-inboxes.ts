@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   DecideVerdict,
   Decision,
@@ -65,6 +66,13 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
           this.database.rows.set(key, { digest, outcome: 'done', reason: '', since: 0 })
         }
       }
+      return super.mark(claims, results)
+    }
+  },
+  'gives keys back only when it has waited for the transactions of others': class extends MemoryInbox {
+    override async mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
+      const givesBack = claims.some((claim) => transactionOf(claim).givenBack.size > 0)
+      if (givesBack) await sleep(4_000)
       return super.mark(claims, results)
     }
   },

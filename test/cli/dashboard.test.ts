@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import type { SessionInfo } from '../../dashboard/api.ts'
 import { pagesFolder } from '../kit/dashboard.ts'
+import { compiled } from '../kit/compiled.ts'
 import { freePort } from '../kit/servers/ports.ts'
-import { Cli, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
+import { Cli, COMPILED, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 
@@ -26,11 +27,13 @@ describe('consume-once dashboard', () => {
     args: readonly string[],
     ask: (port: number) => Promise<void>,
     env: Readonly<Record<string, string>> = {},
+    command: readonly [string, ...string[]] = COMPILED(),
   ): Promise<CliRun> {
     const port = await freePort()
     let asked: Promise<void> | undefined
     const run = await cli.run(['dashboard', '--port', String(port), '--pages', pagesFolder(), ...args], {
-      env: { CONSUME_ONCE_CONFIG: 'test/cli/memory.config.ts', ...env },
+      command,
+      env: { CONSUME_ONCE_CONFIG: compiled('test/cli/memory.config.ts'), ...env },
       onStderr: (text, signal) => {
         if (text.includes('Ctrl-C ends it')) asked ??= ask(port).finally(() => signal('SIGINT'))
       },
@@ -62,6 +65,16 @@ describe('consume-once dashboard', () => {
     )
     expect(found).toMatchObject([401, { readOnly: false, by: 'ops', environment: { name: 'staging' } }])
     expect(JSON.parse(run.stdout)).toMatchObject({ command: 'dashboard', read_only: false })
+  })
+
+  it('goes on when nobody reads what it prints', async () => {
+    let found: SessionInfo | number | undefined
+    const ask = async (port: number): Promise<void> => {
+      found = await session(port)
+    }
+    const run = await served([], ask, {}, ['bash', '-c', 'exec "$0" "$@" > >(true)', ...COMPILED()])
+    expect(found).toMatchObject({ readOnly: true })
+    expect(run).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('EPIPE') })
   })
 
   it.each([

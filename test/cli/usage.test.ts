@@ -51,6 +51,15 @@ describe('consume-once, used wrongly', () => {
     expect(run).toMatchObject({ exitCode: 2, stdout: '' })
   })
 
+  it.each([
+    [['--config', 'test/cli/odd.config.ts', '--json', 'inspect', 'odd', 'id']],
+    [['--json', '--timeout=5', '--config', 'test/cli/odd.config.ts', 'inspect', 'odd', 'id']],
+  ])('takes the options of every command in front of it: %j', async (args) => {
+    const behind = await cli.run(['inspect', 'odd', 'id', '--json', ...ODD])
+    expect(behind.stdout).toContain('"command":"inspect"')
+    expect(await cli.run(args)).toEqual(behind)
+  })
+
   it('says that a message in a queue has no position', async () => {
     const settings = {
       broker: { amqp: 'amqp://127.0.0.1:1', queue: 'sms' },

@@ -91,7 +91,7 @@ export class Cli implements Disposable {
 
 export type States = Readonly<Record<string, string>>
 
-const COMPILED = (): readonly [string, ...string[]] => [process.execPath, compiled('cli/main.ts')]
+export const COMPILED = (): readonly [string, ...string[]] => [process.execPath, compiled('cli/main.ts')]
 
 function compiledConfig(word: string): string {
   return /^test\/cli\/[\w-]+\.config\.ts$/.test(word) ? compiled(word) : word

@@ -457,6 +457,9 @@ function Shown({ message }: { message: ShownMessage }): JSX.Element {
           <code>{message.payload}</code>
         </pre>
       )}
+      {message.unmatched.length > 0 && (
+        <p class="muted">To be hidden, and not found in this message: {message.unmatched.join(', ')}</p>
+      )}
       {message.isCut && <p class="muted">The payload is longer, and was cut.</p>}
     </section>
   )

@@ -62,6 +62,12 @@ describe('payload and headers', () => {
     ])
   })
 
+  it('tell which names hide nothing in them', () => {
+    const how = { showPayload: true, redact: ['to', 'txet', 'X-Tenant'] }
+    expect(shown('{"a":[{"to":"+4917"}]}', how, { 'x-tenant': 'acme' }).unmatched).toEqual(['txet'])
+    expect(shown('to=+4917', how).unmatched).toEqual([])
+  })
+
   it('are redacted before they are cut', () => {
     const long = JSON.stringify({ before: 'x'.repeat(20_000), to: '+4917' })
     const { payload, isCut } = shown(long, { showPayload: true, redact: ['to'] })

@@ -217,6 +217,12 @@ describe('pages and files', () => {
     expect((await page.raw('ops/board/api/session')).status).toBe(200)
   })
 
+  it.each([['to,text'], [' to'], [''], ['payload#/to']])('refuses to hide %j, which is no name', (name) => {
+    expect(problemOf(() => dashboard({ consumers, pages: pagesFolder(), redact: ['id', name] }))).toContain(
+      'redact: expected the name of a field or header',
+    )
+  })
+
   it('may not have a base path with markup', () => {
     const consumers = [on(memoryStore())]
     for (const basePath of ['ops', '/"><script>', '/a b', '/../x?', '//evil.example']) {

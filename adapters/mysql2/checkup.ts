@@ -1,6 +1,6 @@
 import { checkFindings, describeError, type AtStart, type CheckFinding, type ScopeRow } from '../../src/spi.ts'
 import { foreignEngines } from './schema/check-engines.ts'
-import { missingKeys, type MissingKey } from './schema/check-keys.ts'
+import { missingKeys, withIndexes, type MissingKey } from './schema/check-keys.ts'
 import { isSerializable, isStrict, readServer, type Server } from './check-server.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
 import { errnoOf, isRefusal, NO_SUCH_TABLE } from './sql-errors.ts'
@@ -53,7 +53,7 @@ export async function checkup(
   const keys = await missingKeys(sessions, database)
   const engines = await foreignEngines(sessions, database)
   const shared = await sharedScopes(sessions, tables)
-  const claim = await judgeClaim(sessions, tables, strategy)
+  const claim = await judgeClaim(sessions, await withIndexes(sessions, tables), strategy)
   const settings = (lastRows(sets) as readonly SettingsRow[]).flatMap((row) => [
     ...(strategy === 'inbox' ? [judgeIsolation(server)] : []),
     judgeReadOnly(server),

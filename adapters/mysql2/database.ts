@@ -38,9 +38,9 @@ export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'):
     sessions.lift([...idle.keys()])
     await migrate(sessions, tables, mode)
     await checkEngines(sessions, name)
-    await checkKeys(sessions, name)
-    await checkClaim(sessions, tables, strategy)
-    return tables
+    const known = await checkKeys(sessions, tables)
+    await checkClaim(sessions, known, strategy)
+    return known
   }
   const database = new Database({
     sessions,

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
+import type { Store } from '../../src/index.ts'
+import { claimAll, newItem } from '../../testing/contract/store/claims.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
 
 describeMariadb('The tables of stores on MariaDB', () => {
@@ -64,9 +66,20 @@ describeMariadb('The tables of stores on MariaDB', () => {
     }
   })
 
-  it('are taken with a unique index in place of the primary key', async () => {
-    await place.pool.query('alter table consume_once_inbox drop primary key, add unique index restored (`key`, scope)')
-    const opening = mysqlInbox({ pool: place.newPool(), setup: 'check' }).open()
-    await expect(opening).resolves.toBeUndefined()
+  it('are taken, and locked by key, with a unique index in place of the primary key', async () => {
+    for (const name of ['inbox', 'attempt', 'lease']) {
+      const index = 'add unique index `of ``keys` (`key`, scope)'
+      await place.pool.query(`alter table consume_once_${name} drop primary key, ${index}`)
+    }
+    const pool = place.newPool()
+    const [inbox, lease] = [mysqlInbox({ pool, setup: 'check' }), mysqlLease({ pool, setup: 'check' })]
+    for (const store of [inbox, lease]) {
+      await store.open()
+      const [claimed] = await claimAll(store as unknown as Store, [newItem()])
+      expect(claimed).toMatchObject({ verdict: 'claimed' })
+      const { claim } = claimed as unknown as { readonly claim: never }
+      expect(await store.mark([claim])).toEqual(['marked'])
+      expect((await store.checkup?.())?.filter(({ verdict }) => verdict === 'broken')).toEqual([])
+    }
   })
 })

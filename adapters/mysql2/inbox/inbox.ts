@@ -101,14 +101,13 @@ export function mysqlInbox(sessions: MysqlSessions, tables: Tables, scope: numbe
     readRetentions: () => readRetentions(tables, scope),
     /** Attempts of messages that never ended are removed too. */
     purge: async ({ retentionMs, endlessMs, limit }) => {
-      const { inbox, attempt } = tables
       const noted = [notePurge(tables, scope, retentionMs)]
       const isPast = (since: string): string =>
         `${isBefore(since, retentionMs)} and (keep_until < utc_timestamp(6) or keep_until is null and ${isBefore(since, endlessMs)})`
       const isOver = `outcome in ('d', 'g') and ${isPast('done_at')}`
-      const records = await passes.step({ table: inbox, isOver, noted }, limit)
+      const records = await passes.step({ tables, table: 'inbox', isOver, noted }, limit)
       if (records.more) return records
-      const ofTries = { table: attempt, isOver: isPast('last_at') }
+      const ofTries = { tables, table: 'attempt', isOver: isPast('last_at') } as const
       const tries = await passes.step(ofTries, Math.max(1, limit - records.removed))
       return { removed: records.removed + tries.removed, more: tries.more }
     },

@@ -60,7 +60,7 @@ export class LeaseAdmin implements AdminCalls<MysqlPlace> {
     const purge = this.#purges.get(scope) ?? new Purge(sessions, scope)
     this.#purges.set(scope, purge)
     const isOver = 'keep_until is not null and keep_until <= utc_timestamp(6)'
-    const purged = await purge.step({ table: tables.lease, isOver }, limit)
+    const purged = await purge.step({ tables, table: 'lease', isOver }, limit)
     if (!purged.more) this.#purges.delete(scope)
     return purged
   }

@@ -8,10 +8,10 @@ import type { Tables } from './tables.ts'
  * it. Data that was read before a flushing COMMIT on the same connection is on disk after it. The row has a random key,
  * so it waits for nothing.
  */
-export function somethingToFlush({ attempt }: Tables, scope: number): readonly string[] {
+export function somethingToFlush(tables: Tables, scope: number): readonly string[] {
   const key = randomBytes(16).toString('hex')
   return [
-    `insert into ${attempt} (scope, \`key\`, owner, n, last_at) values (${scope}, ${bytes(key)}, ${ascii('flush')}, 0, utc_timestamp(6))`,
-    deleteKeys(attempt, scope, [key]),
+    `insert into ${tables.attempt} (scope, \`key\`, owner, n, last_at) values (${scope}, ${bytes(key)}, ${ascii('flush')}, 0, utc_timestamp(6))`,
+    deleteKeys(tables, 'attempt', scope, [key]),
   ]
 }

@@ -1,3 +1,5 @@
+import type { Keyed, Tables } from './tables.ts'
+
 /**
  * Bytes in hex. All values in statements are written this way: they need no quoting, whatever the session's `sql_mode`.
  */
@@ -20,25 +22,38 @@ export function hasKey(scope: number, keys: readonly string[]): string {
   return `scope = ${scope} and \`key\` in (${keys.map(bytes).join(', ')})`
 }
 
+/** The hint behind a table whose rows are locked by key. */
+export function byKey({ indexes }: Tables, table: Keyed): string {
+  return `force index (${indexes[table]})`
+}
+
 /**
  * Deletes these keys, and locks no other row. In a small table the servers otherwise choose to read all of it, wait for
- * rows of other transactions, and deadlock. An order decides for the index, whatever its name is.
+ * rows of other transactions, and deadlock. Only the form for several tables takes a hint of an index, and only where a
+ * column outside of the index is read do they not go through the whole scope instead. In `where` the table is `gone`.
  */
-export function deleteKeys(table: string, scope: number, keys: readonly string[], where: string = ''): string {
+export function deleteKeys(
+  tables: Tables,
+  from: Keyed,
+  scope: number,
+  keys: readonly string[],
+  where: string = '',
+): string {
   const also = where === '' ? '' : ` and ${where}`
-  return `delete from ${table} where ${hasKey(scope, keys)}${also} order by \`key\` limit ${keys.length}`
+  return `delete gone from ${tables[from]} as gone ${byKey(tables, from)} where ${hasKey(scope, keys)} and owner >= ''${also}`
 }
 
 /** Updates these keys, and locks no other row (`deleteKeys`). */
 export function updateKeys(
-  table: string,
+  tables: Tables,
+  of: Keyed,
   set: string,
   scope: number,
   keys: readonly string[],
   where: string = '',
 ): string {
   const also = where === '' ? '' : ` and ${where}`
-  return `update ${table} set ${set} where ${hasKey(scope, keys)}${also} order by \`key\` limit ${keys.length}`
+  return `update ${tables[of]} ${byKey(tables, of)} set ${set} where ${hasKey(scope, keys)}${also}`
 }
 
 /** A column of bytes or text, to be read with `fromHex`. It does not depend on the character set of the connection. */

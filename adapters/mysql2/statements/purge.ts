@@ -1,9 +1,10 @@
 import { bytes, deleteKeys, inHex } from './literals.ts'
 import type { Script } from './script.ts'
-import type { Tables } from './tables.ts'
+import type { Keyed, Tables } from './tables.ts'
 
 export interface Purgeable {
-  readonly table: string
+  readonly tables: Tables
+  readonly table: Keyed
   /** A condition for the rows that may be removed. */
   readonly isOver: string
   /** Statements in the transaction of the removal, after it. */
@@ -31,10 +32,10 @@ interface Step {
  * Two sets: the end of the step, and the expired rows in it. Locks nothing and waits for nobody: rows of open
  * transactions are not visible. In the order of keys, which is the only index of the table.
  */
-export function lookForOver({ table, isOver }: Purgeable, { scope, after, rows, limit }: Step): Script {
+export function lookForOver({ tables, table, isOver }: Purgeable, { scope, after, rows, limit }: Step): Script {
   // No other columns: the result of a subquery is written to a temporary table, with all its columns.
   const columns = `\`key\`, ${isOver} as is_over`
-  const step = `select ${columns} from ${table} where scope = ${scope} and \`key\` > ${bytes(after)} order by \`key\` limit ${rows}`
+  const step = `select ${columns} from ${tables[table]} where scope = ${scope} and \`key\` > ${bytes(after)} order by \`key\` limit ${rows}`
   return {
     statements: [
       `select count(*) as looked, ${inHex('max(`key`)')} as last from (${step}) as step`,
@@ -48,9 +49,13 @@ export interface RemovedRow {
 }
 
 /** Locks the rows that it removes, one by one, and checks again that they are expired. */
-export function removeOver({ table, isOver }: Purgeable, scope: number, keys: readonly string[]): Script<RemovedRow> {
+export function removeOver(
+  { tables, table, isOver }: Purgeable,
+  scope: number,
+  keys: readonly string[],
+): Script<RemovedRow> {
   return {
-    statements: [deleteKeys(table, scope, keys, isOver), 'select row_count() as removed'],
+    statements: [deleteKeys(tables, table, scope, keys, isOver), 'select row_count() as removed'],
   }
 }
 

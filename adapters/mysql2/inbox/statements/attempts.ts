@@ -2,6 +2,7 @@ import type { AttemptRow } from '../../../sql/inbox/statements.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
 import {
   ascii,
+  byKey,
   bytes,
   deleteKeys,
   epochMs,
@@ -88,7 +89,7 @@ export function countFirst(tables: Tables, { scope, items, owner, keepMs }: Coun
 export function countNext(tables: Tables, { scope, items, owner, keepMs }: Counting): Script<CountedRow> {
   const keys = items.map(({ key }) => key)
   const holder = `${owner} counts`
-  const held = `select \`key\` as held_key, fp as held_fp from ${tables.inbox}
+  const held = `select \`key\` as held_key, fp as held_fp from ${tables.inbox} ${byKey(tables, 'inbox')}
   where ${hasKey(scope, keys)} and owner = ${ascii(holder)} and outcome = 'c'`
   const values = `select ${scope}, held_key, ${ascii(owner)}, 1, utc_timestamp(6), ${fromNow(keepMs)}, held_fp from (${held}) as held order by held_key`
   const counted = counting(tables, { scope, items, owner, keepMs }, values, [
@@ -144,31 +145,31 @@ interface Ended {
  * Writes the end of the backoff and the cause of a failed attempt. Does not change a row that a later claim has counted.
  */
 export function holdBack(
-  { attempt }: Tables,
+  tables: Tables,
   { scope, keys, owner, delayMs, cause }: Ended & { readonly delayMs: number; readonly cause: string | undefined },
 ): Script {
   const until = delayMs > 0 ? `date_add(utc_timestamp(6), interval ${Math.round(delayMs * 1_000)} microsecond)` : 'null'
   const kept = `not_before = ${until}, cause = ${text(cause)}`
-  return { statements: [updateKeys(attempt, kept, scope, keys, `owner = ${ascii(owner)}`)] }
+  return { statements: [updateKeys(tables, 'attempt', kept, scope, keys, `owner = ${ascii(owner)}`)] }
 }
 
 /**
  * Gives the attempts of one claim back. Locks the rows. Finds none that were given back before, or
  * counted again by a later claim: the owner token shows whose attempt the last one is.
  */
-export function refundAttempts({ attempt }: Tables, { scope, keys, owner }: Ended): Script {
+export function refundAttempts(tables: Tables, { scope, keys, owner }: Ended): Script {
   const mine = `owner = ${ascii(owner)}`
   return {
     statements: [
-      deleteKeys(attempt, scope, keys, `${mine} and n <= 1 and last_at < ${FOR_EVER}`),
-      updateKeys(attempt, `n = n - 1, owner = ''`, scope, keys, mine),
+      deleteKeys(tables, 'attempt', scope, keys, `${mine} and n <= 1 and last_at < ${FOR_EVER}`),
+      updateKeys(tables, 'attempt', `n = n - 1, owner = ''`, scope, keys, mine),
     ],
   }
 }
 
 /** Removes attempts, in the transaction that ends their messages. */
-export function forgetAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
-  return { statements: [deleteKeys(attempt, scope, keys)] }
+export function forgetAttempts(tables: Tables, scope: number, keys: readonly string[]): Script {
+  return { statements: [deleteKeys(tables, 'attempt', scope, keys)] }
 }
 
 /**

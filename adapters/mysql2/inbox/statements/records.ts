@@ -4,6 +4,7 @@ import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.
 import { somethingToFlush } from '../../statements/flush.ts'
 import {
   ascii,
+  byKey,
   bytes,
   deleteKeys,
   epochMs,
@@ -73,11 +74,11 @@ export function readFlushed(tables: Tables, scope: number, keys: readonly string
 }
 
 /** Fails with 1205 if a transaction holds the key. Does not wait; on MySQL, whose minimum is 1, it waits a second. */
-export function glanceAt({ inbox }: Tables, scope: number, key: string): Script {
+export function glanceAt(tables: Tables, scope: number, key: string): Script {
   return {
     statements: [
       'set session innodb_lock_wait_timeout = 0',
-      `select 1 from ${inbox} where ${hasKey(scope, [key])} for update`,
+      `select 1 from ${tables.inbox} ${byKey(tables, 'inbox')} where ${hasKey(scope, [key])} for update`,
     ],
   }
 }
@@ -168,20 +169,20 @@ function rowOf({ scope, key, fp, owner, outcome, reason, result, attempt, cause,
 }
 
 /** Removes rows that this transaction has inserted. Nobody else sees them, so it waits for nothing. */
-export function removeKeys({ inbox }: Tables, scope: number, keys: readonly string[]): Script {
-  return { statements: [deleteKeys(inbox, scope, keys)] }
+export function removeKeys(tables: Tables, scope: number, keys: readonly string[]): Script {
+  return { statements: [deleteKeys(tables, 'inbox', scope, keys)] }
 }
 
 /** As `removeKeys`, but only the rows that this transaction has inserted: the others are records. */
-export function removeInserted({ inbox }: Tables, scope: number, keys: readonly string[], owner: string): Script {
-  return { statements: [deleteKeys(inbox, scope, keys, isInsertedBy(owner))] }
+export function removeInserted(tables: Tables, scope: number, keys: readonly string[], owner: string): Script {
+  return { statements: [deleteKeys(tables, 'inbox', scope, keys, isInsertedBy(owner))] }
 }
 
 /** Turns locked rows into done ones, whose retention begins now. */
-export function makeDone({ inbox }: Tables, scope: number, keys: readonly string[], keepMs: number): Script {
+export function makeDone(tables: Tables, scope: number, keys: readonly string[], keepMs: number): Script {
   const done = `outcome = 'd', reason = null, result = null, attempt = null, cause = null, done_at = utc_timestamp(6),
   keep_until = ${fromNow(keepMs)}`
-  return { statements: [updateKeys(inbox, done, scope, keys)] }
+  return { statements: [updateKeys(tables, 'inbox', done, scope, keys)] }
 }
 
 interface Marking {
@@ -192,12 +193,12 @@ interface Marking {
 }
 
 /** The mark: turns the claimed rows of this transaction into done ones, with their results by key. Waits for nothing. */
-export function markKeys({ inbox }: Tables, { scope, keys, results, keepMs }: Marking): Script {
+export function markKeys(tables: Tables, { scope, keys, results, keepMs }: Marking): Script {
   const whens = [...results].map(([key, result]) => `when ${bytes(key)} then ${text(result)}`)
   const result = whens.length === 0 ? '' : `, result = case \`key\` ${whens.join(' ')} end`
   const done = `outcome = 'd', done_at = utc_timestamp(6), keep_until = ${fromNow(keepMs)}${result}`
   return {
-    statements: [updateKeys(inbox, done, scope, keys, "outcome = 'c'")],
+    statements: [updateKeys(tables, 'inbox', done, scope, keys, "outcome = 'c'")],
   }
 }
 
@@ -220,10 +221,13 @@ export function writeRecords(
 on duplicate key update reason = if(${isTorn}, values(reason), reason), attempt = if(${isTorn}, values(attempt), attempt),
 cause = if(${isTorn}, values(cause), cause), outcome = if(${isTorn}, 'p', outcome)`,
       deleteKeys(
-        tables.attempt,
+        tables,
+        'attempt',
         scope,
         keys,
-        `exists (select 1 from ${tables.inbox} as i where i.scope = ${scope} and i.\`key\` = ${tables.attempt}.\`key\` and i.owner = ${ascii(owner)})`,
+        // Without the keys all records of the owner may be looked for first.
+        `exists (select 1 from ${tables.inbox} as i ${byKey(tables, 'inbox')}
+where ${hasKey(scope, keys)} and i.\`key\` = gone.\`key\` and i.owner = ${ascii(owner)})`,
       ),
       ...somethingToFlush(tables, scope),
       `select ${inHex('`key`')} as \`key\`, outcome from ${tables.inbox} where ${hasKey(scope, keys)} and owner = ${ascii(owner)}`,

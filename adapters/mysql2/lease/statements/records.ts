@@ -1,4 +1,4 @@
-import { bytes, epochMs, hasKey, inHex, NOW_MS, ascii, text, time } from '../../statements/literals.ts'
+import { byKey, bytes, epochMs, hasKey, inHex, NOW_MS, ascii, text, time } from '../../statements/literals.ts'
 import { isUpTo } from '../../statements/look-ahead.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
@@ -33,10 +33,13 @@ const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')}
  * locks. It uses the index, so that only these rows are locked. Waits for a transaction that has locked one (1205). A
  * missing row is not locked.
  */
-export function lockLeases({ lease }: Tables, scope: number, keys: readonly string[]): Script {
+export function lockLeases(tables: Tables, scope: number, keys: readonly string[]): Script {
   const where = `where ${hasKey(scope, keys)} order by \`key\` for update` // mutant: mysql-lease-unlocked
   return {
-    statements: [`select ${COLUMNS} from ${lease} force index (primary) ${where}`, `select ${NOW_MS} as now_ms`],
+    statements: [
+      `select ${COLUMNS} from ${tables.lease} ${byKey(tables, 'lease')} ${where}`,
+      `select ${NOW_MS} as now_ms`,
+    ],
   }
 }
 

@@ -15,6 +15,13 @@ const ADVICE: Readonly<Record<string, string>> = {
   '42501': RIGHTS,
 }
 
+/** What Redis calls it, in the text of an error. */
+const OF_REDIS: readonly (readonly [RegExp, string])[] = [
+  [/\bNOAUTH\b/, 'The server wants a password: correct the address in the config'],
+  [/\bWRONGPASS\b/, 'The server does not know this user, or not with this password: correct the address in the config'],
+  [/\bNOPERM\b/, 'Grant its user the rights that docs/stores.md lists (ACL SETUSER)'],
+]
+
 /** Advice for an error that a person must fix; `undefined` if it may pass on its own. */
 export function adviceOn(error: unknown): string | undefined {
   for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 8; depth++) {
@@ -22,5 +29,6 @@ export function adviceOn(error: unknown): string | undefined {
     if (typeof code === 'string' && Object.hasOwn(ADVICE, code)) return ADVICE[code]
     at = cause
   }
-  return undefined
+  const text = error instanceof Error ? error.message : ''
+  return OF_REDIS.find(([refusal]) => refusal.test(text))?.[1]
 }

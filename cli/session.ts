@@ -1,7 +1,8 @@
 import { Console } from 'node:console'
 import { Option, type Command } from 'commander'
 import { isConsumeOnceError, StoreError, type ConfiguredConsumer, type ConsumeOnceConfig } from '../src/index.ts'
-import { describeError } from '../src/spi.ts'
+import { describeError, hasCode } from '../src/spi.ts'
+import { withoutSecrets } from '../src/foundation/without-secrets.ts'
 import { scopeText } from '../src/consumer/scope.ts'
 import { loadConfig } from './config-file.ts'
 import { CommandError, EXIT } from './exit.ts'
@@ -49,16 +50,30 @@ export function behindCommand(words: readonly string[]): readonly string[] {
   return [...rest.slice(0, end), ...words.slice(0, at), ...rest.slice(end)]
 }
 
-/** ioredis prints the stack of each failed attempt to connect; the command itself says once that there is no server. */
+/** ioredis prints the stack of each failed attempt to connect; the command itself says once why there is no server. */
 const OF_IOREDIS = '[ioredis] Unhandled error event'
+
+/** What ioredis printed last, without the stack: its calls fail without a reason. */
+let lastOfIoredis: string | undefined
 
 function consoleOnStderr(): Console {
   const console = new Console(process.stderr, process.stderr)
   const print = console.error.bind(console)
   console.error = (...given: unknown[]) => {
-    if (typeof given[0] !== 'string' || !given[0].startsWith(OF_IOREDIS)) print(...given)
+    if (typeof given[0] !== 'string' || !given[0].startsWith(OF_IOREDIS)) return print(...given)
+    const [line = ''] = String(given[1]).split('\n')
+    lastOfIoredis = withoutSecrets(line.replace(/^\w*Error: /, ''))
   }
   return console
+}
+
+/** With the reason that its client has told beside it. */
+function withReason(error: StoreError): StoreError {
+  const reason = lastOfIoredis
+  if (reason === undefined || reason === '' || error.message.includes(reason)) return error
+  return new StoreError('STORE_UNREACHABLE', `${error.message.replace(/\.$/, '')} (${reason})`, {
+    cause: error.cause ?? error,
+  })
 }
 
 /** One command with one config, which is closed at the end. */
@@ -110,14 +125,15 @@ export class Session {
     try {
       return await within(this.timeoutMs, asking)
     } catch (error) {
+      if (hasCode(error, 'STORE_UNREACHABLE')) throw withReason(error as StoreError)
       if (isConsumeOnceError(error) || error instanceof CommandError || error instanceof TypeError) throw error
-      throw new StoreError('STORE_UNREACHABLE', describeError(error), { cause: error })
+      throw withReason(new StoreError('STORE_UNREACHABLE', describeError(error), { cause: error }))
     }
   }
 
   async #close(): Promise<void> {
     try {
-      await within(CLOSE_WITHIN_MS, Promise.resolve(this.config.close?.()))
+      await within(CLOSE_WITHIN_MS, Promise.resolve(this.config.close?.()), '')
     } catch (error) {
       say(`consume-once: close() of the config: ${describeError(error)}`)
     }
@@ -129,10 +145,10 @@ export function titleOf({ consumer, subscription }: ConfiguredConsumer): string 
   return scopeText([subscription.group, consumer.name])
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+async function within<T>(ms: number, work: Promise<T>, limit = ' (--timeout)'): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1_000} s (--timeout)`)), ms)
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1_000} s${limit}`)), ms)
   })
   try {
     return await Promise.race([work, late])

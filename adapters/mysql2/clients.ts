@@ -5,7 +5,12 @@ export interface MysqlPoolLike {
   readonly pool: {
     readonly config: {
       readonly connectionLimit?: number | undefined
-      readonly connectionConfig?: { readonly typeCast?: unknown; readonly database?: string | undefined }
+      readonly connectionConfig?: {
+        readonly typeCast?: unknown
+        readonly database?: string | undefined
+        readonly host?: string | undefined
+        readonly port?: number | undefined
+      }
     }
   }
   getConnection(): Promise<MysqlConnectionLike>

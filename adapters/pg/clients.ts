@@ -2,7 +2,12 @@ import type { PgQuery } from './tx/pg-transaction.ts'
 
 /** The part of a `Pool` of `pg` that is used. */
 export interface PoolLike {
-  readonly options: { readonly max?: number | undefined }
+  readonly options: {
+    readonly max?: number | undefined
+    readonly host?: string | undefined
+    readonly port?: number | undefined
+    readonly connectionString?: string | undefined
+  }
   connect(): Promise<ClientLike>
   on(event: 'error', listener: (error: Error) => void): unknown
   listenerCount(event: 'error'): number

@@ -5,7 +5,11 @@
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   // Up to the last @: a password may contain one.
   [/(?<=:\/\/)[^\s"'`<>]*@/g, '***@'],
-  [/\b(password|passwd|pwd|secret|token|sasl\.jaas\.config)(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|\S+)/gi, '$1$2***'],
+  // Not `(using password: YES)` of MariaDB and MySQL.
+  [
+    /\b(?!password: (?:YES|NO)\))(password|passwd|pwd|secret|token|sasl\.jaas\.config)(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|\S+)/gi,
+    '$1$2***',
+  ],
   [/(with args beginning with:).*/gis, '$1 ***'],
 ]
 

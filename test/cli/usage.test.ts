@@ -249,7 +249,7 @@ describe('consume-once doctor', () => {
     })
     expect(run).toMatchObject({ exitCode: 4, stdout: '' })
     expect(run.stderr).toMatch(
-      /^consume-once: STORE_UNREACHABLE: Redis: .*\. See that the server of the store runs.*\n$/,
+      /^consume-once: STORE_UNREACHABLE: Redis at 127\.0\.0\.1:1: .*\. See that the server of the store runs.*\n$/,
     )
   })
 })

@@ -11,6 +11,11 @@ const PLAINLY = { rowsAsArray: false, nestTables: false, typeCast: true }
 /** Only a function overrides a `typeCast` function of the pool. */
 const UNCAST = { ...PLAINLY, typeCast: (_field: unknown, next: () => unknown): unknown => next() }
 
+function serverOf({ pool }: MysqlPoolLike): string {
+  const { host, port } = pool.config.connectionConfig ?? {}
+  return host === undefined ? 'the database' : `the database at ${host}:${port ?? 3306}`
+}
+
 export type Rows = readonly unknown[]
 
 export class PooledConnection extends TakenConnection {
@@ -21,7 +26,7 @@ export class PooledConnection extends TakenConnection {
 
   /** @throws StoreError `STORE_UNREACHABLE` */
   static async open(pool: MysqlPoolLike, limitMs: number): Promise<PooledConnection> {
-    const connection = await takeWithin(limitMs, 'the database', pool.getConnection(), advice)
+    const connection = await takeWithin(limitMs, serverOf(pool), pool.getConnection(), advice)
     const isCast = typeof pool.pool.config.connectionConfig?.typeCast === 'function'
     return new PooledConnection(connection, limitMs, isCast ? UNCAST : PLAINLY)
   }

@@ -9,6 +9,13 @@ import { takeWithin, TakenConnection } from '../../sql/taken-connection.ts'
 import { Turns } from '../../sql/turns.ts'
 import { within } from '../../sql/within.ts'
 
+/** `Postgres at host:port`, if the options of the pool name it. */
+function serverOf({ options: { host, port, connectionString = '' } }: PoolLike): string {
+  if (host !== undefined) return `Postgres at ${host}:${port ?? 5432}`
+  const url = URL.canParse(connectionString) ? new URL(connectionString) : undefined
+  return url === undefined || url.hostname === '' ? 'Postgres' : `Postgres at ${url.hostname}:${url.port || 5432}`
+}
+
 /** A client taken from its pool, until `close`. It sends one statement at a time, because `pg` 9 refuses a second. */
 export class PoolConnection extends TakenConnection {
   readonly #client: ClientLike
@@ -17,7 +24,7 @@ export class PoolConnection extends TakenConnection {
 
   /** @throws StoreError `STORE_UNREACHABLE` */
   static async open(pool: PoolLike, limitMs: number): Promise<PoolConnection> {
-    return new PoolConnection(await takeWithin(limitMs, 'Postgres', pool.connect(), advice), limitMs)
+    return new PoolConnection(await takeWithin(limitMs, serverOf(pool), pool.connect(), advice), limitMs)
   }
 
   private constructor(client: ClientLike, limitMs: number) {

@@ -8,6 +8,11 @@ export function portOf(redis: RedisLike): RedisPort {
   return {
     isCluster,
     isOneLine: !isCluster,
+    address: isCluster ? undefined : addressOf(redis.options),
+    onError: (listener) => {
+      redis.on?.('error', listener)
+      return () => void redis.off?.('error', listener)
+    },
     // In a cluster the keys may be on several servers.
     run: (call) => (isCluster ? runAlone(redis, call) : oneWrite.run(call)),
     // Written at once. If the connection is lost, ioredis sends a pipeline without any reply again as a whole, and
@@ -33,6 +38,12 @@ export function portOf(redis: RedisLike): RedisPort {
             .nodes('master')
             .map((node) => ({ name: `${node.options.host}:${node.options.port}`, command: commandOf(node) })),
   }
+}
+
+function addressOf(options: object = {}): string | undefined {
+  const { host, port, path } = options as Readonly<Record<string, unknown>>
+  if (typeof path === 'string') return path
+  return typeof host === 'string' && typeof port === 'number' ? `${host}:${port}` : undefined
 }
 
 function commandOf(redis: Pick<RedisLike, 'call'>): RedisNode['command'] {

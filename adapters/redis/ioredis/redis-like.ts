@@ -1,8 +1,9 @@
 /** The part of an ioredis 5 or 6 client that is used. `Redis` and `Cluster` fit. */
 export interface RedisLike extends ScriptsLike, CallLike {
   pipeline(): PipelineLike
-  on?(event: 'ready', listener: () => void): unknown
-  off?(event: 'ready', listener: () => void): unknown
+  on?(event: 'ready' | 'error', listener: (error?: unknown) => void): unknown
+  off?(event: 'ready' | 'error', listener: (error?: unknown) => void): unknown
+  readonly options?: object | undefined
   readonly isCluster?: boolean
   /** Clusters only. */
   nodes?(role: 'master'): readonly NodeLike[]

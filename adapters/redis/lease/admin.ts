@@ -229,11 +229,8 @@ export class RedisAdmin implements StoreAdmin {
   /** The text before the braces of a record's name on the server, including a prefix that the client adds. */
   async #writtenPrefix(): Promise<string> {
     const name = this.#names.of('')
-    const [written]: readonly unknown[] = (await runScript(this.#redis, {
-      script: NAMES,
-      keys: 1,
-      words: [name],
-    })) as []
+    const asked = runScript(this.#redis, { script: NAMES, keys: 1, words: [name] })
+    const [written] = await this.#line.ask(asked.then(listOf))
     const own = name.slice(0, name.indexOf('{'))
     return String(written).slice(0, String(written).lastIndexOf(name)) + own
   }

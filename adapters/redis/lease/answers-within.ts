@@ -1,3 +1,4 @@
+import type { RedisPort } from './redis-port.ts'
 import { StoreError, describeError, systemClock, type DurationMs } from '../../../src/spi.ts'
 
 /**
@@ -7,15 +8,19 @@ import { StoreError, describeError, systemClock, type DurationMs } from '../../.
 export async function answersWithin<T>(
   timeoutMs: DurationMs,
   asked: readonly Promise<readonly T[]>[],
+  { address }: Pick<RedisPort, 'address'> = {},
 ): Promise<readonly T[]> {
+  const server = address === undefined ? 'Redis' : `Redis at ${address}`
   let cancel: (() => void) | undefined
   const late = new Promise<'late'>((resolve) => {
     cancel = systemClock.after(timeoutMs, () => resolve('late'))
   })
   const outcomes = await Promise.race([Promise.allSettled(asked), late])
   cancel?.()
-  if (outcomes === 'late') throw new StoreError('STORE_AMBIGUOUS', `Redis: no answer within ${timeoutMs} ms`)
-  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [storeError(outcome.reason)] : []))
+  if (outcomes === 'late') throw new StoreError('STORE_AMBIGUOUS', `${server}: no answer within ${timeoutMs} ms`)
+  const failures = outcomes.flatMap((outcome) =>
+    outcome.status === 'rejected' ? [storeError(server, outcome.reason)] : [],
+  )
   const [first] = failures
   if (first !== undefined) {
     // If one script ran, or may have run, it is unknown whether anything was written.
@@ -34,15 +39,28 @@ const REFUSED =
   /(?:^|[\s-])(?:READONLY|LOADING|CLUSTERDOWN|TRYAGAIN|MASTERDOWN|OOM|MISCONF|NOREPLICAS|BUSY|MOVED|CROSSSLOT|NOAUTH|WRONGPASS|NOPERM)\s/
 
 /** The user may not run a command, also one inside a script, or may not use the key. */
-export function isWithoutRight({ message }: Error): boolean {
+export function isWithoutRight({ message }: Pick<Error, 'message'>): boolean {
   return /NOPERM\s|ACL failure in script|user executing the script can't/.test(message)
 }
 
+/** What a person must do about a refusal of Redis; `undefined` if it is none of a user or a right. */
+export function adviceOnRefusal(text: string): string | undefined {
+  if (/(?:^|[\s-])NOAUTH\s/.test(text)) {
+    return 'The server wants a password, and the client has none. Give it user and password, such as redis://<user>:<password>@<host>'
+  }
+  if (/(?:^|[\s-])WRONGPASS\s|invalid username-password pair|invalid password/.test(text)) {
+    return 'The server does not know this user, or not with this password. Correct what the client is given'
+  }
+  return isWithoutRight({ message: text })
+    ? 'Grant its user the rights that docs/stores.md lists (ACL SETUSER)'
+    : undefined
+}
+
 /** After any other error, such as a lost connection, it is unknown whether the script ran. */
-function storeError(cause: unknown): StoreError {
+function storeError(server: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   const message = describeError(cause)
   return REFUSED.test(message)
-    ? new StoreError('STORE_UNREACHABLE', `Redis refuses: ${message}`, { cause })
-    : new StoreError('STORE_AMBIGUOUS', `Redis: ${message}`, { cause })
+    ? new StoreError('STORE_UNREACHABLE', `${server} refuses: ${message}`, { cause })
+    : new StoreError('STORE_AMBIGUOUS', `${server}: ${message}`, { cause })
 }

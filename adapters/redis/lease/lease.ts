@@ -25,7 +25,7 @@ import {
   type StoreAdmin,
 } from '../../../src/spi.ts'
 import { RedisAdmin } from './admin.ts'
-import { isWithoutRight } from './answers-within.ts'
+import { adviceOnRefusal, isWithoutRight } from './answers-within.ts'
 import { checkServers } from './check-servers.ts'
 import { checkClaim, checkup } from './checkup.ts'
 import { NotFarEnoughError, type Durability } from './durability.ts'
@@ -93,11 +93,31 @@ class RedisLease implements LeaseStore {
    * @throws ConfigError `CONFIG_INVALID`
    */
   async open(): Promise<void> {
+    // ioredis tells only by this event that a connection was refused; a call of it says that the connection is closed.
+    let refusal: string | undefined
+    const unwatch = this.#redis.onError?.((error) => {
+      const text = describeError(error)
+      if (adviceOnRefusal(text) !== undefined) refusal = text
+    })
+    try {
+      await this.#openWithin(() => refusal)
+    } finally {
+      unwatch?.()
+    }
+  }
+
+  async #openWithin(refusal: () => string | undefined): Promise<void> {
     const until = systemClock.monotonic() + this.#timeoutMs
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
         return await this.#open()
       } catch (error) {
+        const refused = refusal()
+        if (refused !== undefined && hasCode(error, 'STORE_AMBIGUOUS')) {
+          const { address } = this.#redis
+          const text = `Redis${address === undefined ? '' : ` at ${address}`} refuses: ${refused}`
+          throw this.#withAdvice(new StoreError('STORE_UNREACHABLE', text, { cause: error }))
+        }
         if (!isPassing(error) || systemClock.monotonic() + pauseMs >= until) throw this.#withAdvice(error)
         await new Promise<void>((resolve) => void systemClock.after(pauseMs, resolve))
       }
@@ -112,10 +132,13 @@ class RedisLease implements LeaseStore {
 
   /** At the start it does not matter whether the test keys were written, only why Redis gave no valid answer. */
   #withAdvice(error: unknown): unknown {
-    const isRefused = hasCode(error, 'STORE_UNREACHABLE') && (isWithoutRight(error) || whyNoWrites(error) !== undefined)
+    const isRefused =
+      hasCode(error, 'STORE_UNREACHABLE') && (adviceOnRefusal(error.message) ?? whyNoWrites(error)) !== undefined
     if (!isRefused && !hasCode(error, 'STORE_AMBIGUOUS')) return error
     const advice = adviceFor(error, this.#durability)
-    return new StoreError('STORE_UNREACHABLE', `${error.message}. ${advice}`, { cause: error.cause ?? error })
+    return new StoreError('STORE_UNREACHABLE', `${error.message.replace(/\.$/, '')}. ${advice}`, {
+      cause: error.cause ?? error,
+    })
   }
 
   onReachable(listener: () => void): () => void {
@@ -289,7 +312,8 @@ function adviceFor(error: Error, durability: Durability): string {
   }
   const why = whyNoWrites(error)
   if (why !== undefined) return why
-  if (isWithoutRight(error)) return 'Grant its user the rights that docs/stores.md lists (ACL SETUSER)'
+  const ofRefusal = adviceOnRefusal(error.message)
+  if (ofRefusal !== undefined) return ofRefusal
   return 'Check that it is up and that the client given to redisLease() has its address'
 }
 

@@ -8,6 +8,10 @@ export interface RedisPort {
   readonly isCluster: boolean
   /** All commands go over one connection. */
   readonly isOneLine: boolean
+  /** `host:port`, for people; `undefined` for a cluster, or if the client does not tell. */
+  readonly address?: string | undefined
+  /** Calls `listener` with each error of a connection, until the returned function is called. */
+  onError?(listener: (error: unknown) => void): () => void
   /** Runs one script, on the primary that has its keys. */
   run(call: ScriptCall): Promise<unknown>
   /**

@@ -55,7 +55,7 @@ export class ScriptLine {
         : runScript(this.#redis, run))
       return readReply(reply, { items: part, letters: batch.script.letters, read })
     })
-    return inPlace(await answersWithin(withinMs, asked), split)
+    return inPlace(await answersWithin(withinMs, asked, this.#redis), split)
   }
 
   /** Runs a script whose keys are in one slot. `durableIn`: its writes are durable when it resolves; the lane of the slot. */
@@ -71,7 +71,7 @@ export class ScriptLine {
 
   /** Any other request to Redis, with the timeout of the store. */
   async ask<T>(asked: Promise<readonly T[]>): Promise<readonly T[]> {
-    return answersWithin(this.#timeoutMs, [asked])
+    return answersWithin(this.#timeoutMs, [asked], this.#redis)
   }
 
   #runOf<Item extends { readonly key: Key }>(

@@ -7,6 +7,7 @@ export function portOf(client: RedisLike): RedisPort {
   return {
     isCluster: isCluster(redis),
     isOneLine: !isCluster(redis) && !isPool(redis),
+    address: addressOf(client),
     run: (call) => (call.by === 'sha' ? redis.evalSha(call.script, howOf(call)) : redis.eval(call.script, howOf(call))),
     // If the connection is lost, every command of the chain without a reply is rejected.
     async runBefore(calls, last) {
@@ -28,6 +29,13 @@ export function portOf(client: RedisLike): RedisPort {
     nodes: () =>
       isCluster(redis) ? nodesOf(redis) : Promise.resolve([{ name: 'primary', command: commandOf(redis) }]),
   }
+}
+
+function addressOf(client: RedisLike): string | undefined {
+  const { socket } = ('options' in client ? (client.options ?? {}) : {}) as { readonly socket?: unknown }
+  const { host, port, path } = (socket ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof path === 'string') return path
+  return typeof host === 'string' && typeof port === 'number' ? `${host}:${port}` : undefined
 }
 
 function isCluster(redis: RedisLike): redis is ClusterLike {

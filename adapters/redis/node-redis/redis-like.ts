@@ -10,6 +10,7 @@ interface ListenedTo {
 }
 
 interface ClientLike extends ScriptsLike, NodeLike, ListenedTo {
+  readonly options?: object | undefined
   multi(): MultiLike & { addCommand(words: string[]): unknown }
 }
 

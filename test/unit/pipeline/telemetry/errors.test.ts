@@ -77,6 +77,13 @@ describe('errors', () => {
     expect(new StoreError('STORE_UNREACHABLE', 'x', { cause: own }).cause).toBe(own)
   })
 
+  it('keep what MariaDB says about a password, and what follows it', () => {
+    const text = "Access denied for user 'a'@'b' (using password: YES). Correct the user"
+    expect(describeError(new Error(text))).toContain(text)
+    expect(describeError(new Error(text.replace('YES', 'NO')))).toContain('(using password: NO). Correct')
+    expect(describeError(new Error('(using password: YES) password: yes, hunter2'))).toContain('YES) password: ***')
+  })
+
   it('of clients and servers tell name, message, code and frames of their cause, and nothing that the client was given [T120]', () => {
     class ReplyError extends Error {
       override readonly name = 'ReplyError'

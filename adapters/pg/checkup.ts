@@ -7,6 +7,7 @@ import {
   type Strategy,
 } from '../../src/spi.ts'
 import { missingKey } from './schema/check-keys.ts'
+import { NEWEST } from './schema/migrations.ts'
 import type { Pooling, PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
 import { isRefusal, sqlState } from './sql-errors.ts'
@@ -14,7 +15,9 @@ import { findMissingKeys, type KeyRow } from './schema/find-keys.ts'
 import {
   READ_SETTINGS,
   READ_STANDBYS,
+  findMissingThings,
   readTables,
+  type MissingRow,
   type SettingsRow,
   type StandbyRow,
   type TableRow,
@@ -38,6 +41,8 @@ const AT_START = {
   fsync: UNTIL_A_CRASH,
   tables: UNTIL_A_CRASH,
   keys: 'refused',
+  schema: 'refused',
+  timeouts: { startsBecause: 'Short statements on an idle server are answered in time.' },
   claim: 'refused',
   pooler: 'refused',
 } as const satisfies Record<string, AtStart>
@@ -69,12 +74,13 @@ export async function checkup(
   strategy: Strategy,
 ): Promise<readonly CheckFinding[]> {
   const loss = LOSSES[strategy === 'lease' ? 'lease' : 'transaction']
-  const [settings, standbys, ofTables, keys, shared] = [
+  const [settings, standbys, ofTables, keys, shared, missing] = [
     await ask(sessions, READ_SETTINGS),
     await ask(sessions, READ_STANDBYS),
     await ask(sessions, readTables(tables)),
     await ask(sessions, findMissingKeys(tables)),
     await ask(sessions, findAllShared(tables)),
+    await ask(sessions, findMissingThings(tables, NEWEST)),
   ]
   const pooling = await sessions.pooling()
   const claim = pooling === 'by-statement' ? [] : await judgeClaim(sessions, tables, strategy)
@@ -87,6 +93,8 @@ export async function checkup(
       : standbys.rows.map((row) => judgeStandbys(row, loss, 'rows' in settings ? settings.rows[0] : undefined))),
     ...('refused' in ofTables ? [unknown('tables', ofTables.refused)] : ofTables.rows.flatMap(judgeTable)),
     ...('refused' in keys ? [unknown('keys', keys.refused)] : keys.rows.flatMap(judgeKey)),
+    // Refused before the first `open`, when there is no table of migrations.
+    ...('rows' in missing ? missing.rows.map(judgeMissing) : []),
     ...claim,
     // The table does not exist before the first `open`.
     ...('rows' in shared ? shared.rows.map(judgeScope) : []),
@@ -120,6 +128,29 @@ function judgeTimeout({ transaction_timeout: timeout }: SettingsRow): readonly C
   const meaning =
     'A handler whose transaction takes longer is never marked. Set it above handlerTimeoutMs, or to 0, for the role of the pool.'
   return [weaker('transaction_timeout', found, meaning)]
+}
+
+/** No query of an application is meant to end as soon as that. */
+const SHORT_MS = 1_000
+
+function judgeShortTimeouts(row: SettingsRow): readonly CheckFinding[] {
+  const isShort = (ms: number | null): boolean => ms !== null && ms > 0 && ms < SHORT_MS
+  const findings: CheckFinding[] = []
+  if (isShort(row.statement_timeout_ms)) {
+    const meaning =
+      'The server cancels claims, marks and queries of handlers that take longer; they are tried again, and may never succeed. Set it to seconds, or to 0, for the role of the pool.'
+    findings.push(broken('timeouts', `statement_timeout ${row.statement_timeout_ms} ms`, meaning))
+  }
+  if (isShort(row.lock_timeout_ms)) {
+    const meaning =
+      'Queries of handlers that wait longer for a lock fail, and spend attempts. Set it to seconds, or to 0, for the role of the pool.'
+    findings.push(weaker('timeouts', `lock_timeout ${row.lock_timeout_ms} ms`, meaning))
+  }
+  if (isShort(row.idle_session_timeout_ms)) {
+    const meaning = 'The server closes connections of the pool between two calls. Set it to minutes, or to 0.'
+    findings.push(weaker('timeouts', `idle_session_timeout ${row.idle_session_timeout_ms} ms`, meaning))
+  }
+  return findings.length > 0 ? findings : [holds('timeouts', 'no time-out below 1 s')]
 }
 
 type Asked<Row> = { readonly rows: readonly Row[] } | { readonly refused: string }
@@ -174,6 +205,7 @@ function judgeSettings(row: SettingsRow, loss: Loss): readonly CheckFinding[] {
     ),
     holds('isolation', `default_transaction_isolation ${isolation}; transactions of handlers have it`),
     ...judgeTimeout(row),
+    ...judgeShortTimeouts(row),
     autovacuum
       ? holds('autovacuum', 'autovacuum on')
       : weaker(
@@ -237,6 +269,21 @@ function judgeKey(row: KeyRow): readonly CheckFinding[] {
   const text =
     'Nothing keeps two claims of one key apart: messages run twice. The store does not open here. Remove rows that are there twice, then add the key.'
   return [broken('keys', `${row.name}: ${missingKey(row)}`, text)]
+}
+
+function judgeMissing({ kind, name }: MissingRow): CheckFinding {
+  if (kind === 'table') {
+    return broken(
+      'schema',
+      `table ${name} is missing, and its migrations ran`,
+      'The store does not open here. Restore the table with its rows: with an empty one, messages that were done run again.',
+    )
+  }
+  return weaker(
+    'schema',
+    `index ${name} is missing`,
+    'Purges, lists and the audit read whole tables. `consume-once migrate print` has the statement that creates it.',
+  )
 }
 
 function judgeScope({ id, name }: Pick<ScopeRow, 'id' | 'name'>): CheckFinding {

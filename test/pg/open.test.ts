@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals'
 import { postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
+import { THINGS } from '../../adapters/pg/statements/read-settings.ts'
 import { describeError } from '../../src/spi.ts'
 import { openedForEach } from '../kit/opened.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -53,6 +54,60 @@ describePostgres('open() and the checkup try a claim, and roll it back', () => {
       }
     },
   )
+
+  it.each(['inbox', 'attempt', 'lease', 'position'])('without the table %s, which was there', async (name) => {
+    const { schema, pool } = place
+    await postgresInbox({ pool, schema }).open()
+    await pool.query(`drop table ${schema}.${name} cascade`)
+    for (const store of [postgresInbox({ pool, schema }), postgresInbox({ pool, schema, setup: 'check' })]) {
+      const told = await store.open().then(() => '', describeError)
+      expect(told).toContain(`table ${schema}.${name}: expected a table`)
+      expect(told).toContain('restore it with its rows')
+      expect(told).not.toContain('there twice')
+      expect(await store.checkup?.()).toContainEqual(
+        expect.objectContaining({ check: 'postgres.schema', verdict: 'broken', found: expect.stringContaining(name) }),
+      )
+    }
+  })
+
+  it('the checkup names every index that is missing, and knows all that migrations create', async () => {
+    const { schema, pool } = place
+    const store = postgresInbox({ pool, schema })
+    const missing = async (): Promise<readonly string[]> => {
+      const findings = (await store.checkup?.()) ?? []
+      return findings.filter(({ check }) => check === 'postgres.schema').map(({ found }) => found)
+    }
+    // Nothing is missing before the first open().
+    expect(await missing()).toEqual([])
+    await store.open()
+    expect(await missing()).toEqual([])
+    const { rows } = await pool.query(
+      `select c.relname as name from pg_class c left join pg_index i on i.indexrelid = c.oid
+       where c.relnamespace = $1::regnamespace and c.relname not in ('effect', 'migration')
+         and (c.relkind = 'r' or c.relkind = 'i' and not i.indisunique) order by 1`,
+      [schema],
+    )
+    expect(rows.map(({ name }: { readonly name: string }) => name)).toEqual(Object.values(THINGS).flat().toSorted())
+    for (const name of THINGS.index) await pool.query(`drop index ${schema}.${name}`)
+    expect(await missing()).toEqual(THINGS.index.map((name) => `index ${name} is missing`))
+    await store.open()
+  })
+
+  it.each([
+    ['statement_timeout', 'broken'],
+    ['lock_timeout', 'weaker'],
+    ['idle_session_timeout', 'weaker'],
+  ])('the checkup names a %s of milliseconds', async (setting, verdict) => {
+    const { schema } = place
+    await postgresInbox({ pool: place.pool, schema }).open()
+    const timeouts = async (value: string): Promise<unknown> => {
+      const store = postgresInbox({ pool: place.newPool({ options: `-c ${setting}=${value}` }), schema })
+      return (await store.checkup?.())?.filter(({ check }) => check === 'postgres.timeouts')
+    }
+    expect(await timeouts('500ms')).toMatchObject([{ verdict, found: `${setting} 500 ms` }])
+    expect(await timeouts('30s')).toMatchObject([{ verdict: 'holds' }])
+    expect(await timeouts('0')).toMatchObject([{ verdict: 'holds' }])
+  })
 
   it('the checkup names a limit of whole transactions, which Postgres has from 17 on', async () => {
     const { rows } = await place.pool.query(`select current_setting('transaction_timeout', true) is not null as has`)

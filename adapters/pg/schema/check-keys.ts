@@ -9,11 +9,20 @@ export async function missingKeys(sessions: PgSessions, tables: Tables): Promise
   return rows.map((row) => `table ${tables.schema}.${row.name}: ${missingKey(row)}`)
 }
 
+const RESTORE_KEY = 'Remove rows that are there twice, then add the key'
+const RESTORE_TABLE =
+  'Its migrations ran, so it was removed since: restore it with its rows. With an empty one, messages that were done run again'
+
 /** @throws ConfigError `CONFIG_INVALID` if a message could be claimed twice */
 export async function checkKeys(sessions: PgSessions, tables: Tables): Promise<void> {
-  const missing = await missingKeys(sessions, tables)
-  if (missing.length === 0) return
-  throw new ConfigError(missing.map((problem) => `${problem}. Remove rows that are there twice, then add the key`))
+  const rows = await sessions.committed(findMissingKeys(tables))
+  if (rows.length === 0) return
+  throw new ConfigError(
+    rows.map((row) => {
+      const what = row.is_there ? RESTORE_KEY : RESTORE_TABLE
+      return `table ${tables.schema}.${row.name}: ${missingKey(row)}. ${what}`
+    }),
+  )
 }
 
 export function missingKey({ columns, is_there: isThere }: KeyRow): string {

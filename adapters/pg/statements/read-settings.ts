@@ -15,6 +15,15 @@ export interface SettingsRow {
   /** With a unit; `null` before Postgres 17. */
   readonly transaction_timeout: string | null
   readonly encoding: string
+  /** Those of the role, the database or the server; 0: none. */
+  readonly statement_timeout_ms: number
+  readonly lock_timeout_ms: number
+  /** `null` before Postgres 14. */
+  readonly idle_session_timeout_ms: number | null
+}
+
+function msOf(setting: string): string {
+  return `(select reset_val::float8 from pg_settings where name = '${setting}')`
 }
 
 /** Locks nothing; one row. */
@@ -26,7 +35,9 @@ export const READ_SETTINGS: Statement<SettingsRow> = {
   current_setting('default_transaction_isolation') as isolation,
   current_setting('default_transaction_read_only')::bool as read_only,
   current_setting('transaction_timeout', true) as transaction_timeout,
-  current_setting('autovacuum')::bool as autovacuum, current_setting('server_encoding') as encoding`,
+  current_setting('autovacuum')::bool as autovacuum, current_setting('server_encoding') as encoding,
+  ${msOf('statement_timeout')} as statement_timeout_ms, ${msOf('lock_timeout')} as lock_timeout_ms,
+  ${msOf('idle_session_timeout')} as idle_session_timeout_ms`,
   values: [],
 }
 
@@ -59,6 +70,27 @@ export interface TableRow {
   readonly name: string
   readonly is_logged: boolean
   readonly has_autovacuum: boolean
+}
+
+export interface MissingRow {
+  readonly kind: 'table' | 'index'
+  readonly name: string
+}
+
+/** What the migrations create, besides keys: tables, and indexes that only speed things up. */
+export const THINGS: Readonly<Record<MissingRow['kind'], readonly string[]>> = {
+  table: ['inbox', 'attempt', 'position', 'begun', 'lease', 'scope', 'audit', 'replay'],
+  index: ['inbox_done_at', 'inbox_aside', 'audit_key', 'audit_id'],
+}
+
+/** Locks nothing; a row for each table and index that is gone although all migrations ran up to `newest`. */
+export function findMissingThings({ schema, migration }: Tables, newest: number): Statement<MissingRow> {
+  const wanted = Object.entries(THINGS).flatMap(([kind, names]) => names.map((name) => `('${kind}', '${name}')`))
+  return {
+    text: `select kind, name from (values ${wanted.join(', ')}) as wanted (kind, name)
+where to_regclass($1 || '.' || name) is null and exists (select 1 from ${migration} where version >= $2)`,
+    values: [`"${schema}"`, newest],
+  }
 }
 
 /** Locks nothing; a row for each existing table of the library. */

@@ -133,8 +133,11 @@ function judgeTimeout({ transaction_timeout: timeout }: SettingsRow): readonly C
 /** No query of an application is meant to end as soon as that. */
 const SHORT_MS = 1_000
 
+function isShort(ms: number | null): boolean {
+  return ms !== null && ms > 0 && ms < SHORT_MS
+}
+
 function judgeShortTimeouts(row: SettingsRow): readonly CheckFinding[] {
-  const isShort = (ms: number | null): boolean => ms !== null && ms > 0 && ms < SHORT_MS
   const findings: CheckFinding[] = []
   if (isShort(row.statement_timeout_ms)) {
     const meaning =

@@ -231,10 +231,10 @@ class StoreRecords implements Admin {
   async audit(query: AuditQuery): Promise<AuditPage> {
     const problems: string[] = []
     checkNames('', givenOf(query), { of: 'audit()', known: AUDIT }, problems)
-    if (query.by !== undefined) checkText('by', query.by, problems)
-    if (query.decision !== undefined) checkText('decision', query.decision, problems)
-    for (const name of ['since', 'until'] as const) {
-      const time: unknown = query[name]
+    const { by, decision, since, until } = (query ?? {}) as Partial<AuditQuery>
+    if (by !== undefined) checkText('by', by, problems)
+    if (decision !== undefined) checkText('decision', decision, problems)
+    for (const [name, time] of Object.entries({ since, until })) {
       if (time !== undefined && !Number.isFinite(time)) {
         problems.push(`${name}: expected milliseconds since 1970, got ${shown(time)}`)
       }

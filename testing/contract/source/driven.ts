@@ -22,7 +22,7 @@ export class Driven {
   readonly #store: LeaseStore = whileUp(memoryStore(), () => !this.isStoreDown)
 
   /** For another process with the same store, call it again on the same `Driven`. */
-  consumer(options: { readonly maxInFlight?: number } = {}): Consumer {
+  consumer(options: { readonly maxInFlight?: number; readonly concurrency?: number } = {}): Consumer {
     return defineConsumer({
       ...options,
       name: 'law',

@@ -80,7 +80,8 @@ export const standingLaws: readonly SourceLaw[] = [
     run: async (harness) => {
       const driven = new Driven()
       driven.handle = () => sleep(5)
-      const consumer = driven.consumer()
+      // Few at once, so that many wait when it is interrupted.
+      const consumer = driven.consumer({ concurrency: 4 })
       const running = await harness.run(consumer)
       const texts = Array.from({ length: 600 }, (_, n) => `m${n}`)
       await harness.publish(texts.slice(0, 300))

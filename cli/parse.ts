@@ -14,8 +14,11 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_60
 export function parseTime(text: string): number {
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   if (count !== undefined) return Date.now() - Number(count) * (UNIT_MS[unit] ?? 0)
-  const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at)) {
+  const [, day = ''] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d.*(?:Z|[+-]\d\d:?\d\d)$/.exec(text) ?? []
+  const at = Date.parse(day === '' ? '' : text)
+  // JavaScript takes 30 February for 2 March.
+  const midnight = Date.parse(`${day}T00:00Z`)
+  if (Number.isNaN(at) || !new Date(midnight).toISOString().startsWith(day)) {
     throw new InvalidArgumentError(
       'Expected a time with its zone, such as 2026-11-01T00:00Z, or how long ago, such as 24h.',
     )

@@ -92,7 +92,11 @@ export function addSelectionOptions(command: Command): Command {
     .option('--since <time>', 'that arrived at or after: 2026-11-01T00:00Z, or how long ago: 24h', parseTime)
     .option('--until <time>', 'that arrived before', parseTime)
     .option('--ids-from <file>', 'only these message IDs, one a line; - for standard input')
-    .option('--where <condition>', "only if '$message.payload#/tenant=acme' (= != ^= *=); may be repeated", collect)
+    .option(
+      '--where <condition>',
+      "only if '$message.payload#/tenant=acme' (= != ^= *=); repeated: all must hold",
+      collect,
+    )
     .option('--reason-is <reason>', 'dead letters: only with this reason; may be repeated', collect)
     .option('--max <count>', 'the most messages to look at', parsePositive)
 }

@@ -91,7 +91,9 @@ function addRunOptions(command: Command): Command {
 
 function readPlan(path: string): ReplayPlan {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as ReplayPlan
+    const plan: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    if (typeof plan !== 'object' || plan === null) throw new TypeError(`it has ${JSON.stringify(plan)}`)
+    return plan as ReplayPlan
   } catch (cause) {
     throw new CommandError(EXIT.usage, `${path}: expected a plan of \`replay plan --out\`: ${describeError(cause)}`, {
       cause,

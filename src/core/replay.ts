@@ -46,7 +46,7 @@ export interface ReplayRules {
 
 export interface ReplayFacts {
   /** `undefined`: the message has no usable ID; a bucket says why. */
-  readonly view: RecordView | 'no-id' | 'unreadable'
+  readonly view: RecordView | 'no-id' | 'unreadable' | 'not-asked'
   /** Empty if payloads are not compared. */
   readonly digest: Digest
   readonly selected: 'yes' | 'no' | Lack
@@ -63,6 +63,7 @@ export function bucketOf(
 ): Bucket {
   if (selected !== 'yes') return selected === 'no' ? 'filtered' : selected
   if (view === 'no-id' || view === 'unreadable') return view
+  if (view === 'not-asked') return 'filtered'
   const bucket = isOtherPayload(view, digest) ? 'conflict' : bucketOfRecord(view, isProven)
   return replays >= maxReplays && MAY_RUN.has(bucket) ? 'looped' : bucket
 }

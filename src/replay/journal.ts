@@ -19,7 +19,7 @@ export interface JournalEntry {
   readonly position: string
   readonly key?: Key | undefined
   readonly bucket: Bucket
-  /** State of the record before. */
+  /** State of the record before. `not-asked`: the message was not selected, so nobody looked; `no-id`, `unreadable`: it has no key. */
   readonly before: string
   readonly outcome: ReplayOutcome
   readonly detail?: string | undefined

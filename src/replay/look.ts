@@ -16,7 +16,8 @@ import { usableTime } from './proven.ts'
 export interface Looked {
   readonly item: ReplayItem
   readonly key: Key | undefined
-  readonly view: RecordView | 'no-id' | 'unreadable'
+  /** `not-asked`: a message that was not selected. */
+  readonly view: RecordView | 'no-id' | 'unreadable' | 'not-asked'
   readonly replays: number
   readonly bucket: (isProven: boolean, rules: Pick<ReplayRules, 'maxReplays'>) => Bucket
   /** Why it is in its bucket. */
@@ -134,7 +135,7 @@ function both(first: Selected, second: () => Selected): Selected {
 }
 
 function viewFor(key: unknown, view: RecordView | undefined): Looked['view'] {
-  if (typeof key === 'string') return view ?? { state: 'absent' }
+  if (typeof key === 'string') return view ?? 'not-asked'
   return (key as { readonly reason?: string } | undefined)?.reason === 'no-id' ? 'no-id' : 'unreadable'
 }
 

@@ -82,6 +82,10 @@ export function planReplay(
     checkSelection(options, problems)
     checkText('from', options.from, problems)
     if (options.max !== undefined) checkWhole('max', options.max, problems)
+    const { fromPosition, toPosition } = options
+    if (fromPosition !== undefined && toPosition !== undefined && fromPosition >= toPosition) {
+      problems.push(`toPosition: expected a position after fromPosition, ${fromPosition}, got ${toPosition}`)
+    }
     const field = options.groupBy === undefined ? undefined : parseField(options.groupBy)
     if (typeof field === 'string') problems.push(`groupBy: ${field}`)
     refuseProblems('plan', problems)

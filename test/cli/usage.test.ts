@@ -45,6 +45,12 @@ describe('consume-once, used wrongly', () => {
     [['audit', 'odd', '--key', ...ODD], /--key: expected a key, got none/],
     [['audit', 'odd', 'id', '--after', '7', ...ODD], /--after: expected neither an ID nor --all/],
     [['audit', 'odd', '--all', '--limit', '7', ...ODD], /--all: expected no --limit/],
+    [['audit', 'odd', '--since', '2026-02-30T00:00Z', ...ODD], /Expected a time with its zone/],
+    [['audit', 'odd', '--since', '1h', '--until', '2h', ...ODD], /expected a time before --until/],
+    [
+      ['replay', 'plan', 'odd', '--from', 'file:x', '--from-position', '7', '--to-position', '7', ...ODD],
+      /toPosition: expected a position after fromPosition, 7, got 7/,
+    ],
   ])('%j: exit 2, and says why', async (args, why) => {
     const run = await cli.run(args)
     expect(run.stderr).toMatch(why)
@@ -58,6 +64,12 @@ describe('consume-once, used wrongly', () => {
     const behind = await cli.run(['inspect', 'odd', 'id', '--json', ...ODD])
     expect(behind.stdout).toContain('"command":"inspect"')
     expect(await cli.run(args)).toEqual(behind)
+  })
+
+  it.each(['null', '[1', '"plan"'])('says that a file with %s is no plan', async (text) => {
+    const run = await cli.run(['replay', 'run', cli.file('plan.json', text), '--reason', 'x', '--yes', ...ODD])
+    expect(run.stderr).toMatch(/plan\.json: expected a plan of `replay plan --out`/)
+    expect(run).toMatchObject({ exitCode: 2, stdout: '' })
   })
 
   it('says that a message in a queue has no position', async () => {

@@ -224,6 +224,14 @@ describe('a run', () => {
     await expect(replays.pause(plan.id, WHY)).resolves.toMatchObject({ status: 'paused' })
   })
 
+  it('tells of what was not selected that nobody looked at its record', async () => {
+    const world = await adopted()
+    const journal = memoryJournal()
+    await world.run(await world.plan({ rules: { again: true }, ids: ['m3'] }), { journal })
+    const told = (await entries(journal)).map(({ before, bucket }) => `${bucket}: ${before}`)
+    expect(new Set(told)).toEqual(new Set(['done: done', 'filtered: not-asked']))
+  })
+
   it('pauses after failures, and reports them', async () => {
     const world = await adopted()
     for (const id of ids(5, 'new')) world.failing.add(id)

@@ -19,6 +19,7 @@ import type { Claim, ClaimAnswer, ReleaseOptions, Store, TransactionClaim } from
 import { askStore, type Asking, type Limit } from './ask.ts'
 import type { OnceSettings } from './options.ts'
 import { OnceRun, type Granted, type OnceKeeper, type RunContext, type RunEnd } from './run.ts'
+import type { Turn, Turns } from './turns.ts'
 import type { Wait } from './wait.ts'
 
 /** How often a claim is repeated while another process is busy with the key. */
@@ -56,6 +57,8 @@ interface CallParts {
   readonly settings: OnceSettings
   readonly work: OnceWork
   readonly wait: Wait
+  /** Of all calls on the store. */
+  readonly turns: Turns
 }
 
 /** What became of a mark. */
@@ -84,19 +87,30 @@ export class Call {
   #isBusy = false
   #lostRuns = 0
   #lost: Lost | undefined
+  readonly #turns: Turns
+  #turn: Turn | undefined
 
-  constructor({ store, keeper, settings, work, wait }: CallParts) {
+  constructor({ store, keeper, settings, work, wait, turns }: CallParts) {
     this.#store = store
     this.#keeper = keeper
     this.#settings = settings
     this.#work = work
     this.#wait = wait
+    this.#turns = turns
     // The caller decides how often it calls again.
     this.#policy = { maxAttempts: Number.POSITIVE_INFINITY, onInDoubt: settings.onInDoubt, onBeyondRetention: 'run' }
   }
 
   /** Claims until the key is done, or this call has the claim and its run has an end. */
   async answer(): Promise<Answered> {
+    try {
+      return await this.#answer()
+    } finally {
+      this.#turn?.done()
+    }
+  }
+
+  async #answer(): Promise<Answered> {
     for (let polls = 1; ; polls++) {
       const { answer, sentAt } = await this.#claim()
       const answered = await this.#follow(answer, sentAt, async (leaseLeftMs) => {
@@ -140,6 +154,7 @@ export class Call {
 
   async #busy(forMs: number): Promise<void> {
     this.#isBusy = true
+    this.#turn?.done()
     if (this.#settings.whenBusy === 'refuse' || this.#wait.leftMs === 0) throw busyError()
     await this.#wait.for(forMs)
     this.#wait.check()
@@ -149,11 +164,20 @@ export class Call {
   /** Another run may follow this one, after a pause and within the wait of the call: claim again. */
   async #again(lost: Lost): Promise<undefined> {
     const { entropy } = this.#settings
-    this.#lost = lost
-    if (++this.#lostRuns >= lost.mostRuns || this.#wait.leftMs === 0) throw lost.error
-    await this.#wait.for(backoffMs(this.#lostRuns, RERUN, entropy.fraction()))
+    const runs = ++this.#lostRuns
+    const hasMet = lost.mostRuns === MOST_CONFLICTS
+    const error = hasMet ? conflictError(lost.error, runs) : lost.error
+    this.#lost = { ...lost, error }
+    if (runs >= lost.mostRuns || this.#wait.leftMs === 0) throw error
+    this.#turn?.done()
+    await this.#wait.for(backoffMs(runs, RERUN, entropy.fraction()))
+    if (hasMet) {
+      this.#turn = this.#turns.take()
+      // Whoever is before may take long with something else.
+      await this.#wait.for(Math.ceil(this.#wait.leftMs / 2), this.#turn.come)
+    }
     this.#wait.check()
-    if (this.#wait.leftMs === 0) throw lost.error
+    if (this.#wait.leftMs === 0) throw error
   }
 
   /** The last check before effects begin: the answer may have been slow, and the caller may have gone. */
@@ -414,6 +438,12 @@ function lostError(cause: unknown): TransactionError {
   const why = cause === undefined ? 'its connection was lost' : describeError(cause)
   const text = `nothing was committed, the transaction of the function is gone: ${why}`
   return new TransactionError('COMMIT_REFUSED', text, { cause })
+}
+
+function conflictError(cause: unknown, runs: number): TransactionError {
+  const often = runs === 1 ? 'a run' : `each of ${runs} runs`
+  const what = `a deadlock, or a failure to serialize with others, ended the transaction in ${often} of the function`
+  return new TransactionError('COMMIT_REFUSED', `nothing was committed: ${what}: ${describeError(cause)}`, { cause })
 }
 
 /** The database ended the transaction of this claim through no fault of the function: it may run again. */

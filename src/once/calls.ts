@@ -7,6 +7,7 @@ import { Call, busyError, type Answered, type OnceWork } from './call.ts'
 import type { OnceSettings } from './options.ts'
 import { Purges } from './purges.ts'
 import type { OnceItem, OnceKeeper } from './run.ts'
+import { Turns } from './turns.ts'
 import { Wait } from './wait.ts'
 
 /** A call that others of this process wait for. */
@@ -42,6 +43,7 @@ class Calls {
   /** By clock and times. */
   readonly #keepers = new Map<Clock, Map<string, UsedKeeper>>()
   readonly #purges: Purges
+  readonly #turns = new Turns()
   #opening: Promise<void> | undefined
 
   constructor(store: Store<unknown>) {
@@ -83,7 +85,14 @@ class Calls {
     let kept: Result | undefined
     const keeper = this.#useKeeper(settings)
     try {
-      const answered = await new Call({ store: this.#store, keeper: keeper.keeper, settings, work, wait }).answer()
+      const answered = await new Call({
+        store: this.#store,
+        keeper: keeper.keeper,
+        settings,
+        work,
+        wait,
+        turns: this.#turns,
+      }).answer()
       kept = answered.kept
       return answered
     } finally {

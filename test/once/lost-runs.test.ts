@@ -61,6 +61,44 @@ describePostgres('once on postgresInbox, when runs are lost', () => {
     expect((await place.pool.query(`select n from ${place.schema}.account`)).rows).toEqual([{ n: 8 }, { n: 8 }])
   }, 60_000)
 
+  it('runs deadlock victims one after the other, so that twenty calls meet few deadlocks more than once', async () => {
+    await place.pool.query(
+      `delete from ${place.schema}.account; insert into ${place.schema}.account values (1, 0), (2, 0)`,
+    )
+    const store = postgresInbox({ pool: place.newPool({ max: 20 }), schema: place.schema })
+    let runs = 0
+    const add = (at: number) =>
+      once<void, PgTransaction>(
+        store,
+        `crowd-${at}`,
+        async ({ tx }) => {
+          runs++
+          for (const id of at % 2 === 0 ? [1, 2] : [2, 1]) {
+            await tx.query(`update ${place.schema}.account set n = n + 1 where id = $1`, [id])
+          }
+        },
+        { ...OPTIONS, waitMs: 60_000 },
+      )
+    await Promise.all(Array.from({ length: 20 }, (_, at) => add(at)))
+    expect((await place.pool.query(`select n from ${place.schema}.account`)).rows).toEqual([{ n: 20 }, { n: 20 }])
+    expect(runs).toBeLessThan(80)
+  }, 90_000)
+
+  it('names the conflict, and how many runs it ended, when its time is over', async () => {
+    const store = postgresInbox({ pool: place.newPool(), schema: place.schema })
+    const call = once<unknown, PgTransaction>(
+      store,
+      'named',
+      ({ tx }) => tx.query(`do $$ begin raise exception 'met' using errcode = '40001'; end $$`),
+      { ...OPTIONS, waitMs: 60_000 },
+    )
+    await expect(call).rejects.toMatchObject({
+      code: 'COMMIT_REFUSED',
+      message: expect.stringMatching(/nothing was committed: .*serialize.* each of 20 runs of the function: .*met/),
+      cause: { code: '40001' },
+    })
+  }, 60_000)
+
   it('runs again what fails to serialize, also at its COMMIT', async () => {
     await place.pool.query(
       `delete from ${place.schema}.account; insert into ${place.schema}.account values (1, 0), (2, 0)`,
@@ -125,8 +163,23 @@ describeMariadb('once on mysqlInbox, when runs are lost', () => {
         },
         OPTIONS,
       )
-    await Promise.all(Array.from({ length: 8 }, (_, at) => add(at)))
-    expect(await place.rows('select n from account')).toEqual([{ n: 8 }, { n: 8 }])
+    await Promise.all(Array.from({ length: 20 }, (_, at) => add(at)))
+    expect(await place.rows('select n from account')).toEqual([{ n: 20 }, { n: 20 }])
+  }, 60_000)
+
+  it('names the conflict, and how many runs it ended, when its time is over', async () => {
+    const store = mysqlInbox({ pool: place.newPool() })
+    const call = once<unknown, MysqlTransaction>(
+      store,
+      'named',
+      ({ tx }) => tx.query(`signal sqlstate '40001' set mysql_errno = 1213, message_text = 'met'`),
+      { ...OPTIONS, waitMs: 60_000 },
+    )
+    await expect(call).rejects.toMatchObject({
+      code: 'COMMIT_REFUSED',
+      message: expect.stringMatching(/nothing was committed: .* each of 20 runs of the function: .*met/),
+      cause: { errno: 1213 },
+    })
   }, 60_000)
 
   // MySQL has no such time-outs.

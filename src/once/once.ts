@@ -3,6 +3,7 @@ import { readResult } from '../core/result.ts'
 import { RememberedFailureError, TerminalError } from '../foundation/errors.ts'
 import type { Claim, InboxStore, LeaseStore } from '../ports/store.ts'
 import type { Answered } from './call.ts'
+import { withoutTransaction, type Asked } from '../pipeline/handling/without-transaction.ts'
 import { callsOn } from './calls.ts'
 import { settingsOf, type OnceContext, type OnceOptions } from './options.ts'
 import type { RunContext } from './run.ts'
@@ -48,15 +49,28 @@ export async function once<T, Tx = never>(
   const isLease = store.strategy === 'lease'
   const work = (context: RunContext, { attempt, fence }: Claim): unknown => {
     const own = isLease ? { fence } : { tx: context.tx as Tx }
+    const asked: Asked = { askedForTransaction: false }
     // Lazy: most functions read no signal.
     const withSignal = Object.defineProperty({ idempotencyKey, attempt, ...own }, 'signal', {
       enumerable: true,
       get: () => context.signal,
     })
-    return fn(withSignal as unknown as OnceContext<Tx>)
+    if (!isLease) return fn(withSignal as unknown as OnceContext<Tx>)
+    const withoutTx = Object.defineProperty(withSignal, 'tx', {
+      get: () => void (asked.askedForTransaction = true),
+    })
+    return explained(asked, () => fn(withoutTx as unknown as OnceContext<Tx>))
   }
   const answered = await callsOn(store).answer(settings, work)
   return { result: resultIn(answered) as T, replayed: answered.isReplayed }
+}
+
+async function explained(asked: Asked, run: () => unknown): Promise<unknown> {
+  try {
+    return await run()
+  } catch (error) {
+    throw asked.askedForTransaction ? withoutTransaction('context.tx', error) : error
+  }
 }
 
 /** @throws what the caller gets in place of a result */

@@ -7,8 +7,6 @@ import {
   TerminalError,
   hasCode,
   isConsumeOnceError,
-  describeError,
-  errorClass,
 } from '../../foundation/errors.ts'
 import type { BatchItem, HandlerContext } from '../../consumer/options.ts'
 import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
@@ -20,6 +18,7 @@ import { Skipped, skip } from '../../consumer/skipped.ts'
 import { HANDLE, isWatched } from '../telemetry/channels.ts'
 import type { Task } from '../task.ts'
 import { TimedRun } from './timed-run.ts'
+import { withoutTransaction, type Asked } from './without-transaction.ts'
 
 /** A claimed message with its decoded payload. */
 export interface RunItem {
@@ -76,7 +75,7 @@ export class HandlerRun<Lease = undefined> extends TimedRun {
     }
     const failed = (error: unknown): void => {
       if (!this.end()) return
-      const told = this.askedForTransaction ? withoutTransaction(error) : error
+      const told = this.askedForTransaction ? withoutTransaction('ctx.tx', error) : error
       onEnd(this, { result: resultOfThrow(told, this.isAborted), error: told })
     }
     try {
@@ -193,21 +192,6 @@ class Context extends AnyContext implements HandlerContext<unknown, unknown> {
     this.#asked.askedForTransaction = true
     return undefined
   }
-}
-
-interface Asked {
-  askedForTransaction: boolean
-}
-
-/** A handler that takes a transaction for granted can never succeed under a lease: no attempts are spent on it. */
-function withoutTransaction(error: unknown): unknown {
-  // By text: a handler may throw a proxy that breaks `instanceof`.
-  const text = errorClass(error) === 'TypeError' ? describeError(error) : ''
-  if (!text.includes('undefined') || !/\b(?:query|execute)\b/.test(text)) return error
-  return new TerminalError(
-    'ctx.tx: expected a store that opens a transaction, such as postgresInbox({ pool }) or mysqlInbox({ pool }), got one of strategy lease, which has none. Take an inbox, or write through a client of your own',
-    { cause: error },
-  )
 }
 
 abstract class AnyBatch {

@@ -14,6 +14,7 @@ export {
   checkFunction,
   checkList,
   checkNames,
+  checkNumber,
   checkOneOf,
   checkText,
   checkObject,
@@ -30,6 +31,7 @@ export {
 export { checkFindings, refusalsOf, type AtStart, type CheckFindings } from './foundation/check-findings.ts'
 export type { Pausable, PauseOptions, Running, Starting, StartResult, StopOptions } from './ports/lifecycle.ts'
 export { once, type Once } from './once/once.ts'
+export { checkOnce } from './once/options.ts'
 export type { OnceContext, OnceOptions } from './once/options.ts'
 export type { Health } from './ports/health.ts'
 export {

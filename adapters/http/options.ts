@@ -1,6 +1,7 @@
 import {
   checkFunction,
   checkNames,
+  checkOnce,
   checkOneOf,
   checkWhole,
   ConfigError,
@@ -147,7 +148,14 @@ export function settingsOf<Request, Tx>(
   } = given
   const problems: string[] = []
   checkNames('', given, { of, known: KNOWN }, problems)
-  if (typeof store?.claim !== 'function') problems.push('store: expected a store such as redisLease({ redis })')
+  const once = {
+    scope: 'http',
+    whenBusy: 'refuse',
+    retentionMs: DAY_MS,
+    maxResultBytes: LARGEST_KEPT,
+    ...rest,
+  } as const
+  checkOnce({ store: store as InboxStore<never>, fn: () => {} }, once, problems)
   checkFunction('caller', caller, problems)
   checkFunction('remember', remember, problems)
   if (fingerprint !== undefined) checkFunction('fingerprint', fingerprint, problems)
@@ -172,7 +180,7 @@ export function settingsOf<Request, Tx>(
     headers: new Set([...SAFE, ...keepHeaders.map((name) => name.toLowerCase())]),
     maxBodyBytes,
     maxResponseBytes,
-    once: { scope: 'http', whenBusy: 'refuse', retentionMs: DAY_MS, maxResultBytes: LARGEST_KEPT, ...rest },
+    once,
   }
 }
 

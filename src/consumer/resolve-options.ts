@@ -21,7 +21,7 @@ import {
   checkObject,
   checkOneOf,
   checkText,
-  checkWhole,
+  checkNumber,
   shownText,
 } from '../foundation/option-checks.ts'
 import type {
@@ -265,7 +265,7 @@ function isWhole(value: number): boolean {
 
 function problemsOfNumbers(numbers: Readonly<Record<string, number>>): string[] {
   const problems: string[] = []
-  for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
+  for (const [name, value] of Object.entries(numbers)) checkNumber(name, value, problems)
   return problems
 }
 

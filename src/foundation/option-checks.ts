@@ -123,6 +123,25 @@ export function checkWhole(
 }
 
 /**
+ * Refuses an option that is not a whole number from 1. One named `…Ms` is a time that a timer waits for, but for retentions:
+ * Node runs a timer that is longer at once.
+ *
+ * @param problems - problems are added here
+ */
+export function checkNumber(name: string, value: unknown, problems: string[]): void {
+  if (
+    name.endsWith('Ms') &&
+    name !== 'retentionMs' &&
+    Number.isSafeInteger(value) &&
+    Number(value) > LONGEST_TIMER_MS
+  ) {
+    problems.push(`${name}: expected at most ${LONGEST_TIMER_MS} (24.8 days, the longest timer), got ${shown(value)}`)
+  } else {
+    checkWhole(name, value, problems)
+  }
+}
+
+/**
  * Refuses a value that is not in `expected`. `undefined` is allowed only if it is in `expected`.
  *
  * @param problems - problems are added here

@@ -3,7 +3,7 @@ import { idBytes, type UnusableId } from '../core/message-id.ts'
 import type { InDoubtPolicy } from '../core/decision.ts'
 import type { DurationMs } from '../core/units.ts'
 import { systemClock } from '../foundation/clock.ts'
-import { DEFAULTS, LEAST_LEASE_MS } from '../consumer/defaults.ts'
+import { DEFAULTS, LEAST_LEASE_MS, LONGEST_RETENTION_MS } from '../consumer/defaults.ts'
 import { digestOf, identityOf } from '../identity/digest.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
 import { ConfigError } from '../foundation/errors.ts'
@@ -12,7 +12,7 @@ import {
   checkNames,
   checkOneOf,
   checkText,
-  checkWhole,
+  checkNumber,
   givenOf,
   shownText,
 } from '../foundation/option-checks.ts'
@@ -157,16 +157,8 @@ export function settingsOf<T>(
   const numbers = numbersOf(given)
   const problems: string[] = []
   checkNames('', given, { of: 'once()', known: KNOWN }, problems)
-  problemsOfStore(store, given, problems)
-  checkFunction('fn', fn, problems)
-  for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
-  if (problems.length === 0) problemsOfTimes(numbers, problems)
+  checkOnce({ store, fn }, given, problems)
   const { scope = 'once', whenBusy = 'wait', onInDoubt = DEFAULTS.onInDoubt, purge = DEFAULTS.purge } = given
-  checkText('scope', scope, problems)
-  checkOneOf('whenBusy', whenBusy, ['wait', 'refuse'], problems)
-  checkOneOf('purge', purge, ['background', 'never'], problems)
-  if (typeof onInDoubt !== 'function') checkOneOf('onInDoubt', onInDoubt, ['rerun', 'park', 'a function'], problems)
-  problemsOfObjects(given, problems)
   const id = isTextOrBytes(key) ? idBytes(key) : 'missing'
   if (typeof id === 'string') problems.push(`key: ${WHY_UNUSABLE[id]}`)
   if (problems.length > 0 || typeof id === 'string') throw new ConfigError(problems.map((one) => `once: ${one}`))
@@ -188,6 +180,30 @@ export function settingsOf<T>(
     clock: given.clock ?? systemClock,
     entropy: given.entropy ?? systemEntropy,
   }
+}
+
+/**
+ * Refuses values that `once()` would refuse, for those who take its options and call it later.
+ *
+ * @param problems - problems are added here
+ */
+export function checkOnce(
+  { store, fn }: { readonly store: LeaseStore | InboxStore<never>; readonly fn: unknown },
+  given: OnceOptions,
+  problems: string[],
+): void {
+  const numbers = numbersOf(given)
+  const before = problems.length
+  problemsOfStore(store, given, problems)
+  checkFunction('fn', fn, problems)
+  for (const [name, value] of Object.entries(numbers)) checkNumber(name, value, problems)
+  if (problems.length === before) problemsOfTimes(numbers, problems)
+  const { scope = 'once', whenBusy = 'wait', onInDoubt = DEFAULTS.onInDoubt, purge = DEFAULTS.purge } = given
+  checkText('scope', scope, problems)
+  checkOneOf('whenBusy', whenBusy, ['wait', 'refuse'], problems)
+  checkOneOf('purge', purge, ['background', 'never'], problems)
+  if (typeof onInDoubt !== 'function') checkOneOf('onInDoubt', onInDoubt, ['rerun', 'park', 'a function'], problems)
+  problemsOfObjects(given, problems)
 }
 
 function numbersOf(
@@ -225,6 +241,9 @@ function problemsOfTimes(
     problems.push(
       `leaseMs: expected at least ${LEAST_LEASE_MS}, got ${leaseMs}: it is renewed at a third, which needs a round trip to the store`,
     )
+  }
+  if (retentionMs > LONGEST_RETENTION_MS) {
+    problems.push(`retentionMs: expected at most ${LONGEST_RETENTION_MS} (100 years), got ${retentionMs}`)
   }
   const longestMs = leaseMs + timeoutMs + graceMs
   if (retentionMs <= longestMs) {

@@ -81,7 +81,7 @@ const THING = new RegExp(`^(?:${Object.keys(THINGS).join('|')})`)
 const FOR_AUTHORS = new Set(['./spi', './testing'])
 const OPTIONS = /(?:Options|Dependencies|UnderContract)$|^Rules$/
 /** They are told for whom they check. */
-const FOR_STORES = /^(?:resolve|split)Sequences$/
+const FOR_STORES = /^(?:(?:resolve|split)Sequences|checkOnce)$/
 
 /** `new StoreError(text, { cause })`: the second argument of an Error of the language. */
 const OF_ERRORS = /^new \w+Error$/

@@ -132,6 +132,9 @@ async function answerTo(
 /** What the language says of a value that nothing has looked at. */
 const NOT_A_SENTENCE = /Cannot (?:read|destructure|convert)|is not (?:a function|iterable|an object)/
 
+/** Times for which no timer waits here: facts of servers, a delay of BullMQ; and options that Nest defines later. */
+const NO_TIMER = / retentionMs$|^suggestRetention |^bullmqProcessor delayMs$|^HandleOnce /
+
 /** As a user reads it: `stop()`, `new Meter()`, `messageId.window()`. */
 function shownName(name: string): string {
   const [owner = '', method] = name.split('.')
@@ -207,6 +210,23 @@ describe('the options of every public function', () => {
       }
     }
     expect(problems).toEqual([])
+  }, 120_000)
+
+  it('are refused if they are a time that is longer than a timer of Node', async () => {
+    const problems: string[] = []
+    let asked = 0
+    for (const call of found.calls) {
+      for (const name of call.known.filter((one) => one.endsWith('Ms') && !NO_TIMER.test(`${call.name} ${one}`))) {
+        for (const made of functionsOf(call)) {
+          asked++
+          const answer = await answerTo(call, made, { [name]: 2 ** 31 })
+          // One that lacks another option says only that.
+          if (answer === 'accepted') problems.push(`${call.entry} ${call.name} ${name}`)
+        }
+      }
+    }
+    expect(problems).toEqual([])
+    expect(asked).toBeGreaterThan(30)
   }, 120_000)
 
   it('of stop(), if wrong, stop nothing: a later call without them stops', async () => {

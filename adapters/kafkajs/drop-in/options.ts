@@ -3,7 +3,7 @@ import {
   checkNames,
   checkOneOf,
   checkText,
-  checkWhole,
+  checkNumber,
   givenOf,
   type DurationMs,
 } from '../../../src/spi.ts'
@@ -94,7 +94,7 @@ export function resolveDropIn(asked: DropInOptions, of: string): ResolvedDropIn 
         problems.push(`${name}: expected with kafka only, which publishes the dead letters`)
     }
   }
-  checkWhole('heartbeatEveryMs', heartbeatEveryMs, problems)
+  checkNumber('heartbeatEveryMs', heartbeatEveryMs, problems)
   const setup = options.setup ?? DEFAULTS.setup
   const { topic, headers } = resolveDeadLetter(options.deadLetter, of, problems)
   const order = options.order ?? DEFAULTS.order

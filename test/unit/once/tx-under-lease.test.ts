@@ -7,6 +7,12 @@ interface WithTx {
 }
 
 const insert = (context: object): Promise<void> => (context as WithTx).tx.query('insert')
+const look = (context: object): unknown =>
+  'tx' in { ...context } ? 'copied' : String((context as { tx?: unknown }).tx)
+const answer = async (_request: Request, context: object): Promise<Response> => {
+  await insert(context)
+  return new Response('done')
+}
 const SENTENCE = /^context\.tx: expected a store that opens a transaction, such as postgresInbox/
 
 describe('context.tx under a lease', () => {
@@ -19,13 +25,10 @@ describe('context.tx under a lease', () => {
   })
 
   it('of once() says so where the function throws at once', async () => {
-    const throwing = (context: object): void => void (context as WithTx).tx.query('insert')
-    await expect(once(memoryStore(), 'a', throwing)).rejects.toThrow(SENTENCE)
+    await expect(once(memoryStore(), 'a', (context) => void insert(context))).rejects.toThrow(SENTENCE)
   })
 
   it('of once() is undefined, and no part of a copy, for a function that looks whether there is one', async () => {
-    const look = (context: object): unknown =>
-      'tx' in { ...context } ? 'copied' : String((context as { tx?: unknown }).tx)
     expect(await once(memoryStore(), 'a', look)).toMatchObject({ result: 'undefined' })
   })
 
@@ -39,10 +42,6 @@ describe('context.tx under a lease', () => {
   })
 
   it('of a guard of HTTP says which store has a transaction', async () => {
-    const answer = async (_request: Request, context: object): Promise<Response> => {
-      await insert(context)
-      return new Response('done')
-    }
     const handler = idempotent(answer as never, { store: memoryStore(), caller: () => 'me' })
     const request = new Request('http://localhost/pay', {
       method: 'POST',

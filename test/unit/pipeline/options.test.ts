@@ -251,6 +251,20 @@ describe('resolveOptions', () => {
     expect(() => resolveOptions(none as unknown as Options)).toThrow(expect.objectContaining({ problems: [problem] }))
   })
 
+  it.each(['leaseMs', 'renewEveryMs', 'handlerTimeoutMs', 'graceMs', 'backoff.initialMs', 'backoff.maxMs'])(
+    'refuses a %s that is longer than a timer of Node, which would end at once',
+    (name) => {
+      const [first = '', inner] = name.split('.')
+      const given = (value: number): Readonly<Record<string, unknown>> => ({
+        [first]: inner === undefined ? value : { [inner]: value },
+      })
+      expect(problemsOf(given(2 ** 31))).toContainEqual(
+        expect.stringContaining(`${name}: expected at most 2147483647 (24.8 days, the longest timer), got 2147483648`),
+      )
+      expect(problemsOf(given(2 ** 31 - 1)).join()).not.toContain('the longest timer')
+    },
+  )
+
   it('refuses a policy for doubt with an inbox, which knows none', () => {
     const store: Store<unknown> = new MemoryInbox()
     expect(problemsOf({ store })).toEqual([])

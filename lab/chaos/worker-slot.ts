@@ -111,6 +111,7 @@ class Incarnation extends WorkerProcess<ChaosReport> {
   #record(line: WorkerLine<ChaosReport>, journal: Journal): void {
     switch (line.says) {
       case 'loaded':
+      case 'stopping':
         return
       case 'running':
       case 'stopped':

@@ -25,6 +25,15 @@ export interface Cell extends Demands {
   readonly crowd?: number
   /** What the handler does with each of them. @defaultValue its effect */
   readonly crowdDoes?: MessageDoes
+  /** What it does with one of them, counted from 1. */
+  readonly oneOfCrowd?: { readonly number: number; readonly does: MessageDoes }
+  /**
+   * Kafka: several producers write to the topic in turn. Two commit their transactions, one aborts each, one stays open until the end,
+   * and one is lost with its transaction open.
+   */
+  readonly isTransactional?: boolean
+  /** Number of workers that run before the first message is sent. @defaultValue 1 */
+  readonly members?: number
   /** Number of messages sent after the fault has healed. @defaultValue 1 */
   readonly neighbours?: number
   /** Kafka: a second topic that the worker consumes and that stays empty. */

@@ -20,6 +20,12 @@ export type Fault =
   | { readonly kind: 'close-channel'; readonly at: Moment; readonly again?: { times: number; everyMs: number } }
   /** The worker cannot reach its store, without an error, for longer than the lease. The broker stays reachable. */
   | { readonly kind: 'cut-off-store'; readonly at: Moment }
+  /** One member cannot reach its store, or its broker, any more, without an error. It never heals: the others take over. */
+  | { readonly kind: 'cut-off-for-good'; readonly from: 'store' | 'broker'; readonly at: Moment }
+  /** The worker is told to stop, and the bytes of the moment wait until it has heard that. Another one is started. */
+  | { readonly kind: 'stop'; readonly at: Moment }
+  /** The worker is told to stop when one of its handlers asks for it. Another one is started. */
+  | { readonly kind: 'stop-when-asked' }
   /** The broker refuses the commit: the proxy changes its partition to one that does not exist. */
   | { readonly kind: 'refuse-commit'; readonly at: 'settle sent' }
   /** Another consumer joins the group, or consumes from the queue. `storm`: three join and leave again. */

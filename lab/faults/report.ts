@@ -1,6 +1,6 @@
 import type { ProofPart, ProofTable } from '../proof/part.ts'
 import { PLANTED } from './cells/planted.ts'
-import type { BrokerName, Cell, FaultId } from './cell.ts'
+import { BROKERS, type BrokerName, type Cell, type FaultId } from './cell.ts'
 import type { CellRun } from './run-cell.ts'
 import { STEPS } from './moment.ts'
 import { STRATEGIES, type Strategy } from './strategy.ts'
@@ -71,41 +71,120 @@ const FAULTS: Readonly<Record<FaultId, string>> = {
   F19: 'record that cannot be read',
   F20: 'topic deleted, or created anew',
   F21: 'store away when a drop-in starts',
+  F22: 'one member of three cut off for good',
+  F23: 'told to stop',
+  F24: 'transactional producers: committed, aborted, open, lost',
+}
+
+/** Families of faults as they were recorded last. */
+export interface RecordedFamilies {
+  readonly families: readonly FaultId[]
+  readonly ranOn: string
+  /** The commit whose cells and library ran. */
+  readonly commit: string
+  readonly seconds: number
+  readonly cells: number
+  readonly failed: number
+  readonly lost: number
+  /** Rows of the table of each broker. */
+  readonly rows: Readonly<Record<BrokerName, readonly Row[]>>
+  /** One row for each strategy. */
+  readonly counted: readonly Row[]
+}
+
+type Row = readonly (string | number)[]
+
+/** One record for each family of a run that took so long. */
+export function recordsOf(
+  runs: readonly CellRun[],
+  seconds: number,
+  by: { readonly ranOn: string; readonly commit: string },
+): readonly RecordedFamilies[] {
+  return [...new Set(runs.map(({ cell }) => cell.faultId))].map((faultId) => {
+    const own = runs.filter(({ cell }) => cell.faultId === faultId)
+    return {
+      families: [faultId],
+      ...by,
+      seconds: (seconds * secondsOf(own)) / secondsOf(runs),
+      cells: own.length,
+      failed: own.filter(({ failures }) => failures.length > 0).length,
+      lost: own.reduce((all, run) => all + anomaliesIn(run, 'A1 lost'), 0),
+      rows: { kafka: rowsOf('kafka', own), rabbitmq: rowsOf('rabbitmq', own) },
+      counted: STRATEGIES.map((strategy) => countedOf(strategy, own)),
+    }
+  })
+}
+
+function secondsOf(runs: readonly CellRun[]): number {
+  return runs.reduce((sum, run) => sum + run.seconds, 0)
+}
+
+/**
+ * The records with `fresh` in place of what they replace.
+ *
+ * @throws TypeError if a family was recorded together with others that are not in `fresh`
+ */
+export function mergedRecords(
+  recorded: readonly RecordedFamilies[],
+  fresh: readonly RecordedFamilies[],
+): readonly RecordedFamilies[] {
+  const anew = new Set(fresh.flatMap(({ families }) => families))
+  const kept = recorded.filter(({ families }) => !families.every((family) => anew.has(family)))
+  const torn = kept.flatMap(({ families }) => families).filter((family) => anew.has(family))
+  if (torn.length > 0) throw new TypeError(`--record: ${torn.join(', ')} is recorded together with other families`)
+  const number = ({ families: [first = 'F0'] }: RecordedFamilies): number => Number(first.slice(1))
+  return [...kept, ...fresh].toSorted((a, b) => number(a) - number(b))
 }
 
 /** Section of docs/proof.md. */
 export function proofPart(
-  runs: readonly CellRun[],
-  seconds: number,
+  records: readonly RecordedFamilies[],
   versions: Readonly<Record<string, string>>,
-): ProofPart {
-  const failed = runs.filter(({ failures }) => failures.length > 0)
-  const lost = runs.reduce((sum, run) => sum + anomaliesIn(run, 'A1 lost'), 0)
-  const brokers = [...new Set(runs.map(({ cell }) => cell.broker))].toSorted()
+): ProofPart & { readonly records: readonly RecordedFamilies[] } {
+  const sum = (what: 'cells' | 'failed' | 'lost' | 'seconds'): number =>
+    records.reduce((all, record) => all + record[what], 0)
+  const [cells, failed] = [sum('cells'), sum('failed')]
   return {
     title: 'Faults on real servers, one at each step of a message',
     command: 'npm run faults',
     summary:
-      `${runs.length} cells: one fault at one step of one message, under one strategy, on one broker; then another message must still be ` +
-      `handled and nothing may be left. ${failed.length === 0 ? 'All' : `${runs.length - failed.length}`} show what they must; ${lost} messages lost. ` +
+      `${cells} cells: one fault at one step of one message, under one strategy, on one broker; then another message must still be ` +
+      `handled and nothing may be left. ${failed === 0 ? 'All' : `${cells - failed}`} show what they must; ${sum('lost')} messages lost. ` +
       'The fault is done at the byte: workers reach their servers through proxies that understand what they carry. What happened is ' +
-      'read from the servers: rows with their commit times, the writes of Redis, a provider in a process of its own, acks and committed offsets.',
+      'read from the servers: rows with their commit times, the writes of Redis, a provider in a process of its own, acks and committed offsets. ' +
+      'Families of faults may have run on different days: the last table says when each ran, and of which commit.',
     versions,
-    seconds,
-    tables: [...brokers.map((broker) => tableOf(broker, runs)), duplicatesOf(runs)],
+    seconds: sum('seconds'),
+    tables: [...BROKERS.flatMap((broker) => tableOf(broker, records)), countedIn(records), ranTable(records)],
     limits: [
       'The rare interleavings: each cell is run once, at its one moment.',
       'A power failure: what a server has written and not synced survives here.',
       'The clock is that of the process (`Date`), not that of the machine.',
     ],
+    records,
   }
 }
 
+function tableOf(broker: BrokerName, records: readonly RecordedFamilies[]): readonly ProofTable[] {
+  const rows = records.flatMap((record) => record.rows[broker])
+  if (rows.length === 0) return []
+  const title = `${broker}: ${USUAL.join(' / ')}. ${OUTCOMES}`
+  return [{ title, columns: ['fault', ...STEP_NAMES, 'no step'], rows }]
+}
+
+function ranTable(records: readonly RecordedFamilies[]): ProofTable {
+  const rows = records.map(({ families, cells, ranOn, commit }): Row => {
+    const [first, last] = [families[0], families.at(-1)]
+    return [first === last ? String(first) : `${first} to ${last}`, cells, ranOn, commit]
+  })
+  return { title: 'When each family ran', columns: ['families', 'cells', 'ran on', 'commit'], rows }
+}
+
 /** One column for each step, with entries such as `inbox / lease-rerun / lease-keyed / lease-park`. */
-function tableOf(broker: BrokerName, runs: readonly CellRun[]): ProofTable {
+function rowsOf(broker: BrokerName, runs: readonly CellRun[]): readonly Row[] {
   const ofBroker = runs.filter(({ cell }) => cell.broker === broker)
   const kinds = [...new Set(ofBroker.map(({ cell }) => kindOf(cell)))]
-  const rows = kinds.flatMap((kind) => {
+  return kinds.map((kind) => {
     const cells = ofBroker.filter(({ cell }) => kindOf(cell) === kind)
     const [faultId, how] = kind.split(' ') as [FaultId, string?]
     const steps = STEPS.map((step) => entry(cells.filter(({ cell }) => cell.step === step)))
@@ -115,13 +194,8 @@ function tableOf(broker: BrokerName, runs: readonly CellRun[]): ProofTable {
     const whole = variants.map(
       (variant) => `${variant}: ${entry(cells.filter(({ cell }) => variantOf(cell) === variant))}`,
     )
-    return [[`${faultId} ${FAULTS[faultId]}${how === undefined ? '' : `: ${how}`}`, ...steps, whole.join('; ')]]
+    return [`${faultId} ${FAULTS[faultId]}${how === undefined ? '' : `: ${how}`}`, ...steps, whole.join('; ')]
   })
-  return {
-    title: `${broker}: ${USUAL.join(' / ')}. ${OUTCOMES}`,
-    columns: ['fault', ...STEP_NAMES, 'no step'],
-    rows,
-  }
 }
 
 /** The family, and the variant if there are several: `F9 flushed`. */
@@ -146,37 +220,30 @@ function entry(cells: readonly CellRun[]): string {
   ].join(', ')
 }
 
-function duplicatesOf(runs: readonly CellRun[]): ProofTable {
-  const row = (strategy: Strategy): (string | number)[] => {
-    const own = runs.filter(({ cell }) => cell.strategy === strategy)
-    const count = (anomaly: Parameters<typeof anomaliesIn>[1]): number =>
-      own.reduce((sum, run) => sum + anomaliesIn(run, anomaly), 0)
-    const parked = own.filter(({ observed }) => observed === 'in doubt').length
-    return [
-      strategy,
-      own.length,
-      count('A1 lost'),
-      count('L1 stall'),
-      count('A2 duplicate tx'),
-      count('A2 duplicate attempt'),
-      count('A2 duplicate accepted'),
-      parked,
-    ]
-  }
-  return {
-    title: 'Counted over all cells of a strategy',
-    columns: [
-      'strategy',
-      'cells',
-      'lost',
-      'stalled',
-      'database effect twice',
-      'called twice',
-      'accepted twice',
-      'parked',
-    ],
-    rows: STRATEGIES.map(row),
-  }
+function countedOf(strategy: Strategy, runs: readonly CellRun[]): Row {
+  const own = runs.filter(({ cell }) => cell.strategy === strategy)
+  const count = (anomaly: Parameters<typeof anomaliesIn>[1]): number =>
+    own.reduce((sum, run) => sum + anomaliesIn(run, anomaly), 0)
+  return [
+    strategy,
+    own.length,
+    count('A1 lost'),
+    count('L1 stall'),
+    count('A2 duplicate tx'),
+    count('A2 duplicate attempt'),
+    count('A2 duplicate accepted'),
+    own.filter(({ observed }) => observed === 'in doubt').length,
+  ]
+}
+
+function countedIn(records: readonly RecordedFamilies[]): ProofTable {
+  const columns = ['cells', 'lost', 'stalled', 'database effect twice', 'called twice', 'accepted twice', 'parked']
+  const rows = STRATEGIES.map((strategy): Row => {
+    const own = records.flatMap(({ counted }) => counted.filter(([name]) => name === strategy))
+    const sums = columns.map((_, index) => own.reduce((sum, row) => sum + Number(row[index + 1]), 0))
+    return [strategy, ...sums]
+  })
+  return { title: 'Counted over all cells of a strategy', columns: ['strategy', ...columns], rows }
 }
 
 function variantOf({ name, faultId, strategy }: Cell): string {

@@ -5,7 +5,7 @@ import type { History } from '../../testing/history.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import type { Cell, Outcome } from './cell.ts'
 import { Supervisor } from './supervisor.ts'
-import { inject } from './inject/inject.ts'
+import { inject, stopWhenAsked } from './inject/inject.ts'
 import { keyOf } from './identity.ts'
 import { failuresOf, verdictOf } from './judge.ts'
 import type { MessageDoes } from './message.ts'
@@ -54,7 +54,10 @@ type Played = Pick<CellRun, 'observed' | 'failures' | 'history' | 'verdict'>
 async function play(cell: Cell, stage: Stage): Promise<Played> {
   // A restarted server has a new one.
   const broker = (): BrokerSide => stage.broker(cell.broker)
-  const place = await broker().newPlace(cell.beside)
+  const place = await broker().newPlace(
+    cell.beside,
+    cell.isTransactional === true ? Math.ceil((cell.crowd ?? 0) / 2) : undefined,
+  )
   const prefix = uniqueName('cell')
   const target = { id: `${prefix}-target`, key: keyOf(place.group, place.origin, `${prefix}-target`) }
   const crowd = Array.from({ length: cell.crowd ?? 0 }, (_, number) => `${prefix}-crowd-${number}`)
@@ -69,14 +72,17 @@ async function play(cell: Cell, stage: Stage): Promise<Played> {
   const supervisor = new Supervisor(context)
   let isDrained = false
   try {
-    await supervisor.start()
+    for (let member = 0; member < (cell.members ?? 1); member++) await supervisor.start()
     for (const [send, id] of sent.entries()) {
       const message = { id, send: sends.name(send), does: doesOf(cell, send) }
       const [subject, at] = [subjectOf(context, id), trueMs()]
       await broker().send(place, message)
       recorder.record('producer', { f: 'send', type: 'ok', place: place.placeOf(send), subject, print: id }, at)
-      if (send === together.length - 1) await injector.over(INJECTED_WITHIN_MS)
+      if (send !== together.length - 1) continue
+      await broker().transactions?.commit(place)
+      await injector.over(INJECTED_WITHIN_MS)
     }
+    await broker().transactions?.end(place)
     await injector.afterwards()
     recorder.record('cell', { f: 'heal' })
     isDrained = await drained(() => broker().isDrained(place, sent.length, recorder))
@@ -98,7 +104,8 @@ async function play(cell: Cell, stage: Stage): Promise<Played> {
 }
 
 /** The target is sent first; the crowd follows it. */
-function doesOf({ message, crowd = 0, crowdDoes }: Cell, send: number): MessageDoes {
+function doesOf({ message, crowd = 0, crowdDoes, oneOfCrowd }: Cell, send: number): MessageDoes {
+  if (send > 0 && send === oneOfCrowd?.number) return oneOfCrowd.does
   const does = send === 0 ? message : send <= crowd ? crowdDoes : undefined
   return does ?? 'effect'
 }
@@ -124,7 +131,7 @@ class Injector {
 
   readonly judge = (worker: Worker, { moment, isTarget }: Seen): Action => {
     const { fault } = this.#cell
-    if (fault.kind === 'none' || this.#isInjected || !isTarget) return 'pass'
+    if (!('at' in fault) || this.#isInjected || !isTarget) return 'pass'
     const scene = { worker, ...this.#scene() }
     if ('lagsFrom' in fault && fault.lagsFrom === moment && this.#isLeftBehind === undefined) {
       const { action, healed } = detachReplica(fault, scene)
@@ -145,12 +152,14 @@ class Injector {
 
   /** Resolves when the fault was injected and has healed. */
   async over(withinMs: number): Promise<void> {
-    if (this.#cell.fault.kind === 'none') return
+    const { fault } = this.#cell
+    if (fault.kind === 'none') return
+    if (fault.kind === 'stop-when-asked') this.#strikes(stopWhenAsked(this.#scene()))
     const late = new AbortController()
     const isLate = sleep(withinMs, true, { signal: late.signal }).catch(() => false)
     await this.#isLeftBehind
     if (await Promise.race([this.#struck.then(() => false), isLate])) {
-      this.breaches.push(`the moment of the fault never came: ${this.#cell.fault.at}`)
+      this.breaches.push(`the moment of the fault never came: ${'at' in fault ? fault.at : fault.kind}`)
     }
     late.abort()
   }

@@ -19,6 +19,12 @@ export interface WorkerTuning extends Pick<
   readonly concurrency?: number
   /** For an inbox. */
   readonly batchSize?: number
+  /** For an inbox. */
+  readonly transactions?: number
+  /** Time for handlers to finish when the worker stops. @defaultValue 5000 */
+  readonly stopDeadlineMs?: number
+  /** How long the store may be down before the member makes room for others. @defaultValue that of the library */
+  readonly leaveAfterMs?: number
   /** Each send carries its own name, so a resend has another payload. */
   readonly resendsDiffer?: boolean
   readonly clockShiftMs?: number
@@ -28,7 +34,7 @@ export interface WorkerTuning extends Pick<
 }
 
 /** Bugs planted on purpose: a matrix that misses them proves nothing. */
-export type Planted = 'ack-before-mark' | 'mark-skipped' | 'commit-highest'
+export type Planted = 'ack-before-mark' | 'mark-skipped' | 'commit-highest' | 'reads-uncommitted'
 
 export const LEASE_MS = 2_000
 export const MAX_ATTEMPTS = 5
@@ -38,9 +44,17 @@ export const IDLE_IN_TRANSACTION_MS = 3_000
 export const EFFECTS = 'effect'
 /** A worker reports this when the signal of a handler aborts. */
 export const ABORTED = 'aborted'
+/** A worker reports this when a handler wants its process to be stopped. */
+export const ASKS_TO_STOP = 'asks-to-stop'
+/** A worker reports this when it runs a message that has an attempt already. */
+export const LATER_ATTEMPT = 'later-attempt'
 
 /** What a worker reports about a handler. */
 export type HandlerReport =
   | { readonly f: 'hstart'; readonly id: string; readonly token: string }
   | { readonly f: 'hend'; readonly id: string; readonly token: string; readonly how: 'ok' | 'failed' | 'unknown' }
-  | { readonly f: 'tell'; readonly id: string; readonly what: typeof ABORTED }
+  | {
+      readonly f: 'tell'
+      readonly id: string
+      readonly what: typeof ABORTED | typeof ASKS_TO_STOP | typeof LATER_ATTEMPT
+    }

@@ -45,6 +45,27 @@ export class Supervisor implements AsyncDisposable {
     await worker.process.ended
   }
 
+  /**
+   * Stops one worker within this time, as a deployment does, and starts another one.
+   *
+   * @param onHeard - called when the worker has heard it
+   */
+  async replace(worker: Worker, withinMs: number, onHeard: () => void): Promise<void> {
+    this.#dismissed.add(worker)
+    const ending = this.#stop(worker, this.#workers.indexOf(worker), withinMs)
+    await worker.process.untilStopping()
+    onHeard()
+    await ending
+    await this.start()
+  }
+
+  /** @throws if there is none */
+  named(name: string): Worker {
+    const worker = this.#workers.find((one) => one.name === name)
+    if (worker === undefined) throw new Error(`no worker ${name}`)
+    return worker
+  }
+
   /** Stops all workers, each within this time. */
   async stop(withinMs: number): Promise<void> {
     await Promise.all(this.#starting)

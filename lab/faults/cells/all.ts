@@ -9,10 +9,13 @@ import { BLACK_HOLE, REPLY_LOST, REQUEST_LOST } from './lost.ts'
 import { PAUSE } from './pause.ts'
 import { BACKEND, TAIL_LOST } from './postgres.ts'
 import { CUT_OFF } from './cut-off.ts'
+import { CUT_OFF_FOR_GOOD } from './cut-off-for-good.ts'
 import { FORGETTING, FROZEN } from './redis.ts'
 import { UNREADABLE } from './unreadable.ts'
 import { STORE_AWAY } from './store-away.ts'
+import { STOP } from './stop.ts'
 import { TOPICS } from './topics.ts'
+import { TRANSACTIONAL } from './transactions.ts'
 import { RETENTION } from './retention.ts'
 import { FURTHER } from './strategies.ts'
 
@@ -42,4 +45,7 @@ export const CELLS: readonly Cell[] = [
   ...UNREADABLE,
   ...TOPICS,
   ...STORE_AWAY,
+  ...CUT_OFF_FOR_GOOD,
+  ...STOP,
+  ...TRANSACTIONAL,
 ]

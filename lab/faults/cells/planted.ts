@@ -15,6 +15,7 @@ export const PLANTED: readonly PlantedCell[] = [
   planted('ack-before-mark', 'F1.S4.lease-rerun.rabbitmq', ['A3 settle before mark']),
   planted('mark-skipped', 'F1.S7.lease-rerun.rabbitmq', ['A3 settle before mark']),
   planted('commit-highest', 'F1.S3.inbox.kafka', ['A1 lost', 'A3 settle before mark']),
+  planted('reads-uncommitted', 'F24.S3-killed.inbox.kafka', ['A12 phantom']),
 ]
 
 function planted(what: Planted, name: string, finds: readonly Anomaly[]): PlantedCell {

@@ -15,7 +15,18 @@ export type Made = Pick<Cell, 'fault'> &
   Partial<
     Pick<
       Cell,
-      'admitted' | 'beside' | 'crowd' | 'crowdDoes' | 'isSentAgain' | 'neighbours' | 'mustShow' | 'message' | 'tuning'
+      | 'admitted'
+      | 'beside'
+      | 'crowd'
+      | 'crowdDoes'
+      | 'isSentAgain'
+      | 'isTransactional'
+      | 'members'
+      | 'mustShow'
+      | 'message'
+      | 'neighbours'
+      | 'oneOfCrowd'
+      | 'tuning'
     >
   >
 

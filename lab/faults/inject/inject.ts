@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { injectAtServer } from './at-server.ts'
-import { LEASE_MS } from '../settings.ts'
+import { ASKS_TO_STOP, LEASE_MS } from '../settings.ts'
 import type { Fault } from '../fault.ts'
+import type { Moment } from '../moment.ts'
 import type { Scene, Injection } from './scene.ts'
 
 const PAUSE_MS = 2 * LEASE_MS
@@ -9,8 +10,11 @@ const PAUSE_MS = 2 * LEASE_MS
 const GONE_ON_WITHIN_MS = 6 * LEASE_MS
 const SILENCE_MS = 4_000
 
+/** A fault of the wire: others come by themselves. */
+export type AtMoment = Extract<Fault, { readonly at: Moment }>
+
 /** Injects the fault at once. Slower steps continue in `healed`. */
-export function inject(fault: Exclude<Fault, { kind: 'none' }>, scene: Scene): Injection {
+export function inject(fault: AtMoment, scene: Scene): Injection {
   const { worker, supervisor } = scene
   switch (fault.kind) {
     case 'kill':
@@ -30,6 +34,10 @@ export function inject(fault: Exclude<Fault, { kind: 'none' }>, scene: Scene): I
       return { action: 'pass', healed: cutBrokerAgain(fault, scene) }
     case 'cut-off-store':
       return { action: 'pass', healed: cutOffStore(scene) }
+    case 'cut-off-for-good':
+      return { action: 'pass', healed: cutOffForGood(fault.from, scene) }
+    case 'stop':
+      return { action: 'hold', healed: stopAndReplace(scene) }
     case 'rebalance':
       return { action: 'pass', healed: rebalance(fault.guests, scene) }
     case 'freeze-redis':
@@ -94,6 +102,27 @@ async function cutOffStore({ worker, recorder }: Scene): Promise<void> {
   recorder.record(worker.name, { f: 'store-down' })
   await sleep(PAUSE_MS)
   worker.toStore.endSilence()
+}
+
+/** The bytes of the moment still arrive. */
+async function cutOffForGood(from: 'store' | 'broker', { worker, recorder }: Scene): Promise<void> {
+  const proxy = from === 'store' ? worker.toStore : worker.toBroker
+  proxy.fallSilent()
+  recorder.record(worker.name, { f: from === 'store' ? 'store-down' : 'broker-down' })
+}
+
+const STOPS_WITHIN_MS = 15_000
+
+function stopAndReplace({ worker, supervisor }: Scene): Promise<void> {
+  return supervisor.replace(worker, STOPS_WITHIN_MS, () => worker.release())
+}
+
+/** Resolves when the worker of the handler that asked has stopped, and another one runs. */
+export async function stopWhenAsked({ supervisor, recorder }: Omit<Scene, 'worker'>): Promise<void> {
+  const asking = (): string | undefined =>
+    recorder.events.find((event) => event.f === 'tell' && event.what === ASKS_TO_STOP)?.proc
+  await recorder.until(() => asking() !== undefined)
+  await supervisor.replace(supervisor.named(asking() ?? ''), STOPS_WITHIN_MS, () => {})
 }
 
 /** Changes the members of the group, or the consumers of the queue, while the message is in flight. */

@@ -12,6 +12,8 @@ export interface BrokerPlace {
   /** Source of a worker that reaches the broker through this port. */
   readonly worker: (port: number) => SourceSpec
   readonly placeOf: (send: number) => string
+  /** Kafka: the offset of a send in its log. */
+  readonly offsetOf?: (send: number) => number
   /** Kafka: the current log of the topic, and the number of its first send. A recreated topic has a new log. */
   readonly log?: () => { readonly partition: string; readonly firstSend: number }
 }
@@ -23,6 +25,14 @@ export interface DeadLetter {
   readonly reason: string
 }
 
+/** Of a place with transactional producers. */
+export interface TransactionalSends {
+  /** Commits what was sent together. */
+  commit(place: BrokerPlace): Promise<void>
+  /** Commits the transaction that stayed open. */
+  end(place: BrokerPlace): Promise<void>
+}
+
 export interface TopicFaults {
   deleteBeside(place: BrokerPlace): Promise<void>
   /** `sent`: number of messages sent before. */
@@ -32,9 +42,12 @@ export interface TopicFaults {
 export interface BrokerSide extends AsyncDisposable {
   /** Kafka only. */
   readonly topics?: TopicFaults
+  /** Kafka only. */
+  readonly transactions?: TransactionalSends
   /** Product and version, such as `RabbitMQ 3.10.8`. */
   readonly version: string
-  newPlace(beside?: Beside): Promise<BrokerPlace>
+  /** @param lateSend - producers are transactional, and the transaction of this send stays open */
+  newPlace(beside?: Beside, lateSend?: number): Promise<BrokerPlace>
   /** Resolves when the broker has confirmed it. */
   send(place: BrokerPlace, message: FaultMessage): Promise<void>
   /** The broker has nothing left for the group; `sent` messages were sent. */

@@ -33,6 +33,9 @@ export async function withOwnServers<T>({ fault, broker }: Cell, stage: Stage, a
     case 'delete-topic':
     case 'store-away':
     case 'cut-off-store':
+    case 'cut-off-for-good':
+    case 'stop':
+    case 'stop-when-asked':
     case 'spoil-record':
     case 'refuse-commit':
     case 'rebalance':

@@ -20,7 +20,12 @@ export async function gather(context: CellContext, { ids, sends, isDrained }: Se
   const { stage, place, recorder, cell } = context
   const hasDeadLetters = recorder.has(({ f }) => f === 'copy')
   const { unsettled, deadLetters } = await stage.broker(cell.broker).left(place, sends, hasDeadLetters)
-  const { events: ofStore, records } = await HISTORY_OF[TERMS[cell.strategy].store](context, ids)
+  // Handlers may have run what nobody sent, or committed.
+  const run = recorder.events.flatMap((event) =>
+    event.f === 'hstart' ? [event.subject.slice(place.group.length + 1)] : [],
+  )
+  const all = [...new Set([...ids, ...run])]
+  const { events: ofStore, records } = await HISTORY_OF[TERMS[cell.strategy].store](context, all)
   const seen = recorder.events.map((event) =>
     event.f === 'copy' ? withDeadLetter(event, context, deadLetters) : event,
   )

@@ -5,7 +5,15 @@ import type { Worker, WorkerContext, WorkerHooks, WorkerTransaction } from '../.
 import type { FaultMessage } from '../message.ts'
 import { askProvider } from '../provider/ask.ts'
 import { withPlantedCommits, withPlantedMarks } from './planted.ts'
-import { ABORTED, EFFECTS, LEASE_MS, type FaultSettings, type HandlerReport } from '../settings.ts'
+import {
+  ABORTED,
+  ASKS_TO_STOP,
+  EFFECTS,
+  LATER_ATTEMPT,
+  LEASE_MS,
+  type FaultSettings,
+  type HandlerReport,
+} from '../settings.ts'
 
 const ANSWERS_WITHIN_MS = 1_000
 /** Longer than a lease, and shorter than a transaction may stay idle. */
@@ -19,7 +27,7 @@ export default function faulty(worker: Worker<FaultSettings, HandlerReport>): Wo
     const started = { payload, attempt, signal, token: fence === undefined ? `${name}/${attempt}` : String(fence) }
     const apply = (): Promise<void> =>
       tx === undefined ? callProvider(settings, started, context.idempotencyKey) : writeEffect(tx, started, name)
-    return run(started, apply, (report) => worker.report(report))
+    return run(started, apply, worker)
   }
   return {
     consumer: { handle, ...(store.strategy === 'offsets' ? {} : { id: ({ payload }) => payload.id }) },
@@ -46,12 +54,18 @@ interface Run {
 async function run(
   { payload, attempt, token, signal }: Run,
   apply: () => Promise<void>,
-  report: (report: HandlerReport) => void,
+  worker: Worker<FaultSettings, HandlerReport>,
 ): Promise<void> {
   const { id, does } = payload
+  const report = (told: HandlerReport): void => worker.report(told)
   report({ f: 'hstart', id, token })
+  if (attempt > 1) report({ f: 'tell', id, what: LATER_ATTEMPT })
   signal.addEventListener('abort', () => report({ f: 'tell', id, what: ABORTED }))
   try {
+    if (attempt === 1 && (does === 'ask to stop' || does === 'outlive the stop')) {
+      report({ f: 'tell', id, what: ASKS_TO_STOP })
+      await worker.ordered('stop')
+    }
     await prepare(does, attempt)
     await apply()
     if (does === 'outlast' && attempt === 1) await outlast(signal)
@@ -66,6 +80,7 @@ async function prepare(does: FaultMessage['does'], attempt: number): Promise<voi
   switch (does) {
     case 'effect':
     case 'outlast':
+    case 'ask to stop':
       return
     case 'fail once':
       if (attempt === 1) throw new Error('fails once')
@@ -76,6 +91,7 @@ async function prepare(does: FaultMessage['does'], attempt: number): Promise<voi
       process.kill(process.pid, 'SIGKILL')
       return await new Promise(() => {})
     case 'hang':
+    case 'outlive the stop':
       if (attempt === 1) await new Promise(() => {})
       return
     case 'hang always':

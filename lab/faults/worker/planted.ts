@@ -11,6 +11,7 @@ export function withPlantedMarks<Tx>(store: Store<Tx>, planted: Planted | undefi
   switch (planted) {
     case undefined:
     case 'commit-highest':
+    case 'reads-uncommitted':
       return store
     case 'mark-skipped':
       return withCalls(store, { mark: async (claims) => claims.map((): MarkVerdict => 'marked') })
@@ -28,6 +29,7 @@ const LATE_MS = 300
 
 /** A client that commits the highest offset it was given, done or not, and never a lower one. */
 export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefined): KafkaLike {
+  if (planted === 'reads-uncommitted') return readingUncommitted(kafka)
   if (planted !== 'commit-highest') return kafka
   return {
     producer: (config) => kafka.producer(config),
@@ -60,5 +62,14 @@ export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefine
       consumer.commitOffsets = (offsets) => commitOffsets(offsets.map(raised))
       return consumer
     },
+  }
+}
+
+/** A client that also hands over what no producer has committed. */
+function readingUncommitted(kafka: KafkaLike): KafkaLike {
+  return {
+    producer: (config) => kafka.producer(config),
+    admin: (config) => kafka.admin(config),
+    consumer: (config) => kafka.consumer(Object.assign({}, config, { readUncommitted: true })),
   }
 }

@@ -29,8 +29,11 @@ export function specOf(
   { toBroker, toStore, toProvider, isFirst }: WorkerProxies & { readonly isFirst: boolean },
 ): WorkerSpec<FaultSettings> {
   const { cell, place, prefix } = given
-  const { strategy, tuning: { clockShiftMs = 0, isDropIn = false, planted } = {} } = cell
-  const source = place.worker(toBroker)
+  const {
+    strategy,
+    tuning: { clockShiftMs = 0, isDropIn = false, planted, stopDeadlineMs = STOP_DEADLINE_MS, leaveAfterMs } = {},
+  } = cell
+  const source = leavingAfter(leaveAfterMs, place.worker(toBroker))
   return {
     process: name,
     sources: [isDropIn ? asDropIn(source) : source],
@@ -42,7 +45,17 @@ export function specOf(
       clockShiftMs: isFirst ? clockShiftMs : 0,
       ...(planted && { planted }),
     },
-    stopDeadlineMs: STOP_DEADLINE_MS,
+    stopDeadlineMs,
+  }
+}
+
+function leavingAfter(leaveAfterMs: number | undefined, source: SourceSpec): SourceSpec {
+  if (leaveAfterMs === undefined) return source
+  switch (source.kind) {
+    case 'kafka':
+      return { ...source, options: { ...source.options, leaveAfterMs } }
+    case 'rabbitmq':
+      return { ...source, options: { ...source.options, leaveAfterMs } }
   }
 }
 
@@ -56,7 +69,7 @@ function asDropIn(source: SourceSpec): SourceSpec {
 }
 
 function consumerOf({ cell: { strategy, tuning = {} } }: Given): ConsumerSpec {
-  const { retentionMs, concurrency = 8, batchSize, resendsDiffer = false } = tuning
+  const { retentionMs, concurrency = 8, batchSize, transactions, resendsDiffer = false } = tuning
   const { store } = TERMS[strategy]
   const isInbox = store === 'inbox'
   const isLease = store === 'lease on redis' || store === 'lease on postgres'
@@ -69,6 +82,7 @@ function consumerOf({ cell: { strategy, tuning = {} } }: Given): ConsumerSpec {
     backoff: { initialMs: 20, maxMs: 100 },
     ...(retentionMs !== undefined && { retentionMs }),
     ...(isInbox && batchSize !== undefined && { batchSize }),
+    ...(isInbox && transactions !== undefined && { transactions }),
     ...(isLease && { concurrency, onInDoubt: strategy === 'lease-park' ? ('park' as const) : ('rerun' as const) }),
     ...(resendsDiffer && (isInbox || isLease) && { onConflict: 'duplicate' as const }),
   }

@@ -141,6 +141,7 @@ function record({ recorder, place }: CellContext, name: string, line: WorkerLine
     }
     case 'loaded':
     case 'running':
+    case 'stopping':
     case 'stopped':
       return
   }

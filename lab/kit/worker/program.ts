@@ -35,6 +35,7 @@ export async function runWorker<Settings, Report, Payload>(
       hooks.running?.(consumers)
     }
     await stop
+    say({ says: 'stopping' })
     await Promise.all(consumers.map((each) => each.stop({ deadlineMs: spec.stopDeadlineMs })))
     hooks.stopped?.()
     say({ says: 'stopped' })

@@ -13,7 +13,7 @@ export type Order = 'begin' | 'let go' | 'stop'
 
 /** With its true time: in the pipe before anything else happens, so that a kill loses none. */
 export type WorkerLine<Report> = { readonly at: number } & (
-  | { readonly says: 'loaded' | 'running' | 'stopped' }
+  | { readonly says: 'loaded' | 'running' | 'stopping' | 'stopped' }
   | ({ readonly says: 'observed' } & Observed)
   /** By the module. */
   | { readonly says: 'report'; readonly report: Report }

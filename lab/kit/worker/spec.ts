@@ -83,6 +83,7 @@ export type ConsumerSpec = Pick<
   | 'name'
   | 'scope'
   | 'concurrency'
+  | 'transactions'
   | 'batchSize'
   | 'maxInFlight'
   | 'leaseMs'

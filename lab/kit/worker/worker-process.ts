@@ -17,6 +17,7 @@ export class WorkerProcess<Report> extends Signal implements AsyncDisposable {
   #end: string | undefined
   #hasLoaded = false
   #hasRun = false
+  #hasHeardStop = false
   #lastWords = ''
 
   constructor(module: URL, spec: WorkerSpec<unknown>, onLine: (line: WorkerLine<Report>) => void) {
@@ -35,6 +36,7 @@ export class WorkerProcess<Report> extends Signal implements AsyncDisposable {
       const line = JSON.parse(text) as WorkerLine<Report>
       if (line.says === 'loaded') this.#hasLoaded = true
       if (line.says === 'running') this.#hasRun = true
+      if (line.says === 'stopping') this.#hasHeardStop = true
       onLine(line)
       this.notify()
     })
@@ -64,6 +66,11 @@ export class WorkerProcess<Report> extends Signal implements AsyncDisposable {
   /** Resolves when it runs, or has ended before. */
   async untilRunning(): Promise<void> {
     await this.until(() => this.#hasRun || this.hasEnded)
+  }
+
+  /** Resolves when it has heard the order to stop, or has ended. */
+  async untilStopping(): Promise<void> {
+    await this.until(() => this.#hasHeardStop || this.hasEnded)
   }
 
   /** A server did not answer it in time, as on a busy machine: a supervisor starts it again. */

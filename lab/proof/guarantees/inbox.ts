@@ -1,6 +1,6 @@
 import { cellsOf, type Guarantee } from './guarantee.ts'
 
-const FAULTS = 'F1 F2 F3 F4 F5 F6 F7 F10 F12 F13 F14 F15 F17 F18 F19 F20 F21'
+const FAULTS = 'F1 F2 F3 F4 F5 F6 F7 F10 F12 F13 F14 F15 F17 F18 F19 F20 F21 F22 F23 F24'
 
 export const INBOX: Guarantee = {
   strategy: '`inbox`: effect and mark in one Postgres transaction',

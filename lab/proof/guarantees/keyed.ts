@@ -1,6 +1,6 @@
 import { cellsOf, type Guarantee } from './guarantee.ts'
 
-const FAULTS = cellsOf('lease-keyed', 'F1 F2 F3 F4 F5 F6 F7 F8 F9 F12 F13 F14 F15 F16 F17 F18')
+const FAULTS = cellsOf('lease-keyed', 'F1 F2 F3 F4 F5 F6 F7 F8 F9 F12 F13 F14 F15 F16 F17 F18 F22 F23 F24')
 
 export const KEYED: Guarantee = {
   strategy: 'any, effect carries `ctx.idempotencyKey` to a provider that dedups on it',

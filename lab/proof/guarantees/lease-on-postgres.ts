@@ -6,7 +6,7 @@ export const LEASE_ON_POSTGRES: Guarantee = {
     {
       says: 'no',
       tests: ['T31', 'T32'],
-      faults: cellsOf('lease-postgres', 'F1 F4 F10 F18 F19'),
+      faults: cellsOf('lease-postgres', 'F1 F4 F10 F18 F19 F22 F23'),
       simulated: 'lease, rerun',
       models: ['rerun', 'rerun-full', 'rerun-two-crashes', 'rerun-three-workers'],
     },

@@ -6,7 +6,7 @@ export const OFFSETS: Guarantee = {
     {
       says: 'no',
       tests: ['T34', 'T35', 'T36'],
-      faults: cellsOf('offsets', 'F1 F4 F6 F10 F11 F18 F20'),
+      faults: cellsOf('offsets', 'F1 F4 F6 F10 F11 F18 F20 F22 F23 F24'),
       simulated: 'offsets',
       models: ['offsets-stored', 'offsets-stored-more-faults', 'offsets-begins-at-the-broker'],
       notShown:
@@ -21,7 +21,7 @@ export const OFFSETS: Guarantee = {
     {
       says: '**no** on redelivery',
       tests: ['T34', 'T38', 'T39', 'T40'],
-      faults: cellsOf('offsets', 'F1 F4 F6 F10 F11 F18 F20'),
+      faults: cellsOf('offsets', 'F1 F4 F6 F10 F11 F18 F20 F22 F23 F24'),
       simulated: 'offsets',
       models: ['offsets-stored', 'offsets-stored-more-faults'],
     },

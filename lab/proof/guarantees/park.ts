@@ -1,7 +1,7 @@
 import { cellsOf, type Guarantee } from './guarantee.ts'
 
 const MODELS = ['park', 'park-full', 'park-three-workers', 'park-two-crashes', 'park-sent-twice'] as const
-const FAULTS = 'F1 F2 F3 F4 F5 F7 F8 F14 F15 F17 F18 F19'
+const FAULTS = 'F1 F2 F3 F4 F5 F7 F8 F14 F15 F17 F18 F19 F22 F23 F24'
 
 export const PARK: Guarantee = {
   strategy: "`lease`, external effect without a key, `onInDoubt: 'park'`",

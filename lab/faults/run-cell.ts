@@ -73,6 +73,7 @@ async function play(cell: Cell, stage: Stage): Promise<Played> {
   let isDrained = false
   try {
     for (let member = 0; member < (cell.members ?? 1); member++) await supervisor.start()
+    injector.arm()
     for (const [send, id] of sent.entries()) {
       const message = { id, send: sends.name(send), does: doesOf(cell, send) }
       const [subject, at] = [subjectOf(context, id), trueMs()]
@@ -118,6 +119,7 @@ class Injector {
   readonly #struck: Promise<void>
   #strikes: (healed: Promise<void>) => void = () => {}
   #isLeftBehind: Promise<void> | undefined
+  #isArmed = false
   #isInjected = false
   #afterwards: (() => Promise<void>) | undefined
 
@@ -131,7 +133,7 @@ class Injector {
 
   readonly judge = (worker: Worker, { moment, isTarget }: Seen): Action => {
     const { fault } = this.#cell
-    if (!('at' in fault) || this.#isInjected || !isTarget) return 'pass'
+    if (!('at' in fault) || !this.#isArmed || this.#isInjected || !isTarget) return 'pass'
     const scene = { worker, ...this.#scene() }
     if ('lagsFrom' in fault && fault.lagsFrom === moment && this.#isLeftBehind === undefined) {
       const { action, healed } = detachReplica(fault, scene)
@@ -144,6 +146,11 @@ class Injector {
     this.#afterwards = afterwards
     this.#strikes(healed)
     return action
+  }
+
+  /** A start tries a claim too, and rolls it back: the fault is for what follows. */
+  arm(): void {
+    this.#isArmed = true
   }
 
   async afterwards(): Promise<void> {

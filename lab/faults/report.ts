@@ -7,7 +7,8 @@ import { STRATEGIES, type Strategy } from './strategy.ts'
 
 export function lineOf({ cell, observed, failures, seconds }: CellRun): string {
   const mark = failures.length === 0 ? 'ok  ' : 'FAIL'
-  return `${mark} ${cell.name.padEnd(46)} ${observed.padEnd(14)}${seconds.toFixed(1)} s`
+  const line = `${mark} ${cell.name.padEnd(46)} ${observed.padEnd(14)}${seconds.toFixed(1)} s`
+  return [line, ...failures.map((failure) => `       ${failure}`)].join('\n')
 }
 
 /** The failures, the whole history, and the command that repeats the cell. */

@@ -41,7 +41,7 @@ export function idempotencyOf<Tx = never>(request: object): IdempotencyContext<T
 export function expressIdempotency<R extends ExpressRequestLike = ExpressRequestLike, Tx = never>(
   options: IdempotencyOptions<R, Tx>,
 ): (request: R, response: ExpressResponseLike, next: (error?: unknown) => void) => void {
-  const guard = new Guard(settingsOf(options, 'expressIdempotency()'))
+  const guard = new Guard(settingsOf(options, 'expressIdempotency()'), 'parsed')
   return (request, response, next) => {
     const { method } = request
     if (method === undefined) throw new TypeError('idempotency: expected a request with a method')

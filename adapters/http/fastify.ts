@@ -52,7 +52,7 @@ export function fastifyIdempotency<R extends FastifyRequestLike = FastifyRequest
   app: FastifyLike,
   options: IdempotencyOptions<R, Tx>,
 ): void {
-  const guard = new Guard(settingsOf(options, 'fastifyIdempotency()'))
+  const guard = new Guard(settingsOf(options, 'fastifyIdempotency()'), 'parsed')
   app.addHook('preHandler', async (request, reply) => {
     if (!guard.applies(request.method)) return undefined
     const answer = await begin(guard, request as R, reply)

@@ -34,7 +34,7 @@ export function idempotent<Tx = never>(
   handler: IdempotentHandler<Tx>,
   options: IdempotencyOptions<Request, Tx>,
 ): (request: Request) => Promise<Response> {
-  const guard = new Guard(settingsOf(options, 'idempotent()'))
+  const guard = new Guard(settingsOf(options, 'idempotent()'), 'bytes')
   return (request) =>
     answerFetch(guard, request, (context) => handler(request, context as IdempotencyContext<Tx> | undefined))
 }

@@ -28,8 +28,11 @@ export type Answer = 'own' | Refused
 const LONGEST_CALLER = 200
 const SOON = [['retry-after', '1']] as const
 const UNSEEN = 'the body of this request cannot be compared with that of another one with its Idempotency-Key'
-const HOW_TO_SEE =
-  'mount a parser for its content type before, keep its bytes as rawBody, or give the option fingerprint'
+/** Express, Fastify and Nest hand over bodies that others have parsed; fetch and Hono have the bytes. */
+const HOW_TO_SEE = {
+  parsed: 'mount a parser for its content type before, keep its bytes as rawBody, or give the option fingerprint',
+  bytes: 'give the option fingerprint, or let nobody read the body before',
+} as const
 
 /** A response that frees the key again. */
 class NotRemembered extends Error {}
@@ -38,8 +41,11 @@ class NotRemembered extends Error {}
 export class Guard<Request> {
   readonly settings: IdempotencySettings<Request>
 
-  constructor(settings: IdempotencySettings<Request>) {
+  readonly #howToSee: string
+
+  constructor(settings: IdempotencySettings<Request>, bodies: keyof typeof HOW_TO_SEE) {
     this.settings = settings
+    this.#howToSee = HOW_TO_SEE[bodies]
   }
 
   /** Requests of other methods pass. */
@@ -78,7 +84,7 @@ export class Guard<Request> {
       case 'too-large':
         return problem(413, 'BODY_TOO_LARGE', `expected a body of at most ${this.settings.maxBodyBytes} bytes`)
       case 'unseen':
-        return problem(415, 'BODY_NOT_COMPARABLE', `${UNSEEN}: ${body.why}; ${HOW_TO_SEE}`)
+        return problem(415, 'BODY_NOT_COMPARABLE', `${UNSEEN}: ${body.why}; ${this.#howToSee}`)
     }
   }
 

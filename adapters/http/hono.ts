@@ -20,7 +20,7 @@ export interface HonoContextLike {
 export function honoIdempotency<Tx = never>(
   options: IdempotencyOptions<Request, Tx>,
 ): (context: HonoContextLike, next: () => Promise<void>) => Promise<void> {
-  const guard = new Guard(settingsOf(options, 'honoIdempotency()'))
+  const guard = new Guard(settingsOf(options, 'honoIdempotency()'), 'bytes')
   return async (context, next) => {
     const response = await answerFetch(guard, context.req.raw, async (claim) => {
       if (claim !== undefined) context.set('idempotency', claim)

@@ -306,7 +306,7 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    */
   readonly logIds?: boolean
   /**
-   * Gets every outcome and every event, or several functions that do. Events of the source have `type: 'source'` and
+   * Gets every outcome and every event, or several functions that do. Events of the broker's side have `type: 'source'` and
    * their name in `event`, such as `offset-reset`. It must not throw and must not block. Without it and without `log`,
    * no event is made.
    * @defaultValue none

@@ -129,7 +129,8 @@ function headerId(...names: readonly [string, ...string[]]): IdExtractor {
 function checkHeaderNames(names: readonly unknown[]): void {
   const problems = names.flatMap((name) => {
     if (typeof name !== 'string' || name === '') return `expected the name of a header, got ${shownText(name)}`
-    if (!isReservedHeader(name)) return []
+    // Whoever writes it in capitals means it too, and would find no ID in any message.
+    if (!isReservedHeader(name.toLowerCase())) return []
     return `expected a header of your producers, got ${JSON.stringify(name)}: the library writes it, and each copy of a message has another value`
   })
   if (names.length === 0) problems.push('expected the name of at least one header, got none')

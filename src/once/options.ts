@@ -262,6 +262,10 @@ function problemsOfObjects(given: OnceOptions, problems: string[]): void {
   const { payload, signal, sealResult, rememberFailure } = given
   if (payload !== undefined && !isTextOrBytes(payload))
     problems.push(`payload: expected text or bytes, got ${typeof payload}`)
+  // Every one is encoded as the same bytes, so two payloads would be one.
+  if (typeof payload === 'string' && !payload.isWellFormed()) {
+    problems.push('payload: expected text without a lone surrogate, or bytes')
+  }
   if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
     problems.push(`signal: expected an AbortSignal, got ${typeof signal}`)
   }

@@ -28,6 +28,18 @@ describe('docs/errors.md', () => {
   })
 })
 
+describe('docs/operations.md', () => {
+  it('names each event that `observe` gets', () => {
+    const ports = ['observer', 'source'].map((name) => readFileSync(`src/ports/${name}.ts`, 'utf8')).join('\n')
+    const types = [...ports.matchAll(/readonly type: ('[^\n}]*)/g)].flatMap(([, list = '']) =>
+      [...list.matchAll(/'([\w-]+)'/g)].map(([, type = '']) => type),
+    )
+    expect(types.length).toBeGreaterThan(25)
+    const page = readFileSync('docs/operations.md', 'utf8')
+    expect(types.filter((type) => !page.includes(`\`${type}\``))).toEqual([])
+  })
+})
+
 describe('ARCHITECTURE.md', () => {
   const page = readFileSync('ARCHITECTURE.md', 'utf8')
   const map = page.split('```')[1] ?? ''

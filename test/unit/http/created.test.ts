@@ -28,3 +28,17 @@ describe('a guard of HTTP', () => {
     expect(() => idempotent(() => new Response(), options)).toThrow(problem)
   })
 })
+
+describe('a body that cannot be compared', () => {
+  it('is told to a user of fetch with what fetch has: no parser, no rawBody', async () => {
+    const handler = idempotent(() => new Response(), { store: memoryStore(), caller: () => 'me' })
+    const body = new FormData()
+    body.set('note', 'a')
+    const request = new Request('http://localhost/pay', { method: 'POST', headers: { 'idempotency-key': 'k' }, body })
+    const response = await handler(request)
+    const told = await response.text()
+    expect(response.status).toBe(415)
+    expect(told).toContain('give the option fingerprint')
+    expect(told).not.toMatch(/parser|rawBody/)
+  })
+})

@@ -87,6 +87,16 @@ const endsUnknown = () => {
 }
 
 describe('once on a lease store', () => {
+  it('refuses a payload with a lone surrogate: two of them have the same bytes', async () => {
+    const store = memoryStore()
+    for (const payload of ['\ud800', 'a\udc00b']) {
+      await expect(once(store, 'k', () => 1, { payload })).rejects.toThrow(
+        'payload: expected text without a lone surrogate',
+      )
+    }
+    expect(await once(store, 'k', () => 1, { payload: '\u{1f600}' })).toMatchObject({ result: 1 })
+  })
+
   it('calls the function for the first call, and answers the others with its result', async () => {
     const server = new Server()
     const work = counted(({ attempt, fence, idempotencyKey }: OnceContext) => ({

@@ -64,6 +64,7 @@ describe('the ID from a header', () => {
     expect(() => messageId.header('message-id', 'consume-once-key')).toThrow(
       'messageId.header: expected a header of your producers, got "consume-once-key": the library writes it, and each copy of a message has another value',
     )
+    expect(() => messageId.header('Consume-Once-Key')).toThrow('got "Consume-Once-Key": the library writes it')
     expect(() => messageId.header('')).toThrow('messageId.header: expected the name of a header, got')
     expect(messageId.header('x-attempts', 'consume-once')).toBeInstanceOf(Function)
   })

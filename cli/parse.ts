@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
+import { idsIn, type IdListHow } from '../src/people/id-list.ts'
 import { CommandError, EXIT } from './exit.ts'
 
 export function parsePositive(text: string): number {
@@ -35,16 +37,31 @@ export function parseList(text: string, before: readonly string[] = []): readonl
 
 const STDIN = 0
 
-/** One a line; `-` is standard input. */
-export function readLines(option: string, path: string): readonly string[] {
+/**
+ * Message IDs, one a line; `-` is standard input.
+ *
+ * @throws CommandError, exit 2: it cannot be read, has no ID, or looks like another format
+ */
+export function readIds(option: string, path: string, how: IdListHow = {}): readonly string[] {
+  const problem = (why: string, cause?: unknown): CommandError =>
+    new CommandError(EXIT.usage, `${option}: ${path === '-' ? 'standard input' : JSON.stringify(path)}: ${why}`, {
+      cause,
+    })
+  let bytes: Buffer
   try {
-    const text = readFileSync(path === '-' ? STDIN : path, 'utf8')
-    return text.split(/\r?\n/).filter((line) => line !== '')
+    bytes = readFileSync(path === '-' ? STDIN : path)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new CommandError(EXIT.usage, `${option}: cannot read ${JSON.stringify(path)}: ${why}`, { cause })
+    throw problem(`cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, cause)
   }
+  if (bytes.includes(0)) throw problem('is not UTF-8 text: it looks like UTF-16, or is no text; save it as UTF-8')
+  if (!isUtf8(bytes)) throw problem('is not UTF-8 text; save it as UTF-8')
+  const ids = idsIn(bytes.toString('utf8'), how)
+  if (typeof ids === 'string') throw problem(ids)
+  return ids
 }
+
+/** For commands that read IDs. */
+export const RAW_IDS = ['--raw-ids', 'lines are IDs as they are, with their blanks, quotes and commas'] as const
 
 export function parsePort(text: string): number {
   const port = Number(text)

@@ -3,7 +3,7 @@ import type { Admin, ConfiguredConsumer, RecordView } from '../../src/index.ts'
 import type { ListedState, ListQuery, RecordPage } from '../../src/spi.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
-import { parsePositive, parseTime } from '../parse.ts'
+import { RAW_IDS, parsePositive, parseTime } from '../parse.ts'
 import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
 import { findAt, placeJson, placeText } from './at.ts'
 import { advise } from './advise.ts'
@@ -76,6 +76,7 @@ export function addInspect(program: Command, exit: (code: number) => void): void
 export function addRefOptions(command: Command): Command {
   return command
     .option('--key', 'take the arguments as keys, or the first characters of keys, as logs and lists show them', false)
+    .option(...RAW_IDS)
     .option('--origin <name>', 'the topic or queue the message was first published to, where IDs are in use in several')
 }
 

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit.ts'
-import { printJson, printText, say, table } from '../output.ts'
-import { readLines } from '../parse.ts'
+import { printJson, printText, printable, say, table } from '../output.ts'
+import { RAW_IDS, readIds } from '../parse.ts'
 import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
 import { addDeciderOptions, deciderOf, type DeciderFlags } from './decider.ts'
-import { adminFor, type RefFlags } from './refs.ts'
+import { adminFor, nameOf, type RefFlags } from './refs.ts'
 
-type MarkFlags = SessionFlags & DeciderFlags & Pick<RefFlags, 'origin'> & { readonly fromFile: string }
+type MarkFlags = SessionFlags & DeciderFlags & Pick<RefFlags, 'origin' | 'rawIds'> & { readonly fromFile: string }
 
 const HELP = `
 Before a consumer has run for the first time, its store knows nothing, and a replay would repeat everything. Give it the IDs of the messages whose
@@ -26,6 +26,7 @@ export function addMark(program: Command, exit: (code: number) => void): void {
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
     .requiredOption('--from-file <file>', 'message IDs, one a line; - for standard input')
     .option('--origin <name>', 'the topic or queue that the messages are published to, if the consumer has several')
+    .option(...RAW_IDS)
   addSessionOptions(addDeciderOptions(command))
     .addHelpText('after', HELP)
     .action(async (consumer: string, flags: MarkFlags) => {
@@ -37,17 +38,29 @@ async function mark(session: Session, name: string, flags: MarkFlags): Promise<n
   const why = deciderOf(flags)
   const entry = session.consumer(name)
   const admin = adminFor(entry, flags)
-  const ids = [...new Set(readLines('--from-file', flags.fromFile))]
+  const ids = readIds('--from-file', flags.fromFile, { isRaw: flags.rawIds === true })
   say(
-    `${ids.length.toLocaleString('en')} messages will be done for ${titleOf(entry)}: no handler runs for them any more`,
+    `${ids.length.toLocaleString('en')} messages (${shownIds(ids, 2)}) will be done for ${titleOf(entry)}: no handler runs for them any more`,
   )
   await confirm(`${entry.consumer.name} ${ids.length}`, flags.yes)
   const counts = { decided: 0, already: 0, refused: 0 }
+  const refusedIds: string[] = []
   for (let at = 0; at < ids.length; at += AT_ONCE) {
     const decided = await session.answer(admin.import(ids.slice(at, at + AT_ONCE), why))
-    for (const { verdict } of decided) counts[verdict]++
+    for (const { ref, verdict } of decided) {
+      counts[verdict]++
+      if (verdict === 'refused') refusedIds.push(nameOf(ref))
+    }
   }
-  if (session.isJson) printJson('mark', { consumer: titleOf(entry), scope: admin.scope, ...why, ...counts })
+  if (session.isJson)
+    printJson('mark', {
+      consumer: titleOf(entry),
+      scope: admin.scope,
+      ...why,
+      asked: ids.length,
+      ...counts,
+      refusedIds,
+    })
   else {
     const rows = [
       ['done now', String(counts.decided)],
@@ -55,8 +68,14 @@ async function mark(session: Session, name: string, flags: MarkFlags): Promise<n
       ['have another record, see `inspect`', String(counts.refused)],
     ]
     printText(table(['MESSAGES', 'COUNT'], rows))
+    if (refusedIds.length > 0) printText(`these were left: ${shownIds(refusedIds, 20)}`)
   }
   return counts.refused > 0 ? EXIT.findings : EXIT.ok
+}
+
+function shownIds(ids: readonly string[], most: number): string {
+  const more = ids.length > most ? `, and ${(ids.length - most).toLocaleString('en')} more` : ''
+  return `${ids.slice(0, most).map(printable).join(', ')}${more}`
 }
 
 /** Within the time limit of one answer. */

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { adminOf, type Admin, type ConfiguredConsumer, type Inspected, type RecordRef } from '../../src/index.ts'
 import { type ListedState, type RecordPage } from '../../src/spi.ts'
 import { CommandError, EXIT } from '../exit.ts'
+import { readIds } from '../parse.ts'
 import type { Session } from '../session.ts'
 import { EachOnce } from '../../src/people/each-once.ts'
 
@@ -9,6 +9,7 @@ export interface RefFlags {
   /** The arguments are keys, or their first characters, as logs and lists show them. */
   readonly key: boolean
   readonly origin?: string
+  readonly rawIds?: boolean
 }
 
 /** The records to ask for, and the session with its time limit. */
@@ -17,7 +18,6 @@ export interface Asked {
   readonly admin: Admin
 }
 
-const STDIN = 0
 export const KEY_LENGTH = 22
 const PAGE = 1_000
 const CANDIDATES = 10
@@ -34,19 +34,12 @@ export async function refsOf(
   given: readonly string[],
   flags: RefFlags,
 ): Promise<readonly RecordRef[]> {
-  const texts = given.length === 1 && given[0] === '-' ? linesOf(readFileSync(STDIN, 'utf8')) : given
+  const texts = given.length === 1 && given[0] === '-' ? readIds('ids', '-', { isRaw: flags.rawIds === true }) : given
   if (texts.length === 0) throw new CommandError(EXIT.usage, 'expected at least one message ID, got none')
   if (!flags.key) return texts
   for (const text of texts) checkKey(text)
   const wholeBy = await wholeKeys({ session, admin }, new Set(texts.filter((text) => text.length < KEY_LENGTH)))
   return texts.map((text) => ({ key: wholeBy.get(text) ?? text }))
-}
-
-function linesOf(text: string): readonly string[] {
-  return text
-    .split('\n')
-    .map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line))
-    .filter((line) => line !== '')
 }
 
 export function checkKey(text: string): void {

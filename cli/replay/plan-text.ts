@@ -1,4 +1,11 @@
-import { BUCKETS, durationOf, type Bucket, type Histogram, type ReplayPlan } from '../../src/replay/index.ts'
+import {
+  BUCKETS,
+  durationOf,
+  type Bucket,
+  type Histogram,
+  type IdsFound,
+  type ReplayPlan,
+} from '../../src/replay/index.ts'
 import { durationText, stepFor } from '../../src/spi.ts'
 import { printable, table } from '../output.ts'
 
@@ -45,6 +52,7 @@ export function planText(plan: ReplayPlan, rate: number | undefined, samples = f
   return [
     `plan ${id}: ${consumer} from ${printable(from)}, ${total.toLocaleString('en')} messages, ${toHandle.toLocaleString('en')} to handle`,
     table(['BUCKET', 'COUNT', 'A RUN WILL', 'MEANS'], rows),
+    ...idsText(plan.ids),
     ...(samples ? [samplesText(plan)] : []),
     ...timesText(plan.histogram),
     ...(buckets.unknown.count > 0 ? [horizonText(plan)] : []),
@@ -56,6 +64,24 @@ export function planText(plan: ReplayPlan, rate: number | undefined, samples = f
     ...(rate === undefined ? [] : [`takes ${durationText(durationOf(plan, rate))} at ${rate} messages a second`]),
     ...warnings.map((warning) => `note: ${warning}`),
   ].join('\n')
+}
+
+/** How many of the IDs that were asked for are there, and which are not. */
+export function idsText(ids: IdsFound | undefined): readonly string[] {
+  if (ids === undefined) return []
+  const { asked, found, notFound, withoutId } = ids
+  const missing = asked - found
+  const more = missing > notFound.length ? `, and ${(missing - notFound.length).toLocaleString('en')} more` : ''
+  return [
+    missing === 0
+      ? `IDs: all ${asked.toLocaleString('en')} found`
+      : `IDs: ${found.toLocaleString('en')} of ${asked.toLocaleString('en')} found; not found: ${notFound.map(printable).join(', ')}${more}`,
+    ...(withoutId > 0
+      ? [
+          `note: ${withoutId.toLocaleString('en')} messages have no usable ID: nothing tells whether they are among them`,
+        ]
+      : []),
+  ]
 }
 
 function withoutText(count: number): string {

@@ -13,7 +13,7 @@ import { fileReplay } from '../../adapters/file/index.ts'
 import { EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, say } from '../output.ts'
-import { parsePositive, parseTime, readLines } from '../parse.ts'
+import { parsePositive, parseTime, RAW_IDS, readIds } from '../parse.ts'
 import { addSessionOptions, Session, type SessionFlags } from '../session.ts'
 import { collect, parsePosition, parseRate } from './parse.ts'
 import { Meter } from './meter.ts'
@@ -23,6 +23,7 @@ export interface SelectionFlags {
   readonly since?: number
   readonly until?: number
   readonly idsFrom?: string
+  readonly rawIds?: boolean
   readonly where?: readonly string[]
   readonly reasonIs?: readonly string[]
   readonly max?: number
@@ -92,6 +93,7 @@ export function addSelectionOptions(command: Command): Command {
     .option('--since <time>', 'that arrived at or after: 2026-11-01T00:00Z, or how long ago: 24h', parseTime)
     .option('--until <time>', 'that arrived before', parseTime)
     .option('--ids-from <file>', 'only these message IDs, one a line; - for standard input')
+    .option(...RAW_IDS)
     .option(
       '--where <condition>',
       "only if '$message.payload#/tenant=acme' (= != ^= *=); repeated: all must hold",
@@ -101,13 +103,13 @@ export function addSelectionOptions(command: Command): Command {
     .option('--max <count>', 'the most messages to look at', parsePositive)
 }
 
-export function selectionOf({ since, until, idsFrom, where, reasonIs, include }: SelectionFlags): {
+export function selectionOf({ since, until, idsFrom, rawIds, where, reasonIs, include }: SelectionFlags): {
   readonly [K in 'since' | 'until' | 'ids' | 'where' | 'reasons' | 'include']: PlanOptions[K]
 } {
   return {
     since,
     until,
-    ids: idsFrom === undefined ? undefined : readLines('--ids-from', idsFrom),
+    ids: idsFrom === undefined ? undefined : readIds('--ids-from', idsFrom, { isRaw: rawIds === true }),
     where,
     reasons: reasonIs,
     include: include?.filter((what) => what !== 'given-up'),

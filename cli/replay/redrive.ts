@@ -9,6 +9,7 @@ import { deciderOf } from '../records/decider.ts'
 import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
 import { Meter } from './meter.ts'
 import { collect, parseRate } from './parse.ts'
+import { idsText } from './plan-text.ts'
 import { addSelectionOptions, selectionOf, type SelectionFlags } from './plan.ts'
 
 type RedriveFlags = SessionFlags &
@@ -125,7 +126,17 @@ const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {
   filtered: 'does not match what you asked for',
 }
 
-function textOf({ from, dryRun, looked, totals, destinations, reasons, warnings, stopped }: RedriveResult): string {
+function textOf({
+  from,
+  dryRun,
+  ids,
+  looked,
+  totals,
+  destinations,
+  reasons,
+  warnings,
+  stopped,
+}: RedriveResult): string {
   const rows = Object.entries(totals)
     .filter(([, count]) => count > 0)
     .map(([outcome, count]) => [
@@ -136,6 +147,7 @@ function textOf({ from, dryRun, looked, totals, destinations, reasons, warnings,
   return [
     `${dryRun ? 'redrive, dry run' : 'redrive'}: ${from.map(printable).join(', ')}, ${looked.toLocaleString('en')} dead letters${stopped ? ', stopped' : ''}`,
     ...(rows.length === 0 ? [] : [table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows)]),
+    ...idsText(ids),
     ...(dryRun ? [...countsOf('to', destinations), ...countsOf('reason', reasons)] : []),
     ...warnings.map((warning) => `note: ${warning}`),
   ].join('\n')

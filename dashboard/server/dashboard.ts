@@ -124,6 +124,7 @@ class Handler implements Dashboard {
     if (method === 'POST') this.#guard.checkWrite(request, principal)
     this.#rate.take(client, route.cost)
     const params = method === 'POST' ? await Params.ofBody(request) : Params.ofQuery(query)
+    params.checkNames(route.fields)
     const answer = await route.run(this.#services, { params, principal })
     if (answer instanceof Response) return answer
     return request.method === 'HEAD' ? json(200, undefined) : json(200, answer)

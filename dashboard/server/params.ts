@@ -30,6 +30,14 @@ export class Params {
     this.#fields = fields
   }
 
+  /** @throws HttpError 400 for a name that is not one of `known` */
+  checkNames(known: object, of = ''): void {
+    const unknown = Object.keys(this.#fields).filter((name) => !Object.hasOwn(known, name))
+    if (unknown.length === 0) return
+    const names = Object.keys(known).join(', ')
+    throw badRequest(`${of}${unknown[0]}: unknown; expected ${names === '' ? 'no field' : `one of ${names}`}`)
+  }
+
   text(name: string): string {
     const value = this.maybeText(name)
     if (value === undefined || value === '') throw badRequest(`${name}: expected a text, got nothing`)
@@ -92,11 +100,14 @@ export class Params {
     return value as readonly string[]
   }
 
-  maybeObject(name: string): Params | undefined {
+  /** With these fields at most. */
+  maybeObject(name: string, known: object): Params | undefined {
     const value = this.#get(name)
     if (value === undefined) return undefined
     if (typeof value !== 'object' || Array.isArray(value)) throw badRequest(`${name}: expected an object`)
-    return new Params(value as Readonly<Record<string, unknown>>)
+    const params = new Params(value as Readonly<Record<string, unknown>>)
+    params.checkNames(known, `${name}.`)
+    return params
   }
 
   maybeTrue(name: string): boolean | undefined {

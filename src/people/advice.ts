@@ -1,6 +1,6 @@
 // What a person can do about a message, with the commands for it: the same in the command-line tool and on the dashboard. Pure.
 
-import { command, quoted, refOf, type Named, type NamedConsumer } from './command-text.ts'
+import { command, isPlainId, quoted, refOf, type Named, type NamedConsumer } from './command-text.ts'
 import type { RecordView } from '../core/record.ts'
 
 export interface Advice {
@@ -114,7 +114,7 @@ function redrives({ consumer, consumers, message }: Advised): Advice['commands']
         }
       : {
           about: 'Sends only this one back',
-          text: `printf '%s\\n' ${quoted(id)} | ${command('redrive', consumer, consumers, '--ids-from - --reason WHY --yes')}`,
+          text: `printf '%s\\n' ${quoted(id)} | ${command('redrive', consumer, consumers, `--ids-from - ${isPlainId(id) ? '' : '--raw-ids '}--reason WHY --yes`)}`,
         }
   return [
     one,

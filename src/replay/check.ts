@@ -46,6 +46,7 @@ export function checkSelection(selection: Selection, problems: string[]): void {
   if (since !== undefined && until !== undefined && since >= until) {
     problems.push(`until: expected a time after since, ${timeText(since)}, got ${timeText(until)}`)
   }
+  if (selection.ids !== undefined && ids.length === 0) problems.push('ids: expected at least one, got none')
   if (ids.length > MOST_IDS) {
     problems.push(`ids: expected at most ${MOST_IDS}, got ${ids.length}: make several plans`)
   }

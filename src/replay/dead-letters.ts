@@ -102,6 +102,7 @@ export class DeadLetters {
       totals: this.totals,
       destinations: Object.fromEntries(this.#destinations),
       reasons: Object.fromEntries(this.#reasons),
+      ids: this.#lookup.ids(),
     }
   }
 

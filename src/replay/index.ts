@@ -23,7 +23,7 @@ export {
   type ReplayJournal,
   type ReplayOutcome,
 } from './journal.ts'
-export type { Horizon, ReplayPlan, Selection } from './plan.ts'
+export type { Horizon, IdsFound, ReplayPlan, Selection } from './plan.ts'
 export type { Job } from './job.ts'
 export type { BucketCount, Counts, Distinct, Sample } from './tally.ts'
 export type { Histogram } from './histogram.ts'

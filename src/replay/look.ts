@@ -9,7 +9,7 @@ import { createIdReader, type DecodedPayload } from '../pipeline/intake/identify
 import type { ReplayItem } from '../ports/replay.ts'
 import { parseCondition, type Condition } from './expression.ts'
 import type { ReplayedConsumer } from './place.ts'
-import type { Selection } from './plan.ts'
+import type { IdsFound, Selection } from './plan.ts'
 import { usableTime } from './proven.ts'
 
 /** A message of the range, with what its consumer and the store know about it. */
@@ -32,6 +32,8 @@ interface LookupMore {
   readonly payloads?: boolean
 }
 
+const MOST_NOT_FOUND = 100
+
 type Selected = ReplayFacts['selected']
 
 /** Looks messages up in the store, many at once. Changes nothing. */
@@ -42,6 +44,8 @@ export class Lookup {
   readonly #keys: ReadonlySet<Key> | undefined
   readonly #selection: Selection
   readonly #idOf: ReturnType<typeof createIdReader>
+  readonly #found = new Set<string>()
+  #withoutId = 0
   readonly #included: ReadonlySet<Lack>
   readonly #readsPayloads: boolean
 
@@ -90,6 +94,17 @@ export class Lookup {
     })
   }
 
+  /** `undefined`: no IDs were asked for. */
+  ids(): IdsFound | undefined {
+    if (this.#ids === undefined) return undefined
+    const notFound: string[] = []
+    for (const id of this.#ids) {
+      if (notFound.length === MOST_NOT_FOUND) break
+      if (!this.#found.has(id)) notFound.push(id)
+    }
+    return { asked: this.#ids.size, found: this.#found.size, notFound, withoutId: this.#withoutId }
+  }
+
   /** Only if somebody reads them. */
   async #payloadsOf(items: readonly ReplayItem[], inRange: readonly Selected[]): Promise<readonly DecodedPayload[]> {
     if (!this.#readsPayloads) return []
@@ -115,7 +130,9 @@ export class Lookup {
   #matches({ message }: ReplayItem, key: unknown, payload: DecodedPayload): Selected {
     if (this.#ids !== undefined) {
       const id = typeof key === 'string' ? this.#idOf(message, payload) : undefined
+      if (id === undefined) this.#withoutId++
       if (id === undefined || !this.#ids.has(id)) return 'no'
+      this.#found.add(id)
     }
     const held = this.#conditions.map((condition) => condition.holds(message, () => payload.payload))
     if (held.includes(false)) return 'no'

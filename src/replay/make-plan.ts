@@ -148,6 +148,7 @@ async function makePlan(
     selection,
     rules,
     horizon,
+    ids: lookup.ids(),
     ...planning.found(range.warnings),
   } as const
   return { ...plan, digest: digestOfPlan(plan) }

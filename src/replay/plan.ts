@@ -26,6 +26,16 @@ export interface Selection {
   readonly include?: readonly Lack[] | undefined
 }
 
+/** What became of the IDs of a selection. */
+export interface IdsFound {
+  readonly asked: number
+  readonly found: number
+  /** At most 100 of the others. */
+  readonly notFound: readonly string[]
+  /** Messages without a usable ID: nothing tells whether they are among them. */
+  readonly withoutId: number
+}
+
 /** For the checks of functions that take a `Selection`. */
 export const SELECTION: Record<keyof Selection, true> = {
   since: true,
@@ -66,6 +76,8 @@ export interface ReplayPlan {
   readonly total: number
   /** How many a run would handle. */
   readonly toHandle: number
+  /** With `selection.ids`: how many of them are in the range. */
+  readonly ids?: IdsFound | undefined
   readonly warnings: readonly string[]
   /** For each part, when its messages arrived, for a run that must judge them again. */
   readonly arrivals: Readonly<Record<string, readonly ArrivalStep[]>>

@@ -2,7 +2,7 @@ import type { Key } from '../core/record.ts'
 import type { Decider } from '../people/decider.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { Selection } from './plan.ts'
+import type { IdsFound, Selection } from './plan.ts'
 
 export interface RedriveOptions extends Selection, Partial<Decider> {
   /** Looks, and changes nothing. @defaultValue true */
@@ -77,6 +77,8 @@ export interface RedriveResult {
   /** How many are redriven, by destination and by reason. */
   readonly destinations: Readonly<Record<string, number>>
   readonly reasons: Readonly<Record<string, number>>
+  /** With `ids`: how many of them are there. */
+  readonly ids?: IdsFound | undefined
   readonly warnings: readonly string[]
   /** True if it was stopped before it had seen all of them. */
   readonly stopped: boolean

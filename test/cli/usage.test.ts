@@ -162,6 +162,43 @@ describe('a config in TypeScript, without tsx', () => {
   })
 })
 
+async function toldBy(command: readonly string[], file: string): Promise<readonly [number | null, string]> {
+  const { exitCode, stderr } = await cli.run([...command, file, ...ODD])
+  return [exitCode, stderr]
+}
+
+describe('a file of message IDs', () => {
+  const commands = [
+    ['mark', 'odd', '--reason', 'x', '--yes', '--from-file'],
+    ['replay', 'plan', 'odd', '--from', 'memory:sms', '--ids-from'],
+    ['redrive', 'odd', '--dry-run', '--ids-from'],
+  ]
+  it.each(commands)('is refused if it looks like another format: %s %s', async (...command) => {
+    const csv = cli.file('ids.csv', '\uFEFF"m0","2026-11-01"\r\n"m1","2026-11-01"\r\n')
+    const refused = expect.stringMatching(/: line 1 is in quotes: expected one message ID a line.*--raw-ids\n$/)
+    expect(await toldBy(command, csv)).toEqual([2, refused])
+    const none = expect.stringContaining(': expected at least one message ID, got none')
+    expect(await toldBy(command, cli.file('empty.txt', '\n \n'))).toEqual([2, none])
+    const sixteen = cli.file('windows.txt', 'm\u00000\u0000\n\u0000')
+    expect(await toldBy(command, sixteen)).toEqual([2, expect.stringContaining('save it as UTF-8')])
+    expect(await toldBy(command, cli.path('missing'))).toEqual([2, expect.stringContaining('cannot be read')])
+  })
+
+  it('of standard input is refused likewise', async () => {
+    const { exitCode, stderr } = await cli.run(['inspect', 'odd', '-', ...ODD], { stdin: '["m0"]' })
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('ids: standard input: looks like JSON')])
+  })
+
+  it('marks the messages that it names, whatever stands around their IDs', async () => {
+    const file = cli.file('sent.txt', '\uFEFF m0 \r\nm1\t\r\n\r\nm1\r\ngiven-up\r\n')
+    const mark = ['mark', 'sms-sender', '--origin', 'sms', '--reason', 'x', '--yes', '--from-file', file]
+    const { exitCode, stdout, stderr } = await cli.onMemory(mark)
+    expect(stderr).toContain('3 messages (m0, m1, and 1 more) will be done')
+    expect(stdout).toMatch(/^MESSAGES +COUNT\ndone now +2\n.*\n.* 1\nthese were left: given-up\n$/)
+    expect(exitCode).toBe(1)
+  })
+})
+
 describe('a consumer that has positions, not records', () => {
   const config = ['--config', 'test/cli/postgres.config.ts']
   it.each([

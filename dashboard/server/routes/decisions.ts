@@ -15,6 +15,7 @@ export const DECISIONS: readonly DecisionKind[] = ['done', 'rerun', 'reopen', 'f
 
 /** Records in one decision. */
 const MOST = 1_000
+const MATCHING = { state: true, reason: true, text: true, before: true }
 const SHOWN = 50
 const PAGE = 500
 const INSPECTED_AT_ONCE = 200
@@ -155,7 +156,7 @@ async function keysOf(
   params: Params,
 ): Promise<{ readonly keys: readonly string[]; readonly hasMore: boolean }> {
   const given = params.maybeTexts('keys', MOST)
-  const matching = params.maybeObject('matching')
+  const matching = params.maybeObject('matching', MATCHING)
   if ((given === undefined) === (matching === undefined)) throw badRequest('expected one of keys and matching')
   if (given !== undefined) {
     if (given.some((key) => !/^[\w-]{22}$/.test(key))) throw badRequest('keys: expected keys of 22 characters')

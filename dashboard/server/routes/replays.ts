@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import { fileJournal } from '../../../adapters/file/index.ts'
 import { planReplay, type PlanOptions } from '../../../src/replay/make-plan.ts'
+import type { ReplayRules } from '../../../src/core/replay.ts'
 import { entriesOf, replaysOf, type Replays, type ReplayStatus } from '../../../src/replay/report.ts'
 import { REPORT_FORMATS, reportLines } from '../../../src/replay/report-text.ts'
 import { leftOf, runReplay } from '../../../src/replay/run.ts'
 import type { ReplayPlan } from '../../../src/replay/plan.ts'
 import type { JobInfo, ReplayAnswer, ReplaysAnswer } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
+import { idsIn } from '../../../src/people/id-list.ts'
 import { badRequest, HttpError } from '../http-error.ts'
 import type { Params } from '../params.ts'
 import type { Asked, Services } from '../services.ts'
@@ -17,6 +19,13 @@ const MOST_PLANNED = 1_000_000
 const PLANNED = 100_000
 const MOST_IDS = 20_000
 const MOST_TEXTS = 100
+const RULES: Readonly<Record<keyof ReplayRules, true>> = {
+  again: true,
+  givenUp: true,
+  inDoubt: true,
+  unknown: true,
+  maxReplays: true,
+}
 const EVER = { least: 0, most: Number.MAX_SAFE_INTEGER }
 
 export async function plan(services: Services, { params, principal }: Asked): Promise<JobInfo> {
@@ -47,7 +56,7 @@ export async function plan(services: Services, { params, principal }: Asked): Pr
 }
 
 function planOptions(params: Params, from: string): PlanOptions {
-  const rules = params.maybeObject('rules')
+  const rules = params.maybeObject('rules', RULES)
   const given = {
     again: rules?.maybeTrue('again'),
     givenUp: rules?.maybeOneOf('givenUp', ['handle', 'skip']),
@@ -61,7 +70,7 @@ function planOptions(params: Params, from: string): PlanOptions {
     until: params.maybeWhole('until', EVER),
     fromPosition: params.maybeOffset('fromPosition'),
     toPosition: params.maybeOffset('toPosition'),
-    ids: params.maybeTexts('ids', MOST_IDS),
+    ids: idsOf(params),
     where: params.maybeTexts('where', MOST_TEXTS),
     reasons: params.maybeTexts('reasons', MOST_TEXTS),
     include: params.maybeTexts('include', MOST_TEXTS) as PlanOptions['include'],
@@ -69,6 +78,15 @@ function planOptions(params: Params, from: string): PlanOptions {
     groupBy: params.maybeText('groupBy'),
     rules: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   }
+}
+
+/** From a text field: pasted in another format, no ID would be found. */
+function idsOf(params: Params): readonly string[] | undefined {
+  const lines = params.maybeTexts('ids', MOST_IDS)
+  if (lines === undefined) return undefined
+  const ids = idsIn(lines.join('\n'))
+  if (typeof ids === 'string') throw badRequest(`ids: ${ids} (on the command line)`)
+  return ids
 }
 
 export async function start(services: Services, { params, principal }: Asked): Promise<JobInfo> {

@@ -51,6 +51,13 @@ export function PlanView({ plan, consumer }: { plan: ReplayPlan; consumer: Consu
           <p class="wrap">{warning}</p>
         </div>
       ))}
+      {plan.ids !== undefined && (
+        <p class="wrap">
+          {count(plan.ids.found)} of {plural(plan.ids.asked, 'ID')} found
+          {plan.ids.notFound.length > 0 && `. Not found: ${plan.ids.notFound.slice(0, 20).join(', ')}`}
+          {plan.ids.asked - plan.ids.found > 20 && ', …'}.
+        </p>
+      )}
       <Table
         caption="What the range holds"
         rows={buckets}

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { ConsumerInfo, DeadLettersFound, OneMessage } from '../../api.ts'
 import { countText } from '../alarms.ts'
 import { post } from '../client.ts'
-import { command, quoted } from '../../../src/people/command-text.ts'
+import { command, isPlainId, quoted } from '../../../src/people/command-text.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { confirmation, Form, REASON } from '../components/form.tsx'
 import { Problem } from '../components/loaded.tsx'
@@ -212,7 +212,10 @@ function Found({
 }
 
 function handleUnknown(consumer: ConsumerInfo, consumers: readonly ConsumerInfo[], { id }: OneMessage): string {
-  const [before, ids] = id === undefined ? ['', ''] : [`printf '%s\\n' ${quoted(id)} | `, '--ids-from - --yes ']
+  const [before, ids] =
+    id === undefined
+      ? ['', '']
+      : [`printf '%s\\n' ${quoted(id)} | `, `--ids-from - ${isPlainId(id) ? '' : '--raw-ids '}--yes `]
   return `${before}${command('redrive', consumer, consumers, `${ids}--treat-unknown-as handle --reason WHY`)}`
 }
 

@@ -135,6 +135,45 @@ describe('a decision', () => {
   })
 })
 
+describe('a request with a name that nobody knows', () => {
+  it('is refused, and does nothing: a limit of it may be misspelt', async () => {
+    await using made = new MemoryBoard(writable())
+    const page = new Page(made.board)
+    const plan = { consumer, from: 'memory:sms' }
+    const asked = [
+      page.post('POST api/plans', { ...plan, sinse: 1 } as typeof plan),
+      page.post('POST api/plans', { ...plan, rules: { agian: true } as object }),
+      page.post('POST api/dead-letters/look', { consumer, idz: 'a' } as { consumer: string }),
+      page.post('POST api/decisions/preview', {
+        consumer,
+        decision: 'done',
+        matching: { state: 'parked', befor: 1 } as { state: 'parked' },
+      }),
+      page.get('GET api/records', { consumer, state: 'parked', reasons: 'x' } as { consumer: string; state: 'parked' }),
+      page.get('GET api/session', { x: '1' }),
+    ]
+    const answers = await Promise.all(asked)
+    expect(answers.map(({ status, error }) => [status, error.message.replace(/: unknown; expected .*/, '')])).toEqual([
+      [400, 'sinse'],
+      [400, 'rules.agian'],
+      [400, 'idz'],
+      [400, 'matching.befor'],
+      [400, 'reasons'],
+      [400, 'x'],
+    ])
+    expect((await page.get('GET api/jobs', {})).answer.jobs).toEqual([])
+  })
+
+  it('is refused with IDs in another format than one in each text', async () => {
+    await using made = new MemoryBoard(writable())
+    const page = new Page(made.board)
+    const asked = { consumer, from: 'memory:sms', ids: ['"a"', '"b"'] }
+    const { status, error } = await page.post('POST api/plans', asked)
+    expect([status, error.message]).toEqual([400, expect.stringContaining('ids: line 1 is in quotes')])
+    expect((await page.post('POST api/plans', { ...asked, ids: [] })).status).toBe(400)
+  })
+})
+
 describe('the dead letters of one message', () => {
   it.each(['id', 'key'] as const)('are found by its %s among others, and only they are sent back', async (by) => {
     await using made = new MemoryBoard(writable())

@@ -68,17 +68,24 @@ describe('a plan', () => {
     const world = await adopted()
     const some = await world.plan({ ids: ['new1', 'm1'], where: ['$message.payload#/to^=+49new'] })
     expect([some.toHandle, some.buckets.filtered.count]).toEqual([1, 15])
+    expect(some.ids).toEqual({ asked: 2, found: 2, notFound: [], withoutId: 0 })
+    world.broker.publish('sms', { value: null, headers: {}, timestamp: Date.now() })
+    const others = await world.plan({ ids: ['new1', 'new1 ', 'm99'] })
+    expect(others.ids).toEqual({ asked: 3, found: 1, notFound: ['new1 ', 'm99'], withoutId: 1 })
     await expect(world.plan({ until: 1 })).resolves.toMatchObject({ toHandle: 0 })
   })
 
   it.each([
     ['where: expected', { where: ['nonsense'] }],
+    ['ids: expected at least one, got none', { ids: [] }],
     ['ids: expected at most 20000', { ids: ids(20_001) }],
     ['ids: expected at most 600000 bytes', { ids: ids(2_000, 'x'.repeat(400)) }],
     ['until: expected a time after since', { since: 2, until: 1 }],
     ['from: expected one of memory:', { from: 'sms' }],
     ['expected a topic', { from: 'memory:other' }],
     ['groupBy: expected', { groupBy: 'to' }],
+    ['idz: unknown option of planReplay()', { idz: ['a'], max: 1 }],
+    ['rules.agian: unknown option of planReplay()', { rules: { agian: true, again: true } }],
   ])('refuses options: %s', async (problem, options) => {
     await expect(new World().plan(options)).rejects.toThrow(problem)
   })

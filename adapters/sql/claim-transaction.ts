@@ -72,7 +72,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   }
 
   get isChanged(): boolean {
-    return this.#session.isChanged
+    return this.#session.isChanged // mutant: session-change-untold
   }
 
   get lossesInARow(): number | undefined {

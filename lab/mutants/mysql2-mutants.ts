@@ -45,6 +45,13 @@ export const MYSQL2_MUTANTS: readonly Mutant[] = [
     tests: ['test/mysql/inbox.test.ts', '-t', 'lets a released key be claimed again, with one more attempt'],
   },
   {
+    name: 'session-change-untold',
+    what: 'A store does not tell that a handler has changed the session of a shared transaction: the next handler gets it.',
+    layer: 'real servers',
+    changes: [{ value: 'false' }],
+    tests: ['test/mysql/inbox.test.ts', '-t', 'tells that a handler has changed the session of its transaction'],
+  },
+  {
     name: 'mysql-lease-unlocked',
     what: 'A lease is moved without a lock of its row: two owners move it at once.',
     layer: 'real servers',

@@ -165,6 +165,22 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
     },
   },
   {
+    // What a handler leaves would reach the handlers that share its transaction. A store may leave `isChanged` out.
+    name: 'tells that a handler has changed the session of its transaction, and only then',
+    needs: 'savepoints',
+    async run(harness) {
+      const { store } = harness
+      const { claim: claimed } = await hold(store, newItem())
+      const lent = lend(claimed)
+      await harness.write(lent.tx, newName())
+      expect(claimed.transaction.isChanged === true).toBe(false)
+      await harness.query?.(lent.tx, 'create temporary table consume_once_of_a_handler (n int)')
+      expect(claimed.transaction.isChanged === false).toBe(false)
+      lent.revoke()
+      await store.release([claimed], NO_REFUND)
+    },
+  },
+  {
     name: 'never marks a claim that was released',
     async run({ store }) {
       const item = newItem()

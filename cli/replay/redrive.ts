@@ -28,7 +28,7 @@ type RedriveFlags = SessionFlags &
 
 const HELP = `
 Reopens the record of each dead letter, publishes the message to where it came from, with the same ID, and settles the dead letter after the broker
-confirmed the copy. Shows what it would do first, then asks; --dry-run only shows. Ends with the dead letters that lay there at the start.
+confirmed the copy. Shows what it would do first, then asks; --dry-run only shows. Sends back the dead letters of the preview and no others.
 
 Examples:
   consume-once redrive sms --dry-run                                      what lies there, and where it would go
@@ -91,7 +91,8 @@ async function redriveDeadLetters(session: Session, name: string, flags: Redrive
   if (dryRun) return tell(session, titleOf(entry), foreseen, interrupts)
   if (!session.isJson && !flags.yes) say(textOf(foreseen))
   if (foreseen.totals.redriven > 0) await confirm(`${entry.consumer.name} ${foreseen.totals.redriven}`, flags.yes)
-  const result = foreseen.totals.redriven > 0 ? await go({ ...decider, dryRun: false }) : foreseen
+  const result =
+    foreseen.totals.redriven > 0 ? await go({ ...decider, dryRun: false, foreseen: foreseen.foreseen }) : foreseen
   return tell(session, titleOf(entry), result, interrupts)
 }
 
@@ -105,7 +106,9 @@ function tell(session: Session, consumer: string, result: RedriveResult, interru
   return LEFT.some((outcome) => result.totals[outcome] > 0) ? EXIT.findings : EXIT.ok
 }
 
-const LEFT = REDRIVE_OUTCOMES.filter((outcome) => !['redriven', 'done', ...LACKS, 'filtered'].includes(outcome))
+const LEFT = REDRIVE_OUTCOMES.filter(
+  (outcome) => !['redriven', 'done', 'unconfirmed', ...LACKS, 'filtered'].includes(outcome),
+)
 
 const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {
   redriven: 'published to where it came from; it runs with all its attempts',
@@ -120,6 +123,7 @@ const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {
   repeated: 'another dead letter of the same message was redriven',
   'no-destination': 'its headers do not tell where it came from: --destination',
   'refused-destination': 'came from somewhere else: --allow-destination',
+  unconfirmed: 'was not in the preview, or would have been left then: redrive again',
   undated: 'no time, or one in the future, for --since and --until: --include undated',
   'no-reason': 'does not say why it was set aside, for --reason-is: --include no-reason',
   'no-field': 'lacks a field of --where: --include no-field',

@@ -138,6 +138,7 @@ export const REDRIVE_WORDS: Readonly<Record<string, string>> = {
   repeated: 'repeat another dead letter of the same message',
   'no-destination': 'do not tell where they came from',
   'refused-destination': 'came from a place that is not allowed',
+  unconfirmed: 'were not among those that you confirmed',
   undated: 'have no usable time, and a time was asked for',
   'no-reason': 'do not say why they were set aside, and a reason was asked for',
   'no-field': 'lack a field that was asked for',

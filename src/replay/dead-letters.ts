@@ -2,7 +2,8 @@ import { COPY_HEADER } from '../copies/vocabulary.ts'
 import type { Key } from '../core/record.ts'
 import type { Bucket } from '../core/replay.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { ReplayItem, ReplayPublisher } from '../ports/replay.ts'
+import type { ReplayItem, ReplayPublisher, ReplayRange } from '../ports/replay.ts'
+import { Foreseen } from './foreseen.ts'
 import type { Hold } from './hold.ts'
 import { Lookup, type Looked } from './look.ts'
 import { Pace } from './pace.ts'
@@ -45,6 +46,10 @@ export class DeadLetters {
   readonly #destinations = new Map<string, number>()
   readonly #reasons = new Map<string, number>()
   readonly totals: Record<RedriveOutcome, number>
+  readonly #foreseen: Foreseen
+  /** Keys of `options.foreseen` that were met in the place that is read. */
+  readonly #met = new Set<Key>()
+  #from = ''
   looked = 0
 
   constructor(ctx: Redriving, horizon: Horizon, signal: AbortSignal) {
@@ -55,12 +60,26 @@ export class DeadLetters {
     this.#signal = signal
     this.#lookup = new Lookup(of, { since, until, ids, where, reasons, include }, { keys })
     this.#pace = new Pace(clock, options.rate, undefined)
+    this.#foreseen = new Foreseen(of.scope)
     this.#allowed = new Set([
       ...of.subscription.origins,
       ...allowDestinations,
       ...(destination === undefined ? [] : [destination]),
     ])
     this.totals = Object.fromEntries(REDRIVE_OUTCOMES.map((name) => [name, 0])) as Record<RedriveOutcome, number>
+  }
+
+  /** Of the place that is read from now on. */
+  begin(from: string, range: ReplayRange, takes: boolean): void {
+    this.#from = from
+    this.#met.clear()
+    this.#foreseen.open(from, range, takes)
+  }
+
+  /** Every dead letter of this place that a person confirmed was looked at. */
+  get isComplete(): boolean {
+    const { foreseen } = this.#ctx.options
+    return foreseen !== undefined && this.#met.size >= foreseen.count(this.#from)
   }
 
   /** Resolves when each of them is settled, or left; with none of them if it is stopped. */
@@ -87,7 +106,12 @@ export class DeadLetters {
           deadLetters[at] = { ...deadLetter, outcome: 'busy' }
       }
     }
-    for (const deadLetter of deadLetters) this.#count(deadLetter)
+    for (const [at, deadLetter] of deadLetters.entries()) {
+      this.#count(deadLetter)
+      const item = items[at]
+      if (deadLetter.outcome !== 'redriven' || deadLetter.key === undefined || item === undefined) continue
+      this.#foreseen.add(this.#from, item, deadLetter.key)
+    }
     this.looked += items.length
     return deadLetters
   }
@@ -103,6 +127,7 @@ export class DeadLetters {
       destinations: Object.fromEntries(this.#destinations),
       reasons: Object.fromEntries(this.#reasons),
       ids: this.#lookup.ids(),
+      foreseen: this.#foreseen,
     }
   }
 
@@ -116,6 +141,8 @@ export class DeadLetters {
   #outcomeOf(looked: Looked, destination: string | undefined): RedriveOutcome {
     const { clock, options } = this.#ctx
     const { key, item } = looked
+    const isForeseen = options.foreseen?.has(this.#from, item, key) ?? true
+    if (isForeseen && key !== undefined && options.foreseen !== undefined) this.#met.add(key)
     const now = clock.now()
     // A dead letter is younger than its message, so its own time, or that of its record, proves nothing more.
     const at = usableTime(item, now)
@@ -124,6 +151,7 @@ export class DeadLetters {
     if (outcome !== 'redriven' && !(outcome === 'unknown' && options.unknown === 'handle')) return outcome
     if (destination === undefined) return 'no-destination'
     if (!this.#allowed.has(destination)) return 'refused-destination'
+    if (!isForeseen) return 'unconfirmed'
     if (key === undefined || this.#seen.has(key)) return 'repeated'
     this.#seen.add(key)
     return 'redriven'

@@ -11,6 +11,7 @@ export {
   type RedriveResult,
   type RedrivenDeadLetter,
 } from './redrive-options.ts'
+export type { Foreseen } from './foreseen.ts'
 export { entriesOf, replaysOf, type Replays, type ReplayStatus } from './report.ts'
 export { REPORT_FORMATS, reportLines, type ReportFormat } from './report-text.ts'
 export type { RunOptions, RunProgress, RunResult } from './run-options.ts'

@@ -2,6 +2,7 @@ import type { Key } from '../core/record.ts'
 import type { Decider } from '../people/decider.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
+import type { Foreseen } from './foreseen.ts'
 import type { IdsFound, Selection } from './plan.ts'
 
 export interface RedriveOptions extends Selection, Partial<Decider> {
@@ -19,6 +20,11 @@ export interface RedriveOptions extends Selection, Partial<Decider> {
   readonly unknown?: 'handle' | 'leave' | undefined
   /** A message that was redriven as often as this is left. @defaultValue 2 */
   readonly maxReplays?: number | undefined
+  /**
+   * `foreseen` of a dry run: no other dead letter is sent back, whatever lies there by then. `max` does not count then.
+   * @defaultValue all that lie there at the start
+   */
+  readonly foreseen?: Foreseen | undefined
   /** The most dead letters to look at, over all places. */
   readonly max?: number | undefined
   /** Dead letters per second. @defaultValue as fast as the broker confirms them */
@@ -32,8 +38,8 @@ export interface RedriveOptions extends Selection, Partial<Decider> {
 /**
  * What becomes of a dead letter. `redriven`: published where it came from, confirmed. `done`: its effect has happened, there is nothing to
  * do. `parked`: resolve it first. `busy`: somebody handles it now. `repeated`: another dead letter of the same message was redriven.
- * `no-destination`: its headers do not tell where it came from. `refused-destination`: that place is not allowed. `undated`, `no-reason`,
- * `no-field`: it does not have what was asked for, see `include`.
+ * `no-destination`: its headers do not tell where it came from. `refused-destination`: that place is not allowed. `unconfirmed`: it is not one
+ * of `foreseen`. `undated`, `no-reason`, `no-field`: it does not have what was asked for, see `include`.
  */
 export const REDRIVE_OUTCOMES = [
   'redriven',
@@ -48,6 +54,7 @@ export const REDRIVE_OUTCOMES = [
   'repeated',
   'no-destination',
   'refused-destination',
+  'unconfirmed',
   'undated',
   'no-reason',
   'no-field',
@@ -79,6 +86,8 @@ export interface RedriveResult {
   readonly reasons: Readonly<Record<string, number>>
   /** With `ids`: how many of them are there. */
   readonly ids?: IdsFound | undefined
+  /** Those that are redriven, or would be: give it to the redrive that a person confirms. Not part of JSON. */
+  readonly foreseen: Foreseen
   readonly warnings: readonly string[]
   /** True if it was stopped before it had seen all of them. */
   readonly stopped: boolean

@@ -7,6 +7,7 @@ import { checkList, checkNames, checkOneOf, checkText, checkWhole, givenOf } fro
 import type { ReplayPublisher } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { checkSelection, refuseProblems } from './check.ts'
+import { Foreseen } from './foreseen.ts'
 import { takeHold, type Hold } from './hold.ts'
 import { startJob, type Job, type JobControl } from './job.ts'
 import { DeadLetters, type Redriving, type Sending } from './dead-letters.ts'
@@ -24,6 +25,7 @@ const KNOWN: Record<keyof RedriveOptions, true> = {
   from: true,
   destination: true,
   keys: true,
+  foreseen: true,
   allowDestinations: true,
   unknown: true,
   maxReplays: true,
@@ -59,7 +61,8 @@ export function redrive(
     const warnings: string[] = []
     let size = 0
     for (const from of places) {
-      if (control.signal.aborted || deadLetters.looked === options.max) break
+      if (control.signal.aborted || (options.foreseen === undefined && deadLetters.looked === options.max)) break
+      if (options.foreseen !== undefined && options.foreseen.rangeOf(from) === undefined) continue
       const place = await redrivePlace(work, from, size)
       size = place.size
       warnings.push(...place.warnings)
@@ -82,7 +85,7 @@ async function redrivePlace(
   before: number,
 ): Promise<{ readonly size: number; readonly warnings: readonly string[] }> {
   const { of, clock } = ctx
-  const { dryRun = true, max, rate } = ctx.options
+  const { dryRun = true, max, rate, foreseen } = ctx.options
   const id = idOf(from)
   const hold = dryRun ? undefined : await takeHold(of, { id, owner, clock, state: () => stateOf(ctx, id, from) })
   const open: { close(): Promise<void> }[] = []
@@ -91,7 +94,11 @@ async function redrivePlace(
     if (publisher !== undefined) open.push(publisher)
     const reader = await of.open(from, [])
     open.push(reader)
-    const range = await reader.range({ max: max === undefined ? undefined : max - deadLetters.looked })
+    const seen = foreseen?.rangeOf(from)
+    // A log is read again as far as it was read then. A queue is read until each of those has come.
+    const most = max === undefined || foreseen !== undefined ? undefined : max - deadLetters.looked
+    const range = seen !== undefined && !seen.takes ? seen.range : await reader.range({ max: most })
+    deadLetters.begin(from, range, reader.takes)
     const size = before + range.parts.reduce((sum, part) => sum + Number(BigInt(part.to) - BigInt(part.from)), 0)
     const sending = sendingBy(publisher, hold)
     const atOnce = Math.min(AT_ONCE, Math.ceil(rate ?? AT_ONCE))
@@ -100,7 +107,7 @@ async function redrivePlace(
         const ended = await deadLetters.take(batch.slice(at, at + atOnce), sending)
         control.tell({ looked: deadLetters.looked, of: size, totals: { ...deadLetters.totals }, deadLetters: ended })
       }
-      if (control.signal.aborted) break
+      if (control.signal.aborted || deadLetters.isComplete) break
     }
     return { size, warnings: range.warnings }
   } finally {
@@ -114,7 +121,10 @@ function sendingBy(publisher: ReplayPublisher | undefined, hold: Hold | undefine
 }
 
 /** @throws ConfigError `CONFIG_INVALID` */
-function checkedPlaces({ subscription: { replay } }: ReplayedConsumer, options: RedriveOptions): readonly string[] {
+function checkedPlaces(
+  { subscription: { replay }, scope }: ReplayedConsumer,
+  options: RedriveOptions,
+): readonly string[] {
   const problems: string[] = []
   checkNames('', options, { of: 'redrive()', known: KNOWN, misplaced: MISPLACED }, problems)
   const { dryRun = true, by = '', reason = '', max, maxReplays, rate, unknown = 'leave', from } = options
@@ -129,6 +139,10 @@ function checkedPlaces({ subscription: { replay } }: ReplayedConsumer, options: 
     checkText('allowDestinations', destination, problems)
   }
   for (const key of checkList('keys', options.keys, problems)) checkText('keys', key, problems)
+  const { foreseen } = options
+  if (foreseen !== undefined && !(foreseen instanceof Foreseen && foreseen.scope === scope)) {
+    problems.push('foreseen: expected that of the result of a dry run of this consumer')
+  }
   if (replay === undefined) {
     problems.push(
       'subscription: expected what kafkaSubscription() or rabbitSubscription() returned: a redrive publishes',

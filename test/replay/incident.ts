@@ -3,7 +3,7 @@ import { Pool } from 'pg'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import type { Running } from '../../src/index.ts'
-import { redrive } from '../../src/replay/index.ts'
+import { redrive, type RedriveOptions, type RedriveResult } from '../../src/replay/index.ts'
 import { Cli, dataOf, type CliRun } from '../kit/cli-process.ts'
 import { Cluster } from '../kafka/kit.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -118,9 +118,13 @@ export class Incident implements AsyncDisposable {
     return this.#now.effects()
   }
 
+  redrive(options: RedriveOptions): Promise<RedriveResult> {
+    return redrive(this.#now.consumer, this.#now.subscription, options).result
+  }
+
   /** How many dead letters lie there. */
   async deadLetters(): Promise<number> {
-    return (await redrive(this.#now.consumer, this.#now.subscription, { dryRun: true }).result).looked
+    return (await this.redrive({ dryRun: true })).looked
   }
 
   /** For `live`: so many effects have happened. */

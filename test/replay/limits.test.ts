@@ -8,6 +8,8 @@ import { Incident, sms } from './incident.ts'
 jest.setTimeout(WITHIN_MS)
 
 const onRabbit = backends.has('rabbitmq') && backends.has('redis') ? describe : describe.skip
+const brokers = (['kafka', 'rabbitmq'] as const).filter((name) => backends.has(name) && backends.has('redis'))
+const describeBrokers = brokers.length > 0 ? describe.each(brokers) : describe.skip.each(['kafka', 'rabbitmq'] as const)
 const WHY = ['--reason', 'OPS-812', '--yes']
 
 onRabbit('on RabbitMQ', () => {
@@ -44,5 +46,24 @@ onRabbit('a replay that waits', () => {
     const resumed = await incident.run(['replay', 'resume', id, ...WHY])
     expect([resumed.exitCode, resumed.stderr]).toEqual([3, expect.stringContaining(`replay ${id} is aborted since`)])
     expect(await incident.effects()).toHaveLength(4)
+  })
+})
+
+describeBrokers('a redrive that a person confirmed, on %s', (broker) => {
+  it('sends back the dead letters of the preview, and none that came after it', async () => {
+    await using incident = await Incident.on(broker, 'redis')
+    const bug = { bugFor: 'globex' }
+    await incident.send([...sms(1), ...sms(5, 'g', 'globex')])
+    await incident.live(incident.hasEffectsAndDeadLetters(1, 5), bug)
+    const preview = await incident.redrive({})
+    expect(preview.totals.redriven).toBe(5)
+    await incident.send([...sms(1, 'n'), ...sms(30, 'later', 'globex')])
+    await incident.live(incident.hasEffectsAndDeadLetters(2, 35), bug)
+    const act = { dryRun: false, by: 'kim', reason: 'OPS-812', foreseen: preview.foreseen }
+    expect((await incident.redrive(act)).totals.redriven).toBe(5)
+    await incident.live(incident.hasEffects(7))
+    const effects = await incident.effects()
+    expect(effects.filter((id) => id.startsWith('later'))).toEqual([])
+    expect(effects.filter((id) => id.startsWith('g')).toSorted()).toEqual(['g0', 'g1', 'g2', 'g3', 'g4'])
   })
 })

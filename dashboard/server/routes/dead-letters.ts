@@ -46,11 +46,11 @@ export async function redriveFound(services: Services, { params, principal }: As
   if (services.clock.now() - (found.endedAt ?? 0) > LOOK_IS_GOOD_MS) {
     throw new HttpError(409, 'HTTP_PREVIEW', 'the look is older than 10 minutes: look again before you redrive')
   }
-  const { looked, totals, only } = found.result
+  const { totals, only, foreseen } = found.result
   const confirmed = params.maybeWhole('confirm', { least: 1, most: MOST_LOOKED_AT })
   if (confirmed !== totals.redriven) throw badRequest(`confirm: expected ${totals.redriven}, what would be redriven`)
   const rate = params.maybeNumber('rate', { least: 0.01, most: 100_000 })
-  const options = { dryRun: false, by: principal.by, reason: reasonIn(params), max: looked, rate, ...selectionOf(only) }
+  const options = { dryRun: false, by: principal.by, reason: reasonIn(params), foreseen, rate, ...selectionOf(only) }
   return services.jobs.start({
     kind: 'redrive',
     consumer: shown.id,

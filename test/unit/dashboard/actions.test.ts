@@ -135,6 +135,23 @@ describe('a decision', () => {
   })
 })
 
+describe('a redrive of what was found', () => {
+  it('sends nothing back that was dead-lettered after the look', async () => {
+    await using made = new MemoryBoard(writable())
+    for (const id of ['g1', 'late1', 'late2']) made.failing.set(id, 'given-up')
+    await made.send(['g1'])
+    const page = new Page(made.board)
+    const looked = await ended(page, (await page.post('POST api/dead-letters/look', { consumer })).answer)
+    await made.send(['late1', 'late2'])
+    made.failing.clear()
+    const redrive = { consumer, look: looked.id, reason: 'OPS-2', confirm: 1 }
+    const started = await page.post('POST api/dead-letters/redrive', redrive)
+    expect(await ended(page, started.answer)).toMatchObject({ result: { totals: { redriven: 1 } } })
+    await made.broker.drained('sms', 'workers')
+    expect(made.handled).toEqual(['g1'])
+  })
+})
+
 describe('a request with a name that nobody knows', () => {
   it('is refused, and does nothing: a limit of it may be misspelt', async () => {
     await using made = new MemoryBoard(writable())

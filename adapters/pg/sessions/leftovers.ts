@@ -11,7 +11,7 @@ export function leaves(
   values: readonly unknown[] | undefined,
   command: string | null | undefined,
 ): boolean {
-  if (OF_SESSION.has(command ?? '')) return !ENDS_WITH_TRANSACTION.test(text)
+  if (Object.hasOwn(OF_SESSION, command ?? '')) return !ENDS_WITH_TRANSACTION.test(text)
   return CALLS.test(text) && LEAVING.some((left) => left.test(text)) ? true : setsForSession(text, values)
 }
 
@@ -23,23 +23,25 @@ export function changes(text: string): boolean {
   return SETS.test(text) || SETS_BY_CALL.test(text)
 }
 
+/** First words of commands that leave something in the session, and whether later statements run with it. */
+const OF_SESSION: Readonly<Record<string, 'runs with it' | 'is left'>> = {
+  SET: 'runs with it',
+  RESET: 'runs with it',
+  DISCARD: 'runs with it',
+  LOAD: 'runs with it',
+  LISTEN: 'is left',
+  UNLISTEN: 'is left',
+  PREPARE: 'is left',
+  DEALLOCATE: 'is left',
+}
+
+const SETTING = Object.keys(OF_SESSION).filter((word) => OF_SESSION[word] === 'runs with it')
+
 /** At the start, behind comments, or behind another statement. The SET of an UPDATE stands at neither. */
-const SETS = /(?:^|;)(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*(?:set|reset|discard|load)\b/i
+const SETS = new RegExp(String.raw`(?:^|;)(?:\s|--[^\n]*\n|/\*[^]*?\*/)*(?:${SETTING.join('|')})\b`, 'i')
 
 const SETS_BY_CALL =
   /\bset_config\b|\bsetseed\b|\bpg_temp\b|\b(?:create|into)\s+(?:(?:local|global|or\s+replace)\s+)*temp(?:orary)?\s/i
-
-/** First words of commands. */
-const OF_SESSION: ReadonlySet<string> = new Set([
-  'SET',
-  'RESET',
-  'DISCARD',
-  'LISTEN',
-  'UNLISTEN',
-  'PREPARE',
-  'DEALLOCATE',
-  'LOAD',
-])
 
 const ENDS_WITH_TRANSACTION = /^\s*set\s+(?:local|constraints|transaction)\b/i
 

@@ -3,7 +3,7 @@ import type { Key } from '../core/record.ts'
 import type { Bucket } from '../core/replay.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ReplayItem, ReplayPublisher, ReplayRange } from '../ports/replay.ts'
-import { Foreseen } from './foreseen.ts'
+import { ForeseenLetters } from './foreseen.ts'
 import type { Hold } from './hold.ts'
 import { Lookup, type Looked } from './look.ts'
 import { Pace } from './pace.ts'
@@ -25,6 +25,8 @@ export interface Redriving {
   readonly clock: Clock
   readonly places: readonly string[]
   readonly id: string
+  /** What a person confirmed. */
+  readonly foreseen: ForeseenLetters | undefined
 }
 
 /** What sends the letters of one place back. */
@@ -46,7 +48,7 @@ export class DeadLetters {
   readonly #destinations = new Map<string, number>()
   readonly #reasons = new Map<string, number>()
   readonly totals: Record<RedriveOutcome, number>
-  readonly #foreseen: Foreseen
+  readonly #foreseen: ForeseenLetters
   /** Keys of `options.foreseen` that were met in the place that is read. */
   readonly #met = new Set<Key>()
   #from = ''
@@ -60,7 +62,7 @@ export class DeadLetters {
     this.#signal = signal
     this.#lookup = new Lookup(of, { since, until, ids, where, reasons, include }, { keys })
     this.#pace = new Pace(clock, options.rate, undefined)
-    this.#foreseen = new Foreseen(of.scope)
+    this.#foreseen = new ForeseenLetters(of.scope)
     this.#allowed = new Set([
       ...of.subscription.origins,
       ...allowDestinations,
@@ -78,7 +80,7 @@ export class DeadLetters {
 
   /** Every dead letter of this place that a person confirmed was looked at. */
   get isComplete(): boolean {
-    const { foreseen } = this.#ctx.options
+    const { foreseen } = this.#ctx
     return foreseen !== undefined && this.#met.size >= foreseen.count(this.#from)
   }
 
@@ -139,10 +141,10 @@ export class DeadLetters {
   }
 
   #outcomeOf(looked: Looked, destination: string | undefined): RedriveOutcome {
-    const { clock, options } = this.#ctx
+    const { clock, options, foreseen } = this.#ctx
     const { key, item } = looked
-    const isForeseen = options.foreseen?.has(this.#from, item, key) ?? true
-    if (isForeseen && key !== undefined && options.foreseen !== undefined) this.#met.add(key)
+    const isForeseen = foreseen?.has(this.#from, item, key) ?? true
+    if (isForeseen && key !== undefined && foreseen !== undefined) this.#met.add(key)
     const now = clock.now()
     // A dead letter is younger than its message, so its own time, or that of its record, proves nothing more.
     const at = usableTime(item, now)

@@ -10,11 +10,16 @@ interface Place {
   readonly takes: boolean
 }
 
+/** What `redrive` found in a dry run, for the redrive that a person confirms. It is not part of JSON. */
+export interface Foreseen {
+  readonly scope: string
+}
+
 /**
  * The dead letters that a dry run would have sent back: what a person has seen, and confirms. A redrive with it sends no others,
- * whatever lies there by then. It is not part of JSON.
+ * whatever lies there by then.
  */
-export class Foreseen {
+export class ForeseenLetters implements Foreseen {
   readonly scope: string
   readonly #places = new Map<string, Place>()
 

@@ -7,7 +7,7 @@ import { checkList, checkNames, checkOneOf, checkText, checkWhole, givenOf } fro
 import type { ReplayPublisher } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { checkSelection, refuseProblems } from './check.ts'
-import { Foreseen } from './foreseen.ts'
+import { ForeseenLetters, type Foreseen } from './foreseen.ts'
 import { takeHold, type Hold } from './hold.ts'
 import { startJob, type Job, type JobControl } from './job.ts'
 import { DeadLetters, type Redriving, type Sending } from './dead-letters.ts'
@@ -54,15 +54,15 @@ export function redrive(
     const of = new ReplayedConsumer(consumer, subscription, 'redrive()')
     const { clock = systemClock, entropy = systemEntropy } = options
     const places = checkedPlaces(of, options)
-    const ctx: Redriving = { of, options, clock, places, id: idOf(places.join(' ')) }
+    const ctx: Redriving = { of, options, clock, places, id: idOf(places.join(' ')), foreseen: lettersOf(options) }
     await of.definition.store.open()
     const deadLetters = new DeadLetters(ctx, await of.horizon(clock.now()), control.signal)
     const work: Work = { ctx, deadLetters, control, owner: entropy.ownerToken() }
     const warnings: string[] = []
     let size = 0
     for (const from of places) {
-      if (control.signal.aborted || (options.foreseen === undefined && deadLetters.looked === options.max)) break
-      if (options.foreseen !== undefined && options.foreseen.rangeOf(from) === undefined) continue
+      if (control.signal.aborted || (ctx.foreseen === undefined && deadLetters.looked === options.max)) break
+      if (ctx.foreseen !== undefined && ctx.foreseen.rangeOf(from) === undefined) continue
       const place = await redrivePlace(work, from, size)
       size = place.size
       warnings.push(...place.warnings)
@@ -85,7 +85,8 @@ async function redrivePlace(
   before: number,
 ): Promise<{ readonly size: number; readonly warnings: readonly string[] }> {
   const { of, clock } = ctx
-  const { dryRun = true, max, rate, foreseen } = ctx.options
+  const { foreseen } = ctx
+  const { dryRun = true, max, rate } = ctx.options
   const id = idOf(from)
   const hold = dryRun ? undefined : await takeHold(of, { id, owner, clock, state: () => stateOf(ctx, id, from) })
   const open: { close(): Promise<void> }[] = []
@@ -140,7 +141,7 @@ function checkedPlaces(
   }
   for (const key of checkList('keys', options.keys, problems)) checkText('keys', key, problems)
   const { foreseen } = options
-  if (foreseen !== undefined && !(foreseen instanceof Foreseen && foreseen.scope === scope)) {
+  if (foreseen !== undefined && !(foreseen instanceof ForeseenLetters && foreseen.scope === scope)) {
     problems.push('foreseen: expected that of the result of a dry run of this consumer')
   }
   if (replay === undefined) {
@@ -153,6 +154,11 @@ function checkedPlaces(
     problems.push('from: expected the place of the dead letters: this consumer has none of its own')
   refuseProblems('redrive', problems)
   return places
+}
+
+/** Checked before. */
+function lettersOf({ foreseen }: { readonly foreseen?: Foreseen | undefined }): ForeseenLetters | undefined {
+  return foreseen instanceof ForeseenLetters ? foreseen : undefined
 }
 
 function idOf(place: string): string {

@@ -28,12 +28,14 @@ export interface Server {
   readonly isolation: string
   /** Idle limits that sessions have, in seconds. */
   readonly idle: ReadonlyMap<IdleLimit, number>
+  /** How long a statement of a session may take; 0: as long as it likes. MySQL limits only what reads. */
+  readonly statementMs: number
 }
 
 const READ_SERVER = `select version() as version, @@session.sql_mode as sql_mode, if(@@global.read_only in ('0', 'OFF'), 0, 1) as is_read_only`
 
 /** MariaDB before 11.1 has one of the variables of isolation, MySQL the other; only MariaDB has idle limits. */
-const READ_VARIABLES = `show session variables where variable_name in ('tx_isolation', 'transaction_isolation', ${IDLE_LIMITS.map((name) => `'${name}'`).join(', ')})`
+const READ_VARIABLES = `show session variables where variable_name in ('tx_isolation', 'transaction_isolation', 'max_statement_time', 'max_execution_time', ${IDLE_LIMITS.map((name) => `'${name}'`).join(', ')})`
 
 export function readServer(sessions: MysqlSessions): Promise<Server> {
   return sessions.settled(ask, (server) => isStrict(server) && !isSerializable(server))
@@ -51,6 +53,8 @@ async function ask(connection: PooledConnection): Promise<Server> {
     isReadOnly: Number(row.is_read_only) !== 0,
     sqlMode: row.sql_mode,
     isolation: variables.get('transaction_isolation') ?? variables.get('tx_isolation') ?? 'unknown',
+    statementMs:
+      Number(variables.get('max_statement_time') ?? 0) * 1_000 || Number(variables.get('max_execution_time') ?? 0),
     idle: new Map(limits.filter(([, seconds]) => seconds > 0)),
   }
 }

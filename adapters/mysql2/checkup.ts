@@ -1,6 +1,9 @@
 import { checkFindings, describeError, type AtStart, type CheckFinding, type ScopeRow } from '../../src/spi.ts'
 import { foreignEngines } from './schema/check-engines.ts'
 import { missingKeys, withIndexes, type MissingKey } from './schema/check-keys.ts'
+import { OTHERS, readOthers, type OtherRow } from './schema/find-keys.ts'
+import { readVersion, type VersionRow } from './schema/migration-table.ts'
+import { NEWEST } from './schema/migrations.ts'
 import { isSerializable, isStrict, readServer, type Server } from './check-server.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
 import { errnoOf, isRefusal, NO_SUCH_TABLE } from './sql-errors.ts'
@@ -25,6 +28,8 @@ const AT_START = {
   isolation: 'refused',
   primary: 'refused',
   sql_mode: 'refused',
+  schema: 'refused',
+  timeouts: { startsBecause: 'Short statements on an idle server are answered in time.' },
   claim: 'refused',
   flush: {
     startsBecause:
@@ -53,6 +58,7 @@ export async function checkup(
   const keys = await missingKeys(sessions, database)
   const engines = await foreignEngines(sessions, database)
   const shared = await sharedScopes(sessions, tables)
+  const missing = await missingThings(sessions, tables, keys)
   const claim = await judgeClaim(sessions, await withIndexes(sessions, tables), strategy)
   const settings = (lastRows(sets) as readonly SettingsRow[]).flatMap((row) => [
     ...(strategy === 'inbox' ? [judgeIsolation(server)] : []),
@@ -60,12 +66,20 @@ export async function checkup(
     judgeFlush(row, strategy),
     judgeBinlog(row, strategy),
     judgeMode(server),
+    judgeStatementTime(server),
     finding('replication', 'unknown', server.version, [
       'Whether replicas are semi-synchronous is not asked. After a failover to an asynchronous one,',
       `${LOST[strategy]}.`,
     ]),
   ])
-  return [...settings, ...claim, ...keys.flatMap(judgeKey), ...engines.map(judgeEngine), ...shared.map(judgeScope)]
+  return [
+    ...settings,
+    ...claim,
+    ...missing,
+    ...keys.flatMap(judgeKey),
+    ...engines.map(judgeEngine),
+    ...shared.map(judgeScope),
+  ]
 }
 
 /** Before the first `open` no table exists, and nothing is wrong. */
@@ -77,6 +91,61 @@ function judgeKey({ isThere, explained }: MissingKey): readonly CheckFinding[] {
       'Remove rows that are there twice, then add the key.',
     ]),
   ]
+}
+
+/** What is gone although all migrations ran. */
+async function missingThings(
+  sessions: MysqlSessions,
+  tables: Tables,
+  keys: readonly MissingKey[],
+): Promise<readonly CheckFinding[]> {
+  const read = async <Row>(statement: string): Promise<Row | undefined> => {
+    const sets = await sessions.using((connection) => connection.run([statement, COMMIT], false))
+    return (lastRows(sets) as readonly Row[])[0]
+  }
+  const version = await read<VersionRow>(readVersion(tables)).catch((error: unknown) => {
+    // Before the first `open` there is no table of migrations.
+    if (isRefusal(error)) return undefined
+    throw error
+  })
+  if (Number(version?.version ?? 0) < NEWEST) return []
+  const others = await read<OtherRow>(readOthers(tables.database))
+  const [hasTable, hasIndex] = [Number(others?.has_table) > 0, Number(others?.has_index) > 0]
+  const gone = keys.filter(({ isThere }) => !isThere).map(({ explained }) => explained.split(':', 1).join(''))
+  return [
+    ...(hasTable
+      ? []
+      : [
+          finding('schema', 'weaker', `table ${OTHERS.table} is missing, and its migrations ran`, [
+            'Messages are handled, but no decision of a person can be written. `consume-once migrate print` has the statement that creates it.',
+          ]),
+        ]),
+    ...[...new Set(gone)].map((name) =>
+      finding('schema', 'broken', `table ${name} is missing, and its migrations ran`, [
+        'The store does not open here. Restore the table with its rows: with an empty one, messages that were done run again.',
+      ]),
+    ),
+    ...(hasTable && !hasIndex
+      ? [
+          finding('schema', 'weaker', `index ${OTHERS.index} is missing`, [
+            'The audit of a message reads all of its table. `consume-once migrate print` has the statement that creates it.',
+          ]),
+        ]
+      : []),
+  ]
+}
+
+/** No query of an application is meant to end as soon as that. */
+const SHORT_MS = 1_000
+
+function judgeStatementTime({ kind, statementMs }: Server): CheckFinding {
+  const name = kind === 'mariadb' ? 'max_statement_time' : 'max_execution_time'
+  const found = `${name} ${statementMs} ms`
+  if (statementMs === 0 || statementMs >= SHORT_MS) return finding('timeouts', 'holds', found)
+  return finding('timeouts', 'broken', found, [
+    'The server cancels claims, marks and queries of handlers that take longer; they are tried again, and may never succeed.',
+    'Set it to seconds, or to 0, for the user of the pool.',
+  ])
 }
 
 function judgeEngine(explained: string): CheckFinding {

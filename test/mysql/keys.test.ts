@@ -45,6 +45,43 @@ describeMariadb('The tables of stores on MariaDB', () => {
     }
   })
 
+  it('say what to do where one was removed, and the checkup names it', async () => {
+    const store = mysqlInbox({ pool: place.newPool(), setup: 'check' })
+    const schema = async (): Promise<unknown> =>
+      (await store.checkup?.())
+        ?.filter(({ check }) => check === 'mysql.schema')
+        .map(({ found, verdict }) => [found, verdict])
+    expect(await schema()).toEqual([])
+    await place.pool.query('alter table consume_once_audit drop index audit_key')
+    expect(await schema()).toEqual([['index audit_key is missing', 'weaker']])
+    await place.pool.query('drop table consume_once_audit')
+    expect(await schema()).toEqual([['table consume_once_audit is missing, and its migrations ran', 'weaker']])
+    await store.open()
+    await place.pool.query('drop table consume_once_inbox')
+    expect(await schema()).toEqual([
+      ['table consume_once_audit is missing, and its migrations ran', 'weaker'],
+      ['table consume_once_inbox is missing, and its migrations ran', 'broken'],
+    ])
+    for (const setup of ['auto', 'check'] as const) {
+      await expect(mysqlInbox({ pool: place.newPool(), setup }).open()).rejects.toMatchObject({
+        message: expect.stringMatching(/consume_once_inbox: expected a table.*restore it with its rows/),
+      })
+    }
+    await place.pool.query('drop table consume_once_migration')
+    expect(await schema()).toEqual([])
+  })
+
+  const timeouts = async (seconds: number): Promise<unknown> => {
+    const pool = place.newPool()
+    pool.on('connection', (connection) => void connection.query(`set session max_statement_time = ${seconds}`))
+    return (await mysqlInbox({ pool }).checkup?.())?.filter(({ check }) => check === 'mysql.timeouts')
+  }
+
+  it('are named by the checkup where statements may take milliseconds only', async () => {
+    expect(await timeouts(0.5)).toMatchObject([{ verdict: 'broken', found: 'max_statement_time 500 ms' }])
+    expect(await timeouts(30)).toMatchObject([{ verdict: 'holds' }])
+  })
+
   it.each([
     ['inbox', 'MyISAM'],
     ['attempt', 'Aria'],

@@ -88,6 +88,10 @@ describePostgres('open() and the checkup try a claim, and roll it back', () => {
       [schema],
     )
     expect(rows.map(({ name }: { readonly name: string }) => name)).toEqual(Object.values(THINGS).flat().toSorted())
+    await pool.query(`alter table ${schema}.audit rename to elsewhere`)
+    expect(await missing()).toEqual(['table audit is missing, and its migrations ran'])
+    await store.open()
+    await pool.query(`alter table ${schema}.elsewhere rename to audit`)
     for (const name of THINGS.index) await pool.query(`drop index ${schema}.${name}`)
     expect(await missing()).toEqual(THINGS.index.map((name) => `index ${name} is missing`))
     await store.open()

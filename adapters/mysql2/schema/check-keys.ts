@@ -62,6 +62,10 @@ async function readIndexes(sessions: MysqlSessions, database: string): Promise<r
   return lastRows(sets) as readonly IndexRow[]
 }
 
+const RESTORE_KEY = 'Remove rows that are there twice, then add the key'
+const RESTORE_TABLE =
+  'Its migrations ran, so it was removed since: restore it with its rows. With an empty one, messages that were done run again'
+
 /**
  * Returns the tables with the indexes that they have.
  *
@@ -72,6 +76,7 @@ export async function checkKeys(sessions: MysqlSessions, tables: Tables): Promis
   const rows = await readIndexes(sessions, database)
   const missing = missingIn(rows)
   if (missing.length === 0) return indexedBy(tables, rows)
-  const what = 'Remove rows that are there twice, then add the key'
-  throw new ConfigError(missing.map(({ explained }) => `table ${database}.${explained}. ${what}`))
+  throw new ConfigError(
+    missing.map(({ isThere, explained }) => `table ${database}.${explained}. ${isThere ? RESTORE_KEY : RESTORE_TABLE}`),
+  )
 }

@@ -16,6 +16,21 @@ export const KEYS: readonly Key[] = [
   { name: 'consume_once_replay', columns: ['id', 'scope'] },
 ]
 
+/** Tables without such a key, and an index that only speeds things up. */
+export const OTHERS = { table: 'consume_once_audit', index: 'audit_key' } as const
+
+export interface OtherRow {
+  readonly has_table: number | string
+  readonly has_index: number | string
+}
+
+/** Locks nothing; one row. */
+export function readOthers(database: string): string {
+  const where = `where table_schema = ${text(database)} and table_name = '${OTHERS.table}'`
+  return `select (select count(*) from information_schema.tables ${where}) as has_table,
+(select count(*) from information_schema.statistics ${where} and index_name = '${OTHERS.index}') as has_index`
+}
+
 export interface IndexRow {
   readonly table: string
   /** `null`: the table has no unique index. */

@@ -26,8 +26,9 @@ describe('families of faults that are recorded anew', () => {
   })
 
   it('are counted together, and each with the commit that it ran on', () => {
-    const { summary, tables } = proofPart([recorded('old', 'F1', 'F2'), recorded('new', 'F3')], {})
+    const { summary, tables, limits } = proofPart([recorded('old', 'F1', 'F2'), recorded('new', 'F3')], {})
     expect(summary).toMatch(/^4 cells: .* All show what they must; 2 messages lost\./)
+    expect(limits[0]).toMatch(/^Families whose cells are not in these figures: F4, F5, .*, F24\.$/)
     expect(tables.at(-2)?.rows[0]).toEqual(['inbox', 4, 2, 0, 0, 0, 0, 0])
     expect(tables.at(-1)?.rows).toEqual([
       ['F1 to F2', 2, '2026-11-26', 'old'],

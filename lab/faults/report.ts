@@ -1,4 +1,5 @@
 import type { ProofPart, ProofTable } from '../proof/part.ts'
+import { CELLS } from './cells/all.ts'
 import { PLANTED } from './cells/planted.ts'
 import { BROKERS, type BrokerName, type Cell, type FaultId } from './cell.ts'
 import type { CellRun } from './run-cell.ts'
@@ -145,6 +146,8 @@ export function proofPart(
   const sum = (what: 'cells' | 'failed' | 'lost' | 'seconds'): number =>
     records.reduce((all, record) => all + record[what], 0)
   const [cells, failed] = [sum('cells'), sum('failed')]
+  const recorded = new Set(records.flatMap(({ families }) => families))
+  const missing = [...new Set(CELLS.map(({ faultId }) => faultId))].filter((family) => !recorded.has(family))
   return {
     title: 'Faults on real servers, one at each step of a message',
     command: 'npm run faults',
@@ -158,6 +161,7 @@ export function proofPart(
     seconds: sum('seconds'),
     tables: [...BROKERS.flatMap((broker) => tableOf(broker, records)), countedIn(records), ranTable(records)],
     limits: [
+      ...(missing.length === 0 ? [] : [`Families whose cells are not in these figures: ${missing.join(', ')}.`]),
       'The rare interleavings: each cell is run once, at its one moment.',
       'A power failure: what a server has written and not synced survives here.',
       'The clock is that of the process (`Date`), not that of the machine.',

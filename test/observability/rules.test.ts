@@ -31,6 +31,13 @@ interface Case {
   readonly at: string
   /** The same alert stays quiet. */
   readonly quiet: Inputs
+  /**
+   * What an alert on a counter is about happened before the first scrape of a new instance: the series begins above 0,
+   * or with a value more than it grows by. The alert fires here too.
+   */
+  readonly born?: Inputs
+  /** `born` fires then. @defaultValue 3m */
+  readonly bornAt?: string
 }
 
 const event = (name: string): string => `consume_once_events_total{consumer="sms", instance="a", event="${name}"}`
@@ -69,8 +76,9 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   ConsumeOnceInvariantBroken: {
     fires: { [event('invariant-broken')]: '0x5 1x20' },
-    at: '8m',
-    quiet: { [event('invariant-broken')]: '1x20' },
+    at: '14m',
+    quiet: { [event('invariant-broken')]: '1x30' },
+    born: { [event('invariant-broken')]: '1x20' },
   },
   ConsumeOnceStoreDown: {
     fires: { 'consume_once_store_up{consumer="sms", store="redis-lease"}': '1x5 0x20' },
@@ -89,45 +97,66 @@ const CASES: Readonly<Record<string, Case>> = {
     fires: { [event('publish-failed')]: '0+2x30' },
     at: '15m',
     quiet: { [event('publish-failed')]: '3x30' },
+    born: { [event('publish-failed')]: '3+2x30' },
+    bornAt: '5m',
   },
   ConsumeOnceDeadLetters: {
     fires: {
       'consume_once_deliveries_total{consumer="sms", destination="t", outcome="dead-lettered", reason="schema"}':
         '0x5 1x20',
     },
-    at: '8m',
-    quiet: { 'consume_once_deliveries_total{consumer="sms", destination="t", outcome="handled"}': '0+9x20' },
+    at: '14m',
+    quiet: {
+      'consume_once_deliveries_total{consumer="sms", destination="t", outcome="handled"}': '0+9x20',
+      'consume_once_deliveries_total{consumer="sms", destination="t", outcome="dead-lettered", reason="schema"}':
+        '97x20',
+    },
+    born: {
+      'consume_once_deliveries_total{consumer="sms", destination="t", outcome="dead-lettered", reason="no-id"}':
+        '97x20',
+    },
   },
   ConsumeOnceInDoubt: {
     fires: { 'consume_once_in_doubt_total{consumer="sms", policy="rerun"}': '0x5 3x20' },
-    at: '8m',
+    at: '14m',
     quiet: { 'consume_once_in_doubt_total{consumer="sms", policy="rerun"}': '3x20' },
+    born: { 'consume_once_in_doubt_total{consumer="sms", policy="rerun"}': '3x20' },
   },
   ConsumeOnceLeaseLost: {
     fires: { [event('lease-lost')]: '0x5 1x20' },
-    at: '8m',
+    at: '14m',
     quiet: { [event('lease-lost')]: '1x20' },
+    born: { [event('lease-lost')]: '1x20' },
   },
   ConsumeOnceRetentionTooShort: {
     // One of 10 duplicates a minute comes five days after its mark: more than half of seven.
     fires: { [age('86400')]: '0+9x200', [age('432000')]: '0+10x200', [age('+Inf')]: '0+10x200', ...retention },
     at: '90m',
     quiet: { [age('86400')]: '0+10x200', [age('432000')]: '0+10x200', [age('+Inf')]: '0+10x200', ...retention },
+    // A restart in which all old duplicates came before the first scrape.
+    born: { [age('86400')]: '9x200', [age('432000')]: '10x200', [age('+Inf')]: '10x200', ...retention },
+    bornAt: '15m',
   },
   ConsumeOnceBeyondRetention: {
     fires: { 'consume_once_beyond_retention_total{consumer="sms", policy="run"}': '0x5 1x20' },
-    at: '8m',
-    quiet: { 'consume_once_beyond_retention_total{consumer="sms", policy="run"}': '0x20' },
+    at: '14m',
+    quiet: { 'consume_once_beyond_retention_total{consumer="sms", policy="run"}': '4x20' },
+    born: { 'consume_once_beyond_retention_total{consumer="sms", policy="run"}': '4x20' },
   },
   ConsumeOnceUnprotectedRuns: {
     fires: { 'consume_once_unprotected_runs_total{consumer="sms"}': '0x5 7x20' },
-    at: '8m',
+    at: '14m',
     quiet: { 'consume_once_unprotected_runs_total{consumer="sms"}': '7x20' },
+    born: { 'consume_once_unprotected_runs_total{consumer="sms"}': '7x20' },
   },
   ConsumeOnceObservedProblem: {
-    fires: { 'consume_once_observed_total{consumer="sms", verdict="conflict"}': '0x5 1x40' },
-    at: '20m',
-    quiet: { 'consume_once_observed_total{consumer="sms", verdict="duplicate"}': '0+9x40' },
+    fires: { 'consume_once_observed_total{consumer="sms", verdict="conflict"}': '0x5 1x80' },
+    at: '62m',
+    quiet: {
+      'consume_once_observed_total{consumer="sms", verdict="duplicate"}': '0+9x80',
+      'consume_once_observed_total{consumer="sms", verdict="conflict"}': '2x80',
+    },
+    born: { 'consume_once_observed_total{consumer="sms", verdict="conflict"}': '2x40' },
   },
   ConsumeOnceDuplicatesJump: {
     fires: { [deliveries]: '0+100x200', [duplicates]: '0+1x120 130+20x80' },
@@ -138,7 +167,18 @@ const CASES: Readonly<Record<string, Case>> = {
     fires: { [event('purge-failed')]: '0+1x60' },
     at: '30m',
     quiet: { [event('purge-failed')]: '0x5 1x60' },
+    born: { [event('purge-failed')]: '2x60' },
   },
+}
+
+const COUNTING = /\b(?:increase|rate)\(/g
+
+/**
+ * Whether it counts what happens. `ConsumeOnceDuplicatesJump` compares shares of the traffic instead: what each start
+ * of a process redelivers is no jump.
+ */
+function counts(expr: string): boolean {
+  return expr.match(COUNTING) !== null && !expr.includes('consume_once_duplicates_total')
 }
 
 describe('observability/prometheus-alerts.yml', () => {
@@ -180,6 +220,28 @@ describe('observability/prometheus-alerts.yml', () => {
     expect(told).toMatch(new RegExp(`got:\\[[^]*Labels:\\{[^]*alertname="${alert}"`))
     expect(told).toMatch(/consumer="sms"/)
     expect(promtoolSays(quiet, at, alert)).toContain('SUCCESS')
+  })
+
+  it.each(rules.filter(({ expr }) => counts(expr)))('$alert fires for a series that begins above 0', ({ alert }) => {
+    const { born, bornAt = '3m' } = CASES[alert] ?? {}
+    expect(promtoolSays(born ?? {}, bornAt, alert)).toMatch(new RegExp(`got:\\[[^]*Labels:\\{[^]*alertname="${alert}"`))
+  })
+
+  it('counts with a series that begins above 0, wherever it counts', () => {
+    for (const { alert, expr } of rules.filter((rule) => counts(rule.expr))) {
+      const both = [...expr.matchAll(/\((\S+) unless \1 offset (\w+)\)\s+or increase\(\1\[\2\]\)/g)]
+      expect([alert, both.length]).toEqual([alert, expr.match(COUNTING)?.length])
+    }
+  })
+
+  it('is told again of an old count when Prometheus was away, and not for longer than its window', () => {
+    const again = { [event('lease-lost')]: '1x15 _x20 1x30' }
+    const alert = 'ConsumeOnceLeaseLost'
+    expect(['14m', '40m', '50m'].map((at) => promtoolSays(again, at, alert).includes('SUCCESS'))).toEqual([
+      true,
+      false,
+      true,
+    ])
   })
 
   /** What promtool says when it expects that nothing fires. */

@@ -62,6 +62,7 @@ describe('ctx.tx under a lease', () => {
       handle: ({ tx }: { readonly tx?: unknown }) => {
         const { proxy, revoke } = Proxy.revocable({ tx }, {})
         revoke()
+        // oxlint-disable-next-line typescript/only-throw-error -- that is the case
         throw proxy
       },
     })

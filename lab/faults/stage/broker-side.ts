@@ -26,7 +26,7 @@ export interface DeadLetter {
 }
 
 /** Of a place with transactional producers. */
-export interface TransactionalSends {
+interface TransactionalSends {
   /** Commits what was sent together. */
   commit(place: BrokerPlace): Promise<void>
   /** Commits the transaction that stayed open. */

@@ -33,7 +33,7 @@ confirmed the copy. Shows what it would do first, then asks; --dry-run only show
 Examples:
   consume-once redrive sms --dry-run                                      what lies there, and where it would go
   consume-once redrive sms --reason 'fixed in 2.4.1'
-  consume-once redrive sms --reason-is given-up --since 24h --rate 50 --reason OPS-812 --yes
+  consume-once redrive sms --reason-is handler-failed --since 24h --rate 50 --reason OPS-812 --yes
   consume-once redrive sms --from rabbitmq:old.dead-letter --destination sms --reason OPS-812
 
 Exit code 0: redriven, or shown. 1: some were left. 2: usage. 3: refused, or not confirmed. 4: broker or store cannot be reached; safe to repeat.`
@@ -107,7 +107,7 @@ function tell(session: Session, consumer: string, result: RedriveResult, interru
 }
 
 const LEFT = REDRIVE_OUTCOMES.filter(
-  (outcome) => !['redriven', 'done', 'unconfirmed', ...LACKS, 'filtered'].includes(outcome),
+  (outcome) => !['redriven', 'done', 'repeated', 'unconfirmed', ...LACKS, 'filtered'].includes(outcome),
 )
 
 const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {

@@ -2,17 +2,20 @@ import type { AsideStory, ClaimVerdict, MarkVerdict, Reason, Result } from './re
 import type { DurationMs } from './units.ts'
 
 /** Why a message was dead-lettered: the value of the header and of the record. */
-export type DeadLetterReason =
-  | 'no-id'
-  | 'undecodable'
-  | 'schema'
-  | 'conflict'
-  | 'handler-failed'
-  | 'attempts-spent'
-  | 'in-doubt'
-  | 'beyond-retention'
-  | 'record-unreadable'
-  | 'behind-sequence'
+export const DEAD_LETTER_REASONS = [
+  'no-id',
+  'undecodable',
+  'schema',
+  'conflict',
+  'handler-failed',
+  'attempts-spent',
+  'in-doubt',
+  'beyond-retention',
+  'record-unreadable',
+  'behind-sequence',
+] as const
+
+export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
 
 /** What to do with a message in doubt: its effect may have happened. */
 export type InDoubtPolicy = 'rerun' | 'park' | 'reconcile'

@@ -1,3 +1,4 @@
+import { DEAD_LETTER_REASONS } from '../core/decision.ts'
 import { LACKS, type ReplayRules } from '../core/replay.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { checkList, checkNames, checkObject, checkOneOf, checkWhole, givenOf } from '../foundation/option-checks.ts'
@@ -8,6 +9,9 @@ import type { Selection } from './plan.ts'
 /** A plan with its IDs must fit the 1 MB of a `ReplayLedger`. */
 const MOST_IDS = 20_000
 const MOST_ID_BYTES = 600_000
+
+/** What RabbitMQ writes into `x-death`. */
+const BROKER_REASONS = ['rejected', 'expired', 'maxlen', 'delivery_limit'] as const
 
 const DEFAULT_RULES: ReplayRules = {
   again: false,
@@ -35,7 +39,9 @@ export function checkSelection(selection: Selection, problems: string[]): void {
   const { since, until } = selection
   const ids = checkList('ids', selection.ids, problems)
   const where = checkList('where', selection.where, problems)
-  checkList('reasons', selection.reasons, problems)
+  for (const reason of checkList('reasons', selection.reasons, problems)) {
+    checkOneOf('reasons', reason, [...DEAD_LETTER_REASONS, ...BROKER_REASONS], problems)
+  }
   for (const [name, at] of [
     ['since', since],
     ['until', until],

@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { ReplayItem, ReplayPublisher, ReplayRange } from '../ports/replay.ts'
 import { ForeseenLetters } from './foreseen.ts'
 import type { Hold } from './hold.ts'
-import { Lookup, type Looked } from './look.ts'
+import { Lookup, replaysOf, type Looked } from './look.ts'
 import { Pace } from './pace.ts'
 import type { ReplayedConsumer } from './place.ts'
 import type { Horizon } from './plan.ts'
@@ -78,6 +78,25 @@ export class DeadLetters {
     this.#foreseen.open(from, range, takes)
   }
 
+  /**
+   * A log keeps the dead letters of a message that was sent back before, and the oldest of them tells nothing of that. Call it for all
+   * of a place first.
+   */
+  async count(items: readonly ReplayItem[]): Promise<void> {
+    for (const item of items) {
+      const replays = replaysOf(item)
+      if (replays === 0) continue
+      const key = await this.#ctx.of.keyOf(item.message)
+      if (typeof key !== 'string') continue
+      this.#foreseen.replays.set(key, Math.max(replays, this.#foreseen.replays.get(key) ?? 0))
+    }
+  }
+
+  #replaysOf({ key, replays }: Looked): number {
+    const known = this.#ctx.foreseen ?? this.#foreseen
+    return Math.max(replays, known.replays.get(key ?? '') ?? 0)
+  }
+
   /** Every dead letter of this place that a person confirmed was looked at. */
   get isComplete(): boolean {
     const { foreseen } = this.#ctx
@@ -148,13 +167,14 @@ export class DeadLetters {
     const now = clock.now()
     // A dead letter is younger than its message, so its own time, or that of its record, proves nothing more.
     const at = usableTime(item, now)
-    const bucket = looked.bucket(at !== undefined && at >= this.#horizon.at, { maxReplays: options.maxReplays ?? 2 })
+    const rules = { maxReplays: options.maxReplays ?? 2 }
+    const bucket = looked.bucket(at !== undefined && at >= this.#horizon.at, rules, this.#replaysOf(looked))
     const outcome = OUTCOME_OF[bucket]
     if (outcome !== 'redriven' && !(outcome === 'unknown' && options.unknown === 'handle')) return outcome
     if (destination === undefined) return 'no-destination'
     if (!this.#allowed.has(destination)) return 'refused-destination'
-    if (!isForeseen) return 'unconfirmed'
     if (key === undefined || this.#seen.has(key)) return 'repeated'
+    if (!isForeseen) return 'unconfirmed'
     this.#seen.add(key)
     return 'redriven'
   }
@@ -176,10 +196,10 @@ export class DeadLetters {
     const refusedOnes = new Set(givenUp.filter((_, at) => verdicts[at] === 'refused').map(({ item }) => item))
     const sent = going.filter(({ item }) => !refusedOnes.has(item))
     await publisher.publish(
-      sent.map(({ item, destination, replays }) => ({
-        item,
+      sent.map(({ destination, ...one }) => ({
+        item: one.item,
         destination,
-        headers: { [COPY_HEADER.replayId]: id, [COPY_HEADER.replayCount]: String(replays + 1) },
+        headers: { [COPY_HEADER.replayId]: id, [COPY_HEADER.replayCount]: String(this.#replaysOf(one) + 1) },
       })),
     )
     await Promise.all(sent.map(async ({ item }) => item.settle?.('done')))

@@ -21,6 +21,8 @@ export interface Foreseen {
  */
 export class ForeseenLetters implements Foreseen {
   readonly scope: string
+  /** How often a message was sent back before, by the copy that tells the highest count. Those that never were are left out. */
+  readonly replays: Map<Key, number> = new Map()
   readonly #places = new Map<string, Place>()
 
   constructor(scope: string) {

@@ -19,7 +19,8 @@ export interface Looked {
   /** `not-asked`: a message that was not selected. */
   readonly view: RecordView | 'no-id' | 'unreadable' | 'not-asked'
   readonly replays: number
-  readonly bucket: (isProven: boolean, rules: Pick<ReplayRules, 'maxReplays'>) => Bucket
+  /** @param replays - of all its copies, if that is known */
+  readonly bucket: (isProven: boolean, rules: Pick<ReplayRules, 'maxReplays'>, replays?: number) => Bucket
   /** Why it is in its bucket. */
   readonly detail: string | undefined
   readonly payload: () => unknown
@@ -86,8 +87,8 @@ export class Lookup {
         key: known,
         view,
         replays,
-        bucket: (isProven, rules) =>
-          bucketOf({ view, digest, selected: selected[index] ?? 'no', isProven, replays }, rules),
+        bucket: (isProven, rules, ofCopies = replays) =>
+          bucketOf({ view, digest, selected: selected[index] ?? 'no', isProven, replays: ofCopies }, rules),
         detail: typeof key === 'object' ? key.detail : detailOf(view),
         payload: () => payloads[index]?.payload,
       }
@@ -162,7 +163,7 @@ function detailOf(view: Looked['view']): string | undefined {
 }
 
 /** How often the message was replayed before, by its header. What the header tells may be no number: then too often. */
-function replaysOf({ message: { headers } }: ReplayItem): number {
+export function replaysOf({ message: { headers } }: ReplayItem): number {
   const isTold = Object.hasOwn(headers, COPY_HEADER.replayCount)
   return copyNumber(headers, COPY_HEADER.replayCount) ?? (isTold ? Number.POSITIVE_INFINITY : 0)
 }

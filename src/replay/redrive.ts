@@ -101,6 +101,9 @@ async function redrivePlace(
     const range = seen !== undefined && !seen.takes ? seen.range : await reader.range({ max: most })
     deadLetters.begin(from, range, reader.takes)
     const size = before + range.parts.reduce((sum, part) => sum + Number(BigInt(part.to) - BigInt(part.from)), 0)
+    if (!reader.takes && foreseen === undefined) {
+      for await (const batch of reader.read(range, { signal: control.signal })) await deadLetters.count(batch)
+    }
     const sending = sendingBy(publisher, hold)
     const atOnce = Math.min(AT_ONCE, Math.ceil(rate ?? AT_ONCE))
     for await (const batch of reader.read(range, { signal: control.signal })) {
@@ -108,7 +111,7 @@ async function redrivePlace(
         const ended = await deadLetters.take(batch.slice(at, at + atOnce), sending)
         control.tell({ looked: deadLetters.looked, of: size, totals: { ...deadLetters.totals }, deadLetters: ended })
       }
-      if (control.signal.aborted || deadLetters.isComplete) break
+      if (control.signal.aborted || (reader.takes && deadLetters.isComplete)) break
     }
     return { size, warnings: range.warnings }
   } finally {

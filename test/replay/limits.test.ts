@@ -1,6 +1,6 @@
 // What a person says to limit a replay or a redrive holds on real servers.
 import { describe, expect, it, jest } from '@jest/globals'
-import type { ReplayPlan, RunResult } from '../../src/replay/index.ts'
+import type { RedriveResult, ReplayPlan, RunResult } from '../../src/replay/index.ts'
 import { WITHIN_MS } from '../kit/cli-process.ts'
 import { backends } from '../kit/backends.ts'
 import { Incident, sms } from './incident.ts'
@@ -8,6 +8,7 @@ import { Incident, sms } from './incident.ts'
 jest.setTimeout(WITHIN_MS)
 
 const onRabbit = backends.has('rabbitmq') && backends.has('redis') ? describe : describe.skip
+const onKafka = backends.has('kafka') && backends.has('redis') ? describe : describe.skip
 const brokers = (['kafka', 'rabbitmq'] as const).filter((name) => backends.has(name) && backends.has('redis'))
 const describeBrokers = brokers.length > 0 ? describe.each(brokers) : describe.skip.each(['kafka', 'rabbitmq'] as const)
 const WHY = ['--reason', 'OPS-812', '--yes']
@@ -65,5 +66,27 @@ describeBrokers('a redrive that a person confirmed, on %s', (broker) => {
     const effects = await incident.effects()
     expect(effects.filter((id) => id.startsWith('later'))).toEqual([])
     expect(effects.filter((id) => id.startsWith('g')).toSorted()).toEqual(['g0', 'g1', 'g2', 'g3', 'g4'])
+  })
+})
+
+onKafka('dead letters that stay in their topic', () => {
+  it('are sent back twice at most, and a second one of a message is no failure of each later redrive', async () => {
+    await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
+    const bug = { bugFor: 'globex' }
+    await incident.send([...sms(1), ...sms(1, 'g', 'globex')])
+    const found: unknown[] = []
+    for (const deadLetters of [1, 2, 3]) {
+      await incident.live(incident.hasEffectsAndDeadLetters(1, deadLetters), bug)
+      const { exitCode, stdout } = await incident.run(['redrive', 'sms', '--max-replays', '2', '--json', ...WHY])
+      const { totals } = JSON.parse(stdout) as RedriveResult
+      found.push([exitCode, totals.redriven, totals.repeated, totals.looped])
+    }
+    expect(found).toEqual([
+      [0, 1, 0, 0],
+      [0, 1, 1, 0],
+      [1, 0, 0, 3],
+    ])
+    const unknown = await incident.run(['redrive', 'sms', '--dry-run', '--reason-is', 'given-up'])
+    expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringContaining('handler-failed, attempts-spent')])
   })
 })

@@ -49,3 +49,22 @@ describe('a redrive that a person confirmed', () => {
     await expect(redriven(world, { ...ACT, foreseen: forged })).rejects.toThrow('foreseen: expected')
   })
 })
+
+describe('a message that fails after each redrive', () => {
+  it('is sent back as often as it may be, whichever of its dead letters lies first', async () => {
+    const world = await adopted()
+    await failed(world, ['bad'])
+    const sent: number[] = []
+    for (const from of ['a preview', 'a preview', 'a preview', 'nothing'] as const) {
+      const { foreseen } = await redriven(world, {})
+      const how = from === 'nothing' ? ACT : { ...ACT, foreseen }
+      sent.push((await redriven(world, how)).totals.redriven)
+      world.failing.add('bad')
+      await world.live()
+      world.failing.clear()
+    }
+    expect(sent).toEqual([1, 1, 0, 0])
+    await expect(redriven(world, {})).resolves.toMatchObject({ looked: 3, totals: { looped: 3 } })
+    await expect(redriven(world, { maxReplays: 3 })).resolves.toMatchObject({ totals: { redriven: 1, repeated: 2 } })
+  })
+})

@@ -104,7 +104,7 @@ describe('a dead letter that lacks what a redrive asks for', () => {
   it('stays where it is, unless somebody takes it', async () => {
     const world = await letters()
     await expect(redriven(world, january)).resolves.toMatchObject({ totals: { redriven: 0, undated: 1, filtered: 2 } })
-    await expect(redriven(world, { reasons: ['fatal'] })).resolves.toMatchObject({
+    await expect(redriven(world, { reasons: ['attempts-spent'] })).resolves.toMatchObject({
       totals: { redriven: 0, 'no-reason': 1 },
     })
     await expect(redriven(world, { where: ['$message.header#/other!=x'] })).resolves.toMatchObject({

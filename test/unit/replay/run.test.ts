@@ -84,6 +84,7 @@ describe('a plan', () => {
     ['from: expected one of memory:', { from: 'sms' }],
     ['expected a topic', { from: 'memory:other' }],
     ['groupBy: expected', { groupBy: 'to' }],
+    ['reasons: expected no-id, undecodable', { reasons: ['given-up'] }],
     ['idz: unknown option of planReplay()', { idz: ['a'], max: 1 }],
     ['rules.agian: unknown option of planReplay()', { rules: { agian: true, again: true } }],
   ])('refuses options: %s', async (problem, options) => {

@@ -17,8 +17,8 @@ import { attributesOfLabels, type LabelAttributes } from './labels.ts'
 
 export interface OtelMetricProducerOptions {
   /**
-   * Reads `consume_once.parked.messages`, `consume_once.held_partitions` and `consume_once.purge.horizon` from the
-   * stores, as `otelMetrics` does.
+   * Reads `consume_once.parked.messages`, `consume_once.given_up.messages`, `consume_once.held_partitions` and
+   * `consume_once.purge.horizon` from the stores, as `otelMetrics` does.
    * @defaultValue true
    */
   readonly readStores?: boolean

@@ -40,8 +40,8 @@ export interface OtelMetricsOptions {
   /** A meter of your SDK: `metrics.getMeter('consume-once')`, after the SDK has started. */
   readonly meter: OtelMeterLike
   /**
-   * Reads `consume_once.parked.messages`, `consume_once.held_partitions` and `consume_once.purge.horizon` from the
-   * stores. A store is asked when metrics are collected, at most every 15 s, and less often if its answer takes long:
+   * Reads `consume_once.parked.messages`, `consume_once.given_up.messages`, `consume_once.held_partitions` and
+   * `consume_once.purge.horizon` from the stores. A store is asked when metrics are collected, at most every 15 s, and less often if its answer takes long:
    * never for more than about 1 % of the time. On Redis a count looks at every key of the database.
    * @defaultValue true
    */

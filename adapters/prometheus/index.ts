@@ -11,8 +11,8 @@ export interface PrometheusOptions {
   /** The registry whose metrics you serve, such as `register` of prom-client. prom-client 14 and 15 work. */
   readonly registry: RegistryLike
   /**
-   * Reads `consume_once_parked_messages`, `consume_once_held_partitions` and `consume_once_purge_horizon_seconds` from
-   * the stores. A store is asked when the metrics are scraped, at most every 15 s, and less often if its answer takes
+   * Reads `consume_once_parked_messages`, `consume_once_given_up_messages`, `consume_once_held_partitions` and
+   * `consume_once_purge_horizon_seconds` from the stores. A store is asked when the metrics are scraped, at most every 15 s, and less often if its answer takes
    * long: never for more than about 1 % of the time. On Redis a count looks at every key of the database.
    * @defaultValue true
    */

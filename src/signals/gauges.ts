@@ -7,8 +7,8 @@ import { StoreReading } from './store-reading.ts'
 
 export interface GaugeOptions {
   /**
-   * Reads `parked_messages`, `held_partitions` and `purge_horizon` from the stores. A store is asked when the gauges
-   * are read, not more often than every 15 s, and never for more than about 1 % of the time.
+   * Reads `parked_messages`, `given_up_messages`, `held_partitions` and `purge_horizon` from the stores. A store is asked
+   * when the gauges are read, not more often than every 15 s, and never for more than about 1 % of the time.
    * @defaultValue true
    */
   readonly readStores?: boolean
@@ -159,6 +159,7 @@ async function readStore(
   const found = await reading.value()
   if (found === undefined) return
   for (const [reason, count] of found.parked ?? []) merged.add('parked', { consumer, reason }, count)
+  for (const [reason, count] of found.givenUp ?? []) merged.add('givenUp', { consumer, reason }, count)
   if (found.held !== undefined) merged.add('heldPartitions', { consumer }, found.held)
   if (found.horizonMs !== undefined) merged.add('purgeHorizon', { consumer, store }, found.horizonMs / 1_000)
 }

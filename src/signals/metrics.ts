@@ -58,6 +58,7 @@ export type GaugeId =
   | 'watermarkLag'
   | 'partitionLag'
   | 'parked'
+  | 'givenUp'
   | 'heldPartitions'
   | 'purgeHorizon'
   | 'retention'
@@ -273,6 +274,15 @@ export const GAUGES: Readonly<Record<GaugeId, GaugeMetric>> = {
     kind: 'gauge',
     unit: '{message}',
     help: 'Messages in the store that wait for a person, at most 10000. Every process reports the same ones.',
+    labels: ['consumer', 'reason'],
+    merge: 'max',
+  },
+  givenUp: {
+    name: 'consume_once_given_up_messages',
+    otel: 'consume_once.given_up.messages',
+    kind: 'gauge',
+    unit: '{message}',
+    help: 'Messages in the store that were given up and that nobody has decided about, at most 10000. Messages without a usable ID and conflicts have no record, so they are not in it. Every process reports the same ones.',
     labels: ['consumer', 'reason'],
     merge: 'max',
   },

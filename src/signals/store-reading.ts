@@ -1,13 +1,16 @@
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { StoreAdmin } from '../ports/store-admin.ts'
 import type { Store } from '../ports/store.ts'
-import { PARKED_BECAUSE, reasonOf } from './reasons.ts'
+import { PARKED_BECAUSE, reasonOf, RECORDED_AS_GIVEN_UP } from './reasons.ts'
 import { EachOnce } from '../people/each-once.ts'
 
 /** What a store says of one scope. A field that it cannot tell is missing. */
 export interface StoreFacts {
   /** Parked messages by reason. */
   readonly parked?: ReadonlyMap<string, number>
+  /** Messages that were given up, by reason. */
+  readonly givenUp?: ReadonlyMap<string, number>
   /** Partitions that are held. */
   readonly held?: number
   /** How long ago the time is from which absence proves anything. */
@@ -89,18 +92,31 @@ async function factsOf({ scope, store }: Asked, clock: Clock): Promise<StoreFact
   const { admin } = store
   if (admin === undefined) return {}
   const known = await admin.knownSince?.(scope)
-  const parked = new Map(PARKED_BECAUSE.map((reason): [string, number] => [reason, 0]))
+  const parked = await counted(admin, { scope, state: 'parked', zeros: PARKED_BECAUSE })
+  const givenUp = await counted(admin, { scope, state: 'given-up', zeros: RECORDED_AS_GIVEN_UP })
+  return { parked, givenUp, ...(known !== undefined && { horizonMs: Math.max(0, clock.now() - known.at) }) }
+}
+
+interface Counting {
+  readonly scope: string
+  readonly state: 'parked' | 'given-up'
+  /** Reasons that are there even if no message has them, so that an alert sees the first one. */
+  readonly zeros: readonly string[]
+}
+
+async function counted(admin: StoreAdmin, { scope, state, zeros }: Counting): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map(zeros.map((reason): [string, number] => [reason, 0]))
   const once = new EachOnce()
   let after: string | undefined
-  for (let counted = 0; counted < MOST_COUNTED;) {
-    const page = await admin.list(scope, { state: 'parked', limit: PAGE, after })
+  for (let looked = 0; looked < MOST_COUNTED;) {
+    const page = await admin.list(scope, { state, limit: PAGE, after })
     for (const record of once.of(page.records)) {
       const reason = reasonOf(record.reason ?? '')
-      parked.set(reason, (parked.get(reason) ?? 0) + 1)
+      counts.set(reason, (counts.get(reason) ?? 0) + 1)
     }
-    counted += page.records.length
+    looked += page.records.length
     after = page.next
     if (after === undefined) break
   }
-  return { parked, ...(known !== undefined && { horizonMs: Math.max(0, clock.now() - known.at) }) }
+  return counts
 }

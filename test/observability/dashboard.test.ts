@@ -128,7 +128,12 @@ describe('a Prometheus that scrapes a consumer on Kafka and Redis', () => {
     }, 60_000)
     // The stores are asked every 15 s: what is parked by now is in the next answer.
     await eventually(
-      async () => (await prometheusServer.query('sum(consume_once_parked_messages) > 0')).length > 0,
+      async () =>
+        (
+          await prometheusServer.query(
+            'sum(consume_once_parked_messages) > 0 and sum(consume_once_given_up_messages) > 0',
+          )
+        ).length > 0,
       40_000,
     )
   }, 300_000)
@@ -171,7 +176,12 @@ describe('a Prometheus that scrapes a consumer on Kafka and Redis', () => {
     expect(all.filter(({ health }) => health !== 'ok')).toEqual([])
     const due = all.filter(({ state }) => state !== 'inactive').map(({ name }) => name)
     expect(due).toEqual(
-      expect.arrayContaining(['ConsumeOnceMessagesParked', 'ConsumeOnceDeadLetters', 'ConsumeOnceInDoubt']),
+      expect.arrayContaining([
+        'ConsumeOnceMessagesParked',
+        'ConsumeOnceMessagesGivenUp',
+        'ConsumeOnceDeadLetters',
+        'ConsumeOnceInDoubt',
+      ]),
     )
     expect(due).not.toContain('ConsumeOnceStoreDown')
     expect(due).not.toContain('ConsumeOnceInvariantBroken')

@@ -64,6 +64,11 @@ const CASES: Readonly<Record<string, Case>> = {
     at: '20m',
     quiet: { 'consume_once_parked_messages{consumer="sms", reason="in-doubt"}': '0x20' },
   },
+  ConsumeOnceMessagesGivenUp: {
+    fires: { 'consume_once_given_up_messages{consumer="sms", reason="handler-failed"}': '0x5 97x20' },
+    at: '20m',
+    quiet: { 'consume_once_given_up_messages{consumer="sms", reason="handler-failed"}': '97x5 0x20' },
+  },
   ConsumeOncePartitionsHeld: {
     fires: { 'consume_once_held_partitions{consumer="sms"}': '1x20' },
     at: '5m',

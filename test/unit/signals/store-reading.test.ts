@@ -10,22 +10,32 @@ import type { Readings } from '../../../src/signals/gauges.ts'
 import { ManualClock, turns } from '../../kit/manual-clock.ts'
 import { gate } from '../../kit/rig.ts'
 
+interface Listing {
+  readonly state: 'parked' | 'given-up'
+  readonly limit: number
+  readonly after?: string
+}
+
 /** A store that is asked what waits for people. */
 class AskedStore {
   readonly name = 'asked'
   readonly strategy = 'lease'
   asked = 0
   reasons: readonly (string | undefined)[] = []
+  givenUp: readonly string[] = []
   answer: () => Promise<void> = async () => {}
   since: number | undefined
   readonly admin = {
-    list: async (_scope: string, { limit, after = '0' }: { limit: number; after?: string }): Promise<RecordPage> => {
-      this.asked++
-      await this.answer()
+    list: async (_scope: string, { state, limit, after = '0' }: Listing): Promise<RecordPage> => {
+      if (state === 'parked') {
+        this.asked++
+        await this.answer()
+      }
       const from = Number(after)
-      const records = this.reasons.slice(from, from + limit)
-      const next = from + limit < this.reasons.length ? String(from + limit) : undefined
-      const page = records.map((reason, at) => ({ state: 'parked' as const, key: `k${from + at}` as Key, reason }))
+      const reasons = state === 'parked' ? this.reasons : this.givenUp
+      const records = reasons.slice(from, from + limit)
+      const next = from + limit < reasons.length ? String(from + limit) : undefined
+      const page = records.map((reason, at) => ({ state, key: `k${from + at}` as Key, reason }))
       return { records: page, looked: page.length, next }
     },
     knownSince: async () => (this.since === undefined ? undefined : { at: this.since, because: 'it says so' }),
@@ -86,6 +96,18 @@ describe('gauges of a store', () => {
     expect(parkedIn(readings)).toEqual({ 'in-doubt': 1_250, other: 1_250 })
     expect(readings.parked.filter(({ value }) => value === 0)).toHaveLength(5)
     expect(readings.purgeHorizon).toEqual([{ labels: { consumer: 'c', store: 'asked' }, value: 5 }])
+  })
+
+  it('count given-up messages by reason, and those of no message as 0', async () => {
+    const store = new AskedStore()
+    store.givenUp = Array.from({ length: 12_345 }, (_, at) => (at % 2 === 0 ? 'schema' : 'attempts-spent'))
+    const { givenUp } = await meterOf(store).meter.gauges()
+    expect(Object.fromEntries(givenUp.map(({ labels, value }) => [labels['reason'], value]))).toEqual({
+      schema: 5_000,
+      'attempts-spent': 5_000,
+      undecodable: 0,
+      'handler-failed': 0,
+    })
   })
 
   it('stop counting at 10,000', async () => {

@@ -1,4 +1,6 @@
+import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
+import { fileJournal } from '../../adapters/file/index.ts'
 import { LACKS, redrive, REDRIVE_OUTCOMES, type RedriveOptions, type RedriveResult } from '../../src/replay/index.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit.ts'
@@ -20,6 +22,7 @@ type RedriveFlags = SessionFlags &
     readonly treatUnknownAs?: 'handle'
     readonly maxReplays?: number
     readonly rate?: number
+    readonly journal?: string
     readonly dryRun: boolean
     readonly reason?: string
     readonly by?: string
@@ -50,6 +53,7 @@ export function addRedrive(program: Command, exit: (code: number) => void): void
     .addOption(new Option('--treat-unknown-as <what>', 'whose record may have been removed').choices(['handle']))
     .option('--max-replays <count>', 'a message that was redriven as often is left (default: 2)', parsePositive)
     .option('--rate <per second>', 'dead letters in a second', parseRate)
+    .option('--journal <file>', 'one line for each dead letter (default: <ID>.journal.ndjson)')
     .option('--reason <text>', 'why, for the audit: a ticket, or a sentence; no payload, no secret')
     .option('--by <name>', 'who decides, for the audit (default: the user of the operating system)')
     .option('--yes', 'do not ask', false)
@@ -92,7 +96,14 @@ async function redriveDeadLetters(session: Session, name: string, flags: Redrive
   if (!session.isJson && !flags.yes) say(textOf(foreseen))
   if (foreseen.totals.redriven > 0) await confirm(`${entry.consumer.name} ${foreseen.totals.redriven}`, flags.yes)
   const result =
-    foreseen.totals.redriven > 0 ? await go({ ...decider, dryRun: false, foreseen: foreseen.foreseen }) : foreseen
+    foreseen.totals.redriven > 0
+      ? await go({
+          ...decider,
+          dryRun: false,
+          foreseen: foreseen.foreseen,
+          journal: fileJournal(resolve(flags.journal ?? `${foreseen.id}.journal.ndjson`)),
+        })
+      : foreseen
   return tell(session, titleOf(entry), result, interrupts)
 }
 
@@ -102,6 +113,7 @@ function tell(session: Session, consumer: string, result: RedriveResult, interru
   if (!result.dryRun && result.totals.redriven > 0) {
     say(`Those that fail again: consume-once inspect ${consumer} --given-up`)
   }
+  if (!result.dryRun) say(`Each dead letter: consume-once replay report ${result.id} --format md`)
   if (interrupts.exitCode !== undefined) return interrupts.exitCode
   return LEFT.some((outcome) => result.totals[outcome] > 0) ? EXIT.findings : EXIT.ok
 }
@@ -131,8 +143,11 @@ const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {
 }
 
 function textOf({
+  id,
   from,
   dryRun,
+  status,
+  because,
   ids,
   looked,
   totals,
@@ -142,14 +157,14 @@ function textOf({
   stopped,
 }: RedriveResult): string {
   const rows = Object.entries(totals)
-    .filter(([, count]) => count > 0)
+    .filter(([outcome, count]) => count > 0 && outcome !== 'unconfirmed')
     .map(([outcome, count]) => [
       dryRun && outcome === 'redriven' ? 'to redrive' : outcome,
       count.toLocaleString('en'),
       MEANS[outcome as keyof typeof MEANS],
     ])
   return [
-    `${dryRun ? 'redrive, dry run' : 'redrive'}: ${from.map(printable).join(', ')}, ${looked.toLocaleString('en')} dead letters${stopped ? ', stopped' : ''}`,
+    `${dryRun ? 'redrive, dry run' : id}: ${from.map(printable).join(', ')}, ${looked.toLocaleString('en')} dead letters${stopped ? `, ${status} (${because ?? ''})` : ''}`,
     ...(rows.length === 0 ? [] : [table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows)]),
     ...idsText(ids),
     ...(dryRun ? [...countsOf('to', destinations), ...countsOf('reason', reasons)] : []),

@@ -2,9 +2,14 @@ import { Option, type Command } from 'commander'
 import { fileJournal } from '../../adapters/file/index.ts'
 import {
   entriesOf,
+  redriveEntriesOf,
+  redriveReportLines,
+  redrivesOf,
   REPORT_FORMATS,
   replaysOf,
   reportLines,
+  type Redrives,
+  type RedriveStatus,
   type Replays,
   type ReplayStatus,
   type ReportFormat,
@@ -18,6 +23,15 @@ import { addSessionOptions, Session, type SessionFlags } from '../session.ts'
 export interface Found {
   readonly replays: Replays
   readonly status: ReplayStatus
+}
+
+interface FoundRedrive {
+  readonly redrives: Redrives
+  readonly status: RedriveStatus
+}
+
+function isRedrive(found: Found | FoundRedrive): found is FoundRedrive {
+  return 'redrives' in found
 }
 
 const EXAMPLES: Readonly<Record<string, string>> = {
@@ -54,14 +68,14 @@ export function addReplays(replay: Command, exit: (code: number) => void): void 
       })
   }
   add(
-    replay.command('status').description('Shows replays that were begun.').argument('[id]', 'one of them'),
+    replay.command('status').description('Shows replays and redrives that were begun.').argument('[id]', 'one of them'),
     (session, _, id) => status(session, id),
   )
-  add(whyOf(idOf(replay.command('pause').description('Pauses a replay.'))), (session, flags, id) =>
+  add(whyOf(idOf(replay.command('pause').description('Pauses a replay or a redrive.'))), (session, flags, id) =>
     ask(session, id, 'pause', flags),
   )
   add(
-    whyOf(idOf(replay.command('abort').description('Ends a replay for good, running or paused.'))),
+    whyOf(idOf(replay.command('abort').description('Ends a replay or a redrive for good, running or paused.'))),
     (session, flags, id) => ask(session, id, 'abort', flags),
   )
   const report = idOf(replay.command('report').description('Tells what became of each message.'))
@@ -71,7 +85,7 @@ export function addReplays(replay: Command, exit: (code: number) => void): void 
 }
 
 function idOf(command: Command): Command {
-  return command.argument('<id>', 'ID of the replay, or its first characters')
+  return command.argument('<id>', 'ID of the replay or redrive, or its first characters')
 }
 
 /** Optional: who stops a replay in a hurry does not look for a ticket. */
@@ -86,8 +100,18 @@ const NO_REASON = 'no reason given'
 type ReportFlags = SessionFlags &
   Partial<Pick<DeciderFlags, 'reason' | 'by'>> & { readonly format?: ReportFormat; readonly journal?: string }
 
-/** Looks through the consumers of the config. @throws CommandError, exit 3: none or several */
+/** Looks through the consumers of the config. @throws CommandError, exit 3: none or several, or it is a redrive */
 export async function find(session: Session, id: string): Promise<Found> {
+  const found = await findEither(session, id)
+  if (!isRedrive(found)) return found
+  const { id: whole, consumer } = found.status
+  throw new CommandError(
+    EXIT.refused,
+    `${whole} is a redrive, which is not resumed: do what is left by consume-once redrive ${consumer}`,
+  )
+}
+
+async function findEither(session: Session, id: string): Promise<Found | FoundRedrive> {
   const found = (await all(session)).filter(({ status: { id: whole } }) => whole.startsWith(id))
   const [one, another] = found
   if (one !== undefined && another === undefined) return one
@@ -95,17 +119,19 @@ export async function find(session: Session, id: string): Promise<Found> {
   throw new CommandError(
     EXIT.refused,
     one === undefined
-      ? `no replay ${JSON.stringify(id)} was begun by a consumer of this config`
+      ? `no replay or redrive ${JSON.stringify(id)} was begun by a consumer of this config`
       : `${JSON.stringify(id)} is the beginning of ${known}: give more characters`,
   )
 }
 
-async function all(session: Session): Promise<readonly Found[]> {
-  const found: Found[] = []
+async function all(session: Session): Promise<readonly (Found | FoundRedrive)[]> {
+  const found: (Found | FoundRedrive)[] = []
   for (const { consumer, subscription } of session.config.consumers) {
     try {
       const replays = replaysOf(consumer, subscription)
       for (const one of await session.answer(replays.list())) found.push({ replays, status: one })
+      const redrives = redrivesOf(consumer, subscription)
+      for (const one of await session.answer(redrives.list())) found.push({ redrives, status: one })
     } catch (error) {
       // A consumer whose store keeps no replays has none.
       if (!isConsumeOnceError(error) || error.code !== 'CONFIG_INVALID') throw error
@@ -115,25 +141,47 @@ async function all(session: Session): Promise<readonly Found[]> {
 }
 
 async function status(session: Session, id: string | undefined): Promise<number> {
-  const shown = id === undefined ? await all(session) : [await find(session, id)]
+  const shown = id === undefined ? await all(session) : [await findEither(session, id)]
   if (session.isJson) {
-    printJson('replay status', { replays: shown.map((one) => one.status) })
+    printJson('replay status', {
+      replays: shown.filter((one) => !isRedrive(one)).map((one) => one.status),
+      redrives: shown.filter(isRedrive).map((one) => one.status),
+    })
     return EXIT.ok
   }
-  const rows = shown.map(({ status: one }) => [
+  const rows = shown.map((one) => (isRedrive(one) ? redriveRow(one.status) : replayRow(one.status)))
+  const heads = ['REPLAY', 'CONSUMER', 'FROM', 'STATUS', 'SEEN', 'HANDLED', 'FAILED', 'REDRIVEN', 'BEGUN', 'WHY']
+  printText(rows.length === 0 ? 'no replay was begun' : table(heads, rows))
+  return EXIT.ok
+}
+
+function replayRow(one: ReplayStatus): string[] {
+  const counts = [String(one.totals.handled), String(one.totals.failed + one.totals.parked), '']
+  return row({ ...one, seen: one.of - one.left, counts })
+}
+
+function redriveRow(one: RedriveStatus): string[] {
+  const from = one.places.join(', ')
+  return row({ ...one, from, seen: one.looked, counts: ['', '', String(one.totals.redriven)] })
+}
+
+interface Row extends Pick<ReplayStatus, 'id' | 'consumer' | 'from' | 'status' | 'of' | 'startedAt' | 'by' | 'reason'> {
+  readonly because?: string | undefined
+  readonly seen: number
+  readonly counts: readonly string[]
+}
+
+function row(one: Row): string[] {
+  return [
     one.id,
     one.consumer,
     printable(one.from),
     one.because === undefined ? one.status : `${one.status} (${printable(one.because)})`,
-    `${(one.of - one.left).toLocaleString('en')}/${one.of.toLocaleString('en')}`,
-    String(one.totals.handled),
-    String(one.totals.failed + one.totals.parked),
+    `${one.seen.toLocaleString('en')}/${one.of.toLocaleString('en')}`,
+    ...one.counts,
     new Date(one.startedAt).toISOString(),
     printable(`${one.by}: ${one.reason}`),
-  ])
-  const heads = ['REPLAY', 'CONSUMER', 'FROM', 'STATUS', 'SEEN', 'HANDLED', 'FAILED', 'BEGUN', 'WHY']
-  printText(rows.length === 0 ? 'no replay was begun' : table(heads, rows))
-  return EXIT.ok
+  ]
 }
 
 async function ask(
@@ -143,14 +191,18 @@ async function ask(
   { reason = NO_REASON, by }: ReportFlags,
 ): Promise<number> {
   const why = deciderOf({ reason, ...(by === undefined ? {} : { by }) })
-  const { replays, status: one } = await find(session, id)
-  const now = await session.answer(replays[request](one.id, why))
+  const found = await findEither(session, id)
+  const { id: whole } = found.status
+  const asking = isRedrive(found) ? found.redrives[request](whole, why) : found.replays[request](whole, why)
+  const now = await session.answer<ReplayStatus | RedriveStatus>(asking)
   if (session.isJson) printJson(`replay ${request}`, { id: now.id, status: now.status, request: now.request })
-  else say(`replay ${now.id}: ${askedText(one, now)}`)
+  else say(`${isRedrive(found) ? '' : 'replay '}${now.id}: ${askedText(found.status, now)}`)
   return EXIT.ok
 }
 
-function askedText(before: ReplayStatus, now: ReplayStatus): string {
+type Either = Pick<ReplayStatus, 'id' | 'status' | 'request'>
+
+function askedText(before: Either, now: Either): string {
   if (now.status === 'paused' && before.status === 'paused') return 'was paused before; nothing was changed'
   if (now.status === 'paused' || now.status === 'aborted') return `is ${now.status}; no process ran it`
   const ifDead = now.request === 'abort' ? '; if that process has died, nobody can resume it all the same' : ''
@@ -162,10 +214,15 @@ async function tellReport(
   { format = 'text', journal, json }: ReportFlags,
   id: string,
 ): Promise<number> {
-  const { status: one } = await find(session, id)
-  const path = journal ?? one.journal
+  const found = await findEither(session, id)
+  const path = journal ?? found.status.journal
+  const how = json ? 'json' : format
+  if (path === undefined) throw new CommandError(EXIT.usage, `${found.status.id} was begun without a journal`)
   try {
-    for await (const line of reportLines(one, entriesOf(fileJournal(path)), json ? 'json' : format)) printText(line)
+    const lines = isRedrive(found)
+      ? redriveReportLines(found.status, redriveEntriesOf(fileJournal(path)), how)
+      : reportLines(found.status, entriesOf(fileJournal(path)), how)
+    for await (const line of lines) printText(line)
     return EXIT.ok
   } catch (cause) {
     if ((cause as { readonly code?: unknown }).code !== 'ENOENT') throw cause

@@ -62,7 +62,7 @@ export class DeadLetters {
     this.#signal = signal
     this.#lookup = new Lookup(of, { since, until, ids, where, reasons, include }, { keys })
     this.#pace = new Pace(clock, options.rate, undefined)
-    this.#foreseen = new ForeseenLetters(of.scope)
+    this.#foreseen = new ForeseenLetters(of.scope, ctx.id)
     this.#allowed = new Set([
       ...of.subscription.origins,
       ...allowDestinations,
@@ -133,11 +133,12 @@ export class DeadLetters {
       if (deadLetter.outcome !== 'redriven' || deadLetter.key === undefined || item === undefined) continue
       this.#foreseen.add(this.#from, item, deadLetter.key)
     }
-    this.looked += items.length
+    // Those are not part of this redrive. A queue has them because its order may have changed since the preview.
+    this.looked += deadLetters.filter(({ outcome }) => outcome !== 'unconfirmed').length
     return deadLetters
   }
 
-  result(): Omit<RedriveResult, 'warnings' | 'stopped'> {
+  result(): Omit<RedriveResult, 'warnings' | 'stopped' | 'status' | 'because'> {
     const { id, places, options } = this.#ctx
     return {
       id,

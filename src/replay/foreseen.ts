@@ -13,6 +13,8 @@ interface Place {
 /** What `redrive` found in a dry run, for the redrive that a person confirms. It is not part of JSON. */
 export interface Foreseen {
   readonly scope: string
+  /** ID of the redrive that is confirmed with it. */
+  readonly id: string
 }
 
 /**
@@ -21,12 +23,14 @@ export interface Foreseen {
  */
 export class ForeseenLetters implements Foreseen {
   readonly scope: string
+  readonly id: string
   /** How often a message was sent back before, by the copy that tells the highest count. Those that never were are left out. */
   readonly replays: Map<Key, number> = new Map()
   readonly #places = new Map<string, Place>()
 
-  constructor(scope: string) {
+  constructor(scope: string, id: string) {
     this.scope = scope
+    this.id = id
   }
 
   /** The range of a log that was read; `undefined`: nothing of this place would have been sent back. */

@@ -11,9 +11,11 @@ export {
   type RedriveResult,
   type RedrivenDeadLetter,
 } from './redrive-options.ts'
+export { redriveEntriesOf, redrivesOf, type Redrives, type RedriveStatus } from './redrives.ts'
+export type { RedriveEntry } from './redrive-record.ts'
 export type { Foreseen } from './foreseen.ts'
 export { entriesOf, replaysOf, type Replays, type ReplayStatus } from './report.ts'
-export { REPORT_FORMATS, reportLines, type ReportFormat } from './report-text.ts'
+export { redriveReportLines, REPORT_FORMATS, reportLines, type ReportFormat } from './report-text.ts'
 export type { RunOptions, RunProgress, RunResult } from './run-options.ts'
 export type { RunState, RunStatus, Totals } from './run-state.ts'
 export {

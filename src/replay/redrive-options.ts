@@ -3,6 +3,8 @@ import type { Decider } from '../people/decider.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Foreseen } from './foreseen.ts'
+import type { ReplayJournal } from './journal.ts'
+import type { RunStatus } from './run-state.ts'
 import type { IdsFound, Selection } from './plan.ts'
 
 export interface RedriveOptions extends Selection, Partial<Decider> {
@@ -25,6 +27,8 @@ export interface RedriveOptions extends Selection, Partial<Decider> {
    * @defaultValue all that lie there at the start
    */
   readonly foreseen?: Foreseen | undefined
+  /** Gets a line for each dead letter that is looked at: `fileJournal(path)`. A dry run writes none. @defaultValue none */
+  readonly journal?: ReplayJournal | undefined
   /** The most dead letters to look at, over all places. */
   readonly max?: number | undefined
   /** Dead letters per second. @defaultValue as fast as the broker confirms them */
@@ -74,11 +78,15 @@ export interface RedrivenDeadLetter {
 }
 
 export interface RedriveResult {
+  /** Of a dry run: the ID of the redrive that is confirmed with its `foreseen`. */
   readonly id: string
+  readonly status: Exclude<RunStatus, 'running'>
+  /** Why it paused or was aborted. */
+  readonly because: string | undefined
   /** The places, in the order in which they were read. */
   readonly from: readonly string[]
   readonly dryRun: boolean
-  /** Dead letters that lay there at the start, or `max`. */
+  /** Dead letters that lay there at the start, or `max`; with `foreseen` those of it that are still there. */
   readonly looked: number
   readonly totals: Readonly<Record<RedriveOutcome, number>>
   /** How many are redriven, by destination and by reason. */

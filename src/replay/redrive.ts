@@ -7,9 +7,13 @@ import { checkList, checkNames, checkOneOf, checkText, checkWhole, givenOf } fro
 import type { ReplayPublisher } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { checkSelection, refuseProblems } from './check.ts'
+import { describeError } from '../foundation/errors.ts'
+import type { Entropy } from '../ports/entropy.ts'
+import { RedriveRecord } from './redrive-record.ts'
+import { ASKED, type RunEvent } from './run-state.ts'
 import { ForeseenLetters, type Foreseen } from './foreseen.ts'
 import { takeHold, type Hold } from './hold.ts'
-import { startJob, type Job, type JobControl } from './job.ts'
+import { startJob, type Job } from './job.ts'
 import { DeadLetters, type Redriving, type Sending } from './dead-letters.ts'
 import { SELECTION } from './plan.ts'
 import { deadLetterPlaces, ReplayedConsumer } from './place.ts'
@@ -17,6 +21,9 @@ import type { RedriveOptions, RedriveProgress, RedriveResult } from './redrive-o
 
 /** Dead letters that are reopened, published and settled together, at most those of a second. */
 const AT_ONCE = 100
+
+/** As a reader reads by itself. */
+const MOST_AHEAD = 1_000
 
 const KNOWN: Record<keyof RedriveOptions, true> = {
   ...SELECTION,
@@ -26,6 +33,7 @@ const KNOWN: Record<keyof RedriveOptions, true> = {
   destination: true,
   keys: true,
   foreseen: true,
+  journal: true,
   allowDestinations: true,
   unknown: true,
   maxReplays: true,
@@ -41,7 +49,7 @@ const MISPLACED = { places: 'give one as `from`: a redrive knows the dead-letter
  * waits for the confirm, and only then settles the dead letter. A crash in between leaves two copies with one ID, and so one effect. It ends
  * with the dead letters that lay in each place when it was opened. Several places are worked through one after the other.
  *
- * @throws (the result rejects) ConfigError `CONFIG_INVALID`; ReplayError `REPLAY_REFUSED`: somebody else redrives this place
+ * @throws (the result rejects) ConfigError `CONFIG_INVALID`; ReplayError `REPLAY_REFUSED`: somebody else redrives this place, or `foreseen` was used
  * @throws (the result rejects) BrokerError, StoreError: what was published until then is settled
  */
 export function redrive(
@@ -52,35 +60,74 @@ export function redrive(
   return startJob('the redrive', async (control) => {
     const options = givenOf(asked)
     const of = new ReplayedConsumer(consumer, subscription, 'redrive()')
-    const { clock = systemClock, entropy = systemEntropy } = options
+    const { clock = systemClock, entropy = systemEntropy, dryRun = true } = options
     const places = checkedPlaces(of, options)
-    const ctx: Redriving = { of, options, clock, places, id: idOf(places.join(' ')), foreseen: lettersOf(options) }
+    const foreseen = lettersOf(options)
+    const id = foreseen?.id ?? newId(entropy)
+    const ctx: Redriving = { of, options, clock, places, id, foreseen }
     await of.definition.store.open()
-    const deadLetters = new DeadLetters(ctx, await of.horizon(clock.now()), control.signal)
-    const work: Work = { ctx, deadLetters, control, owner: entropy.ownerToken() }
-    const warnings: string[] = []
-    let size = 0
-    for (const from of places) {
-      if (control.signal.aborted || (ctx.foreseen === undefined && deadLetters.looked === options.max)) break
-      if (ctx.foreseen !== undefined && ctx.foreseen.rangeOf(from) === undefined) continue
-      const place = await redrivePlace(work, from, size)
-      size = place.size
-      warnings.push(...place.warnings)
+    const stop = new AbortController()
+    let event: StopEvent | undefined
+    const end = (how: 'pause' | 'abort', because: string): void => {
+      event ??= { event: how, because, at: clock.now() }
+      stop.abort(control.signal.reason)
     }
-    return { ...deadLetters.result(), warnings, stopped: control.signal.aborted }
+    control.signal.addEventListener('abort', () => end('pause', 'stopped'))
+    if (control.signal.aborted) end('pause', 'stopped')
+    const deadLetters = new DeadLetters(ctx, await of.horizon(clock.now()), stop.signal)
+    const owner = entropy.ownerToken()
+    const record = dryRun ? undefined : await RedriveRecord.begin(ctx, owner, deadLetters.totals)
+    const work: Work = {
+      ctx,
+      deadLetters,
+      owner,
+      signal: stop.signal,
+      tell: async (progress) => {
+        control.tell(progress)
+        const request = await record?.keep(progress.deadLetters, progress)
+        if (request !== undefined) end(request, ASKED)
+      },
+    }
+    try {
+      const warnings = await eachPlace(work)
+      await record?.end(event ?? { event: 'end', at: clock.now() })
+      const status = event === undefined ? 'finished' : event.event === 'abort' ? 'aborted' : 'paused'
+      return { ...deadLetters.result(), status, because: event?.because, warnings, stopped: event !== undefined }
+    } catch (error) {
+      await record?.end({ event: 'pause', because: describeError(error), at: clock.now() }).catch(() => {})
+      throw error
+    }
   })
+}
+
+type StopEvent = Extract<RunEvent, { readonly event: 'pause' | 'abort' }>
+
+async function eachPlace(work: Work): Promise<readonly string[]> {
+  const { ctx, deadLetters, signal } = work
+  const { foreseen, places } = ctx
+  const warnings: string[] = []
+  let size = 0
+  for (const from of places) {
+    if (signal.aborted || (foreseen === undefined && deadLetters.looked === ctx.options.max)) break
+    if (foreseen !== undefined && foreseen.rangeOf(from) === undefined) continue
+    const place = await redrivePlace(work, from, size)
+    size = place.size
+    warnings.push(...place.warnings)
+  }
+  return warnings
 }
 
 interface Work {
   readonly ctx: Redriving
   readonly deadLetters: DeadLetters
-  readonly control: JobControl<RedriveProgress>
   readonly owner: string
+  readonly signal: AbortSignal
+  readonly tell: (progress: RedriveProgress) => Promise<void>
 }
 
 /** @param before - dead letters of the places before this one */
 async function redrivePlace(
-  { ctx, deadLetters, control, owner }: Work,
+  { ctx, deadLetters, signal, owner, tell }: Work,
   from: string,
   before: number,
 ): Promise<{ readonly size: number; readonly warnings: readonly string[] }> {
@@ -102,16 +149,18 @@ async function redrivePlace(
     deadLetters.begin(from, range, reader.takes)
     const size = before + range.parts.reduce((sum, part) => sum + Number(BigInt(part.to) - BigInt(part.from)), 0)
     if (!reader.takes && foreseen === undefined) {
-      for await (const batch of reader.read(range, { signal: control.signal })) await deadLetters.count(batch)
+      for await (const batch of reader.read(range, { signal })) await deadLetters.count(batch)
     }
     const sending = sendingBy(publisher, hold)
     const atOnce = Math.min(AT_ONCE, Math.ceil(rate ?? AT_ONCE))
-    for await (const batch of reader.read(range, { signal: control.signal })) {
-      for (let at = 0; at < batch.length && !control.signal.aborted; at += atOnce) {
+    // No more of a queue than is meant, as far as its order is still that of the preview.
+    const ahead = foreseen === undefined || !reader.takes ? undefined : Math.min(foreseen.count(from), MOST_AHEAD)
+    for await (const batch of reader.read(range, { signal, ahead })) {
+      for (let at = 0; at < batch.length && !signal.aborted; at += atOnce) {
         const ended = await deadLetters.take(batch.slice(at, at + atOnce), sending)
-        control.tell({ looked: deadLetters.looked, of: size, totals: { ...deadLetters.totals }, deadLetters: ended })
+        await tell({ looked: deadLetters.looked, of: size, totals: { ...deadLetters.totals }, deadLetters: ended })
       }
-      if (control.signal.aborted || (reader.takes && deadLetters.isComplete)) break
+      if (signal.aborted || (reader.takes && deadLetters.isComplete)) break
     }
     return { size, warnings: range.warnings }
   } finally {
@@ -136,6 +185,9 @@ function checkedPlaces(
   checkSelection(options, problems)
   if (max !== undefined) checkWhole('max', max, problems)
   if (maxReplays !== undefined) checkWhole('maxReplays', maxReplays, problems)
+  if (options.journal !== undefined && typeof options.journal?.open !== 'function') {
+    problems.push('journal: expected one such as fileJournal(path)')
+  }
   if (rate !== undefined && !(Number.isFinite(rate) && rate > 0))
     problems.push(`rate: expected dead letters per second, got ${rate}`)
   checkOneOf('unknown', unknown, ['handle', 'leave'], problems)
@@ -159,11 +211,16 @@ function checkedPlaces(
   return places
 }
 
+function newId(entropy: Entropy): string {
+  return `redrive-${hash('sha256', entropy.ownerToken(), 'hex').slice(0, 8)}`
+}
+
 /** Checked before. */
 function lettersOf({ foreseen }: { readonly foreseen?: Foreseen | undefined }): ForeseenLetters | undefined {
   return foreseen instanceof ForeseenLetters ? foreseen : undefined
 }
 
+/** For the hold of a place. */
 function idOf(place: string): string {
   return `redrive-${hash('sha256', place, 'hex').slice(0, 8)}`
 }

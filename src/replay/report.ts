@@ -1,18 +1,17 @@
-import { knownOptions } from '../foundation/option-checks.ts'
-import { DECIDER, type Decider } from '../people/decider.ts'
+import type { Decider } from '../people/decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
-import { systemClock } from '../foundation/clock.ts'
-import { systemEntropy } from '../foundation/entropy.ts'
 import { ofRead } from '../people/of-read.ts'
-import { noteIn, replayAbout } from '../people/note.ts'
+import { replayAbout } from '../people/note.ts'
 import type { LedgerEntry, ReplayRequest } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { JournalEntry, JournalIntent, ReplayJournal } from './journal.ts'
-import { HOLD_MS } from './hold.ts'
+import { askIn } from './ask.ts'
 import { refused, ReplayedConsumer } from './place.ts'
-import { accounted, ASKED, moved, type RunState, type RunStatus, type Totals } from './run-state.ts'
+import { accounted, ASKED, type RunState, type RunStatus, type Totals } from './run-state.ts'
 
 const MOST_LISTED = 100
+/** A ledger has replays and redrives. */
+const MOST_READ = 500
 
 /** A replay, as the store knows it. */
 export interface ReplayStatus {
@@ -38,7 +37,7 @@ export interface ReplayStatus {
 
 /** What people do with replays that were begun. */
 export interface Replays {
-  /** The newest first. Redrives are not listed. */
+  /** The newest first. Redrives are those of `redrivesOf`. */
   list(limit?: number): Promise<readonly ReplayStatus[]>
   /** @throws ReplayError `REPLAY_REFUSED` if there is none */
   status(id: string): Promise<ReplayStatus>
@@ -65,35 +64,13 @@ export function replaysOf(consumer: Consumer, subscription: Subscription): Repla
     if (entry !== undefined && isReplay(entry)) return entry
     throw refused(`consumer ${consumer.name}: it has no replay ${id} that was begun`)
   }
-  const ask = async (id: string, request: ReplayRequest, why?: Decider): Promise<ReplayStatus> => {
-    if (why !== undefined) knownOptions(why, { of: `${request}()`, known: DECIDER })
-    const entry = await read(id)
-    const before = statusOf(entry)
-    if (before.status === 'finished' || before.status === 'aborted') throw refused(`replay ${id} is ${before.status}`)
-    if (before.status === 'paused' && request === 'pause') return before
-    // First, so that nobody stops a replay without a trace.
-    if (why !== undefined) {
-      const { admin } = definitionOf(consumer).store
-      await noteIn(admin, of.scope, { what: request, about: replayAbout(id), by: why.by, reason: why.reason })
-    }
-    const how = { owner: systemEntropy.ownerToken(), ttlMs: HOLD_MS }
-    const taken = await ledger.take(of.scope, id, { ...how, state: entry.state })
-    if (taken.verdict === 'held') {
-      await ledger.ask(of.scope, id, request)
-      return statusOf(await read(id))
-    }
-    // No process has it: nobody would see a request.
-    const state = JSON.parse(taken.state) as RunState
-    const next = moved(state, { event: request, because: ASKED, at: systemClock.now() })
-    if (next !== undefined) await ledger.save(of.scope, id, { ...how, state: JSON.stringify(next) })
-    await ledger.leave(of.scope, id, how.owner)
-    if (next === undefined) throw refused(`replay ${id} is ${state.status}`)
-    return statusOf(await read(id))
-  }
+  const ask = (id: string, request: ReplayRequest, why?: Decider): Promise<ReplayStatus> =>
+    askIn<ReplayStatus>({ of, id, request, why, about: replayAbout(id), read, statusOf })
   return {
     list: async (limit = MOST_LISTED) => {
       await definitionOf(consumer).store.open()
-      return (await ofRead(ledger.list(of.scope, limit))).filter(isReplay).map(statusOf)
+      const all = await ofRead(ledger.list(of.scope, MOST_READ))
+      return all.filter(isReplay).slice(0, limit).map(statusOf)
     },
     status: async (id) => statusOf(await read(id)),
     state: async (id) => stateOf(await read(id)),

@@ -41,8 +41,11 @@ export type RunEvent =
   | { readonly event: 'pause' | 'abort'; readonly because: string; readonly at: EpochMs }
   | { readonly event: 'end'; readonly at: EpochMs }
 
-/** The only function that moves a replay. `undefined`: it is over, and cannot go on. */
-export function moved(state: RunState, event: RunEvent): RunState | undefined {
+/** What a replay and a redrive have in common. */
+export type Moving = Pick<RunState, 'status' | 'because' | 'endedAt'>
+
+/** The only function that moves a replay or a redrive. `undefined`: it is over, and cannot go on. */
+export function moved<State extends Moving>(state: State, event: RunEvent): State | undefined {
   if (state.status === 'finished' || state.status === 'aborted') return undefined
   switch (event.event) {
     case 'begin':

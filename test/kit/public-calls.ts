@@ -61,7 +61,8 @@ const THINGS: Readonly<Record<string, string>> = {
   'Observer$|ObserverEvent$': 'a port, as above',
   '(?:Incoming)?Message$|Incoming$|AmqpMessage$|RabbitClientMessage$|JobLike$': 'a message, as its client made it',
   '(?:Kafka|Rabbit)Event$|LambdaContext$': 'of AWS Lambda',
-  'ReplayPlan$|ReplayStatus$|ReplayItem$|RunState$': 'made by the library, and checked by its digest or version',
+  'ReplayPlan$|ReplayStatus$|RedriveStatus$|ReplayItem$|RunState$':
+    'made by the library, and checked by its digest or version',
   Foreseen$: 'made by redrive(), which knows its own',
   'DeliveryEnd$|SourceEvent$|CheckedConsumer$': 'made by the library for adapters',
   'RabbitConnect$|OwnChannel$': 'of amqplib: its options, a connection or a channel',

@@ -19,7 +19,7 @@ import { eachBatch, eachMessage } from 'consume-once/kafkajs'
 import { amazonMqHandler, mskHandler } from 'consume-once/lambda'
 import { mysqlMigrations } from 'consume-once/mysql2'
 import { postgresMigrations } from 'consume-once/pg'
-import { replaysOf } from 'consume-once/replay'
+import { redrivesOf, replaysOf } from 'consume-once/replay'
 import { MemoryOffsets } from 'consume-once/testing'
 import type { Found, PublicCall } from '../kit/public-calls.ts'
 
@@ -73,6 +73,7 @@ const HANDLES: Readonly<Record<string, readonly unknown[]>> = {
   BullmqProcessor: [bullmqProcessor(consumer)],
   LambdaHandler: [mskHandler(consumer, { group: 'checked' }), amazonMqHandler(consumer, { group: 'checked' })],
   Replays: [replaysOf(consumer, subscription)],
+  Redrives: [redrivesOf(consumer, subscription)],
 }
 
 /** Options of a consumer that Nest defines when the application starts: then `defineConsumer()` refuses what is inside of them. */

@@ -138,7 +138,8 @@ export class Incident implements AsyncDisposable {
   }
 
   run(args: readonly string[], more: Partial<ReplaySettings> = {}, stdin = ''): Promise<CliRun> {
-    return this.cli.run(args, { stdin, env: this.env(more) })
+    // A redrive writes its journal here.
+    return this.cli.run(args, { stdin, env: this.env(more), cwd: this.cli.dir })
   }
 
   env(more: Partial<ReplaySettings> = {}): Readonly<Record<string, string>> {

@@ -1,6 +1,7 @@
 // What a person says to limit a replay or a redrive holds on real servers.
+import { userInfo } from 'node:os'
 import { describe, expect, it, jest } from '@jest/globals'
-import type { RedriveResult, ReplayPlan, RunResult } from '../../src/replay/index.ts'
+import type { RedriveResult, RedriveStatus, ReplayPlan, RunResult } from '../../src/replay/index.ts'
 import { WITHIN_MS } from '../kit/cli-process.ts'
 import { backends } from '../kit/backends.ts'
 import { Incident, sms } from './incident.ts'
@@ -75,9 +76,19 @@ onKafka('dead letters that stay in their topic', () => {
     const bug = { bugFor: 'globex' }
     await incident.send([...sms(1), ...sms(1, 'g', 'globex')])
     const found: unknown[] = []
+    const journal = (redrive: number): string => incident.cli.path(`${redrive}.ndjson`)
     for (const deadLetters of [1, 2, 3]) {
       await incident.live(incident.hasEffectsAndDeadLetters(1, deadLetters), bug)
-      const { exitCode, stdout } = await incident.run(['redrive', 'sms', '--max-replays', '2', '--json', ...WHY])
+      const { exitCode, stdout } = await incident.run([
+        'redrive',
+        'sms',
+        '--max-replays',
+        '2',
+        '--journal',
+        journal(deadLetters),
+        '--json',
+        ...WHY,
+      ])
       const { totals } = JSON.parse(stdout) as RedriveResult
       found.push([exitCode, totals.redriven, totals.repeated, totals.looped])
     }
@@ -86,6 +97,20 @@ onKafka('dead letters that stay in their topic', () => {
       [0, 1, 1, 0],
       [1, 0, 0, 3],
     ])
+    const { redrives } = await incident.json<{ redrives: RedriveStatus[] }>(['replay', 'status'])
+    expect(redrives.map(({ status, totals, by }) => [status, totals.redriven, by])).toEqual([
+      ['finished', 1, userInfo().username],
+      ['finished', 1, userInfo().username],
+    ])
+    const id = redrives[0]?.id ?? ''
+    const report = await incident.run(['replay', 'report', id, '--format', 'csv'])
+    expect(report.stdout.split('\n').filter((line) => line.includes(',redriven,'))).toHaveLength(1)
+    const audit = await incident.run(['audit', 'sms', '--decision', 'start'])
+    expect(audit.stdout).toContain(id)
+    const over = await incident.run(['replay', 'abort', id])
+    expect([over.exitCode, over.stderr]).toEqual([3, expect.stringContaining(`${id} is finished`)])
+    const resumed = await incident.run(['replay', 'resume', id, ...WHY])
+    expect([resumed.exitCode, resumed.stderr]).toEqual([3, expect.stringContaining('is a redrive')])
     const unknown = await incident.run(['redrive', 'sms', '--dry-run', '--reason-is', 'given-up'])
     expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringContaining('handler-failed, attempts-spent')])
   })

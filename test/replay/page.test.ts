@@ -203,7 +203,7 @@ describePages('%s', (path) => {
       await story.before?.(at)
       const real = command.replaceAll(/(kafka|rabbitmq):sms(?![-\w])/g, `$1:${incident.place}`).replaceAll(ID, id)
       const run = await incident.cli.run(wordsOf(real), { env: incident.env(story.settings), cwd: incident.cli.dir })
-      id = /(?:plan|replay) ([\da-f]{8})\b/.exec(run.stdout + run.stderr)?.[1] ?? id
+      id = /(?:plan |replay |^redrive-)([\da-f]{8})\b/m.exec(run.stdout + run.stderr)?.[1] ?? id
       const exit = run.exitCode === 0 ? '' : `(exit ${run.exitCode})`
       const printed = narrowed(
         [run.stdout, run.stderr, exit]

@@ -5,12 +5,14 @@ import type {
   RedrivenDeadLetter,
   RedriveResult,
 } from '../../../src/replay/redrive-options.ts'
+import { fileJournal } from '../../../adapters/file/index.ts'
 import type { JobInfo, OneMessage } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'
 import type { Params } from '../params.ts'
 import type { Asked, Services } from '../services.ts'
 import { reasonIn } from './decisions.ts'
+import { journalOf } from './replays.ts'
 
 const MOST_LOOKED_AT = 100_000
 const SAMPLE = 50
@@ -49,8 +51,17 @@ export async function redriveFound(services: Services, { params, principal }: As
   const { totals, only, foreseen } = found.result
   const confirmed = params.maybeWhole('confirm', { least: 1, most: MOST_LOOKED_AT })
   if (confirmed !== totals.redriven) throw badRequest(`confirm: expected ${totals.redriven}, what would be redriven`)
+  const journal = fileJournal(journalOf(services, foreseen.id))
   const rate = params.maybeNumber('rate', { least: 0.01, most: 100_000 })
-  const options = { dryRun: false, by: principal.by, reason: reasonIn(params), foreseen, rate, ...selectionOf(only) }
+  const options = {
+    dryRun: false,
+    by: principal.by,
+    reason: reasonIn(params),
+    foreseen,
+    journal,
+    rate,
+    ...selectionOf(only),
+  }
   return services.jobs.start({
     kind: 'redrive',
     consumer: shown.id,

@@ -217,7 +217,7 @@ function folderOf({ options }: Services): string {
   return resolve(options.journals ?? '.')
 }
 
-function journalOf(services: Services, id: string): string {
+export function journalOf(services: Services, id: string): string {
   return join(folderOf(services), `replay.${id.replaceAll(/[^\w-]/g, '')}.journal.ndjson`)
 }
 

@@ -1,8 +1,10 @@
 import type { JSX } from 'preact'
 import type { ConsumerInfo, PlanRequest, ReplayRules } from '../../api.ts'
-import { LACKS } from '../../../src/core/replay.ts'
+import type { Lack } from '../../../src/core/replay.ts'
 import type { Failure } from '../client.ts'
 import { Form, type Field, type Values } from './form.tsx'
+
+const LACKS: readonly Lack[] = ['undated', 'no-field', 'no-reason']
 
 /** What `consume-once replay plan` has, too. */
 function fieldsOf(consumer: ConsumerInfo, from: string): readonly Field[] {

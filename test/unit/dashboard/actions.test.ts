@@ -29,7 +29,8 @@ async function ended(page: Page, { id }: JobInfo): Promise<JobInfo> {
   for (;;) {
     const { answer } = await page.get('GET api/job', { id })
     if (answer.state !== 'running') return answer
-    await new Promise((resolve) => void setImmediate(resolve))
+    // Requests are limited, and a job may write to a disk.
+    await new Promise((resolve) => void setTimeout(resolve, 20))
   }
 }
 

@@ -32,6 +32,7 @@ import { SingleFlight } from './intake/single-flight.ts'
 import { StallWatch, workOf } from './stall-watch.ts'
 import { Slices } from './intake/slices.ts'
 import { StoreAbsence, type Member } from './store/absence.ts'
+import { StoreCheck } from './store/store-check.ts'
 import { StoreClient } from './store/store-client.ts'
 import { StoreLine, type OnCall } from './store/store-line.ts'
 import { Task } from './task.ts'
@@ -73,6 +74,7 @@ export class Pipeline implements Intake, Services {
   readonly capacity: Capacity
   /** Started by the caller that opens the store. */
   readonly purger: Purger
+  readonly storeCheck: StoreCheck
   readonly storedPositions: Intake['storedPositions']
   readonly #scope: string
   readonly #group: string
@@ -167,6 +169,7 @@ export class Pipeline implements Intake, Services {
       },
     })
     this.store = new StoreClient(this, scope, this.line, onCall)
+    this.storeCheck = new StoreCheck(clock, this.line, { store, scope })
     this.#carryOut = new CarryOut(this, this.#flights, this.#copies, {
       rewind: (stream) => dependencies.rewind?.(stream),
       arriveAgain: (delivery) => {
@@ -266,6 +269,7 @@ export class Pipeline implements Intake, Services {
       retentionMs,
       leaseMs,
       health,
+      checkStore: (isDoubtful) => this.storeCheck.look(isDoubtful),
       control,
     })
   }
@@ -325,6 +329,7 @@ export class Pipeline implements Intake, Services {
     this.hold.stop()
     this.#absence?.stop()
     this.purger.stop()
+    this.storeCheck.stop()
     this.#stallWatch.stop()
     this.decoding.stop()
     this.#runner.drain()
@@ -500,6 +505,7 @@ export class Pipeline implements Intake, Services {
   }
 
   #storeCalled(operation: StoreOperation, count: number, sentAt: MonotonicMs, error?: unknown): void {
+    if (error === undefined) this.storeCheck.answered(sentAt)
     if (!this.isHeard) return
     const durationMs = this.clock.monotonic() - sentAt
     this.counts.called(operation, count, durationMs, error)

@@ -43,7 +43,16 @@ export interface FailureTold {
 }
 
 /** The methods of a store that `store-call` names. */
-export type StoreOperation = 'open' | 'claim' | 'renew' | 'mark' | 'release' | 'setAside' | 'pass' | 'positions'
+export type StoreOperation =
+  | 'open'
+  | 'claim'
+  | 'renew'
+  | 'mark'
+  | 'release'
+  | 'setAside'
+  | 'pass'
+  | 'positions'
+  | 'peek'
 
 /** An event, and the name of the consumer to which it happened. */
 export type ObserverEvent = PipelineEvent & { readonly consumer: string }
@@ -87,6 +96,11 @@ export type PipelineEvent =
       readonly retentionMs: DurationMs
       readonly leaseMs: DurationMs
       readonly health: () => Health
+      /**
+       * Asks the store whether it answers, unless it has just done so. `health()` says what came of it. `isDoubtful`: ask
+       * in any case. May take as long as a call of the store; never rejects.
+       */
+      readonly checkStore?: ((isDoubtful?: boolean) => Promise<void>) | undefined
       /** `undefined`: it has no intake that could be paused. */
       readonly control?: Pausable | undefined
     }

@@ -266,6 +266,8 @@ class RunningInline implements InlineRunning {
   }
 
   health(): Health {
+    // For those who look next: an idle consumer has no call that shows that its store is gone.
+    void this.#pipeline.storeCheck.look()
     const { line, stuck, isBroken, isHeldUp, handlersCheck, decodeCheck, settledWithoutRun, stalls, load, hold } =
       this.#pipeline
     const { state } = this
@@ -296,6 +298,7 @@ class RunningInline implements InlineRunning {
     this.#state = 'starting'
     await openStore(this.#definition, this.#pipeline.line, () => {
       this.#isStoreOpen = true
+      this.#pipeline.storeCheck.opened()
     })
     if (this.#stopped !== undefined) return
     this.#state = 'running'

@@ -158,6 +158,8 @@ class RunningConsumer implements Running {
   }
 
   health(): Health {
+    // For those who look next: an idle consumer has no call that shows that its store is gone.
+    void this.#pipeline.storeCheck.look()
     const source = this.#source.health()
     const { line, stuck, isBroken, isHeldUp, handlersCheck, decodeCheck, settledWithoutRun, stalls, load, hold } =
       this.#pipeline
@@ -200,6 +202,7 @@ class RunningConsumer implements Running {
     this.#checkPublisher()
     await openStore(this.#definition, this.#pipeline.line, () => {
       this.#isStoreOpen = true
+      this.#pipeline.storeCheck.opened()
     })
     if (this.#stopped !== undefined) return
     await this.#openSource()

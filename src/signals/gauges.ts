@@ -3,7 +3,7 @@ import type { Health } from '../ports/health.ts'
 import type { ObserverEvent } from '../ports/observer.ts'
 import { LabelValues } from './label-values.ts'
 import { GAUGES, idsOf, type GaugeId } from './metrics.ts'
-import { StoreReading } from './store-reading.ts'
+import { StoreReading, withinASecond } from './store-reading.ts'
 
 export interface GaugeOptions {
   /**
@@ -58,7 +58,8 @@ export class GaugeReader {
 
   started(event: StartedEvent): void {
     const { consumer: name, store } = event
-    const reading = this.#readStores ? new StoreReading(this.#clock, event) : undefined
+    const isReadable = store.strategy === 'offsets' || store.admin !== undefined
+    const reading = this.#readStores && isReadable ? new StoreReading(this.#clock, event) : undefined
     const started = {
       event,
       consumer: this.#names.of(name),
@@ -88,12 +89,42 @@ export class GaugeReader {
 
   async #read(): Promise<Readings> {
     const all = [...this.#started.values()].flat()
+    await Promise.all(all.map((one) => this.#refresh(one)))
     const healths = all.map((one) => ({ ...one, health: healthOf(one.event) }))
     const merged = new Merged()
     const partitions = new LabelValues(MOST_PARTITIONS)
-    for (const one of healths) this.#readHealth(one, merged, partitions)
-    await Promise.all(healths.map((one) => readStore(one, merged)))
+    for (const one of healths) {
+      this.#readHealth(one, merged, partitions)
+      this.#readFacts(one, merged)
+    }
     return merged.readings
+  }
+
+  /** Before its health is read, so that this shows at once that the store does not answer. */
+  async #refresh({ event, reading }: Started): Promise<void> {
+    const health = healthOf(event)
+    if (reading === undefined || health === undefined || isStoreDown(health)) return
+    const refreshed = await reading.refresh()
+    if (refreshed === 'answered' || event.checkStore === undefined) return
+    const checking = event.checkStore(refreshed !== 'as-it-was')
+    if (refreshed !== 'late') await withinASecond(this.#clock, checking)
+  }
+
+  #readFacts(
+    { consumer, store, reading, health }: Started & { readonly health: Health | undefined },
+    merged: Merged,
+  ): void {
+    if (reading === undefined || health === undefined) return
+    merged.add('storeReadingAge', { consumer }, reading.ageMs / 1_000)
+    const { facts } = reading
+    if (facts === undefined) return
+    for (const [reason, count] of facts.parked ?? []) merged.add('parked', { consumer, reason }, count)
+    for (const [reason, count] of facts.givenUp ?? []) merged.add('givenUp', { consumer, reason }, count)
+    if (facts.held !== undefined) merged.add('heldPartitions', { consumer }, facts.held)
+    if (facts.knownSince !== undefined) {
+      const agoMs = Math.max(0, this.#clock.now() - facts.knownSince)
+      merged.add('purgeHorizon', { consumer, store }, agoMs / 1_000)
+    }
   }
 
   #readHealth(
@@ -150,19 +181,6 @@ class Merged {
 }
 
 const MERGE = { sum: (a: number, b: number) => a + b, max: Math.max, min: Math.min } as const
-
-async function readStore(
-  { consumer, store, reading, health }: Started & { readonly health: Health | undefined },
-  merged: Merged,
-): Promise<void> {
-  if (reading === undefined || health === undefined || isStoreDown(health)) return
-  const found = await reading.value()
-  if (found === undefined) return
-  for (const [reason, count] of found.parked ?? []) merged.add('parked', { consumer, reason }, count)
-  for (const [reason, count] of found.givenUp ?? []) merged.add('givenUp', { consumer, reason }, count)
-  if (found.held !== undefined) merged.add('heldPartitions', { consumer }, found.held)
-  if (found.horizonMs !== undefined) merged.add('purgeHorizon', { consumer, store }, found.horizonMs / 1_000)
-}
 
 function isStoreDown({ checks }: Health): boolean {
   return checks['store'] === 'down'

@@ -60,6 +60,7 @@ export type GaugeId =
   | 'parked'
   | 'givenUp'
   | 'heldPartitions'
+  | 'storeReadingAge'
   | 'purgeHorizon'
   | 'retention'
   | 'lease'
@@ -292,6 +293,15 @@ export const GAUGES: Readonly<Record<GaugeId, GaugeMetric>> = {
     kind: 'gauge',
     unit: '{partition}',
     help: 'Strategy offsets: partitions that are held until a person decides. Every process reports the same ones.',
+    labels: ['consumer'],
+    merge: 'max',
+  },
+  storeReadingAge: {
+    name: 'consume_once_store_reading_age_seconds',
+    otel: 'consume_once.store_reading.age',
+    kind: 'gauge',
+    unit: 's',
+    help: 'How old the gauges from the store are: parked and given-up messages, held partitions, the purge horizon. They stay while the store does not answer.',
     labels: ['consumer'],
     merge: 'max',
   },

@@ -1,4 +1,4 @@
-import type { DurationMs, MonotonicMs } from '../core/units.ts'
+import type { DurationMs, EpochMs, MonotonicMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { StoreAdmin } from '../ports/store-admin.ts'
 import type { Store } from '../ports/store.ts'
@@ -13,8 +13,8 @@ export interface StoreFacts {
   readonly givenUp?: ReadonlyMap<string, number>
   /** Partitions that are held. */
   readonly held?: number
-  /** How long ago the time is from which absence proves anything. */
-  readonly horizonMs?: DurationMs
+  /** The time from which absence proves anything. */
+  readonly knownSince?: EpochMs
 }
 
 interface Asked {
@@ -31,60 +31,75 @@ const WAIT_MS = 1_000
 const PAGE = 1_000
 const MOST_COUNTED = 10_000
 
+/** What became of a question. `late`: the answer is still awaited. */
+type Refreshed = 'as-it-was' | 'answered' | 'failed' | 'late'
+
 /**
  * Asks a store what waits for people, at most every 15 s. A store that does not answer costs a reader one second once:
- * until it has answered, nobody else waits or asks.
+ * until it has answered, nobody else waits or asks. The last answer stays until there is another one.
  */
 export class StoreReading {
   readonly #clock: Clock
   readonly #asked: Asked
   #facts: StoreFacts | undefined
+  #readAt: MonotonicMs
   #isAsking = false
   #dueAt: MonotonicMs | undefined
 
   constructor(clock: Clock, asked: Asked) {
     this.#clock = clock
     this.#asked = asked
+    this.#readAt = clock.monotonic()
   }
 
-  /** `undefined`: the store has not answered, or its last answer was an error. Never rejects. */
-  async value(): Promise<StoreFacts | undefined> {
-    const isDue = this.#dueAt === undefined || this.#clock.monotonic() >= this.#dueAt
-    if (isDue && !this.#isAsking) await this.#inTime(this.#ask())
+  /** The last answer; `undefined` before the first one. */
+  get facts(): StoreFacts | undefined {
     return this.#facts
   }
 
-  async #ask(): Promise<void> {
-    const startedAt = this.#clock.monotonic()
-    this.#isAsking = true
-    try {
-      this.#facts = await factsOf(this.#asked, this.#clock)
-    } catch {
-      this.#facts = undefined
-    } finally {
-      const now = this.#clock.monotonic()
-      this.#isAsking = false
-      this.#dueAt = now + Math.max(EVERY_MS, REST * (now - startedAt))
-    }
+  /** How old the last answer is; before the first one, for how long there has been none. */
+  get ageMs(): DurationMs {
+    return this.#clock.monotonic() - this.#readAt
   }
 
-  async #inTime(asking: Promise<void>): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const late = (): void => {
-        // Until it answers, what it said before is not known to hold.
-        this.#facts = undefined
-        resolve()
-      }
-      const cancel = this.#clock.after(WAIT_MS, late, { background: true })
-      void asking.finally(() => {
-        cancel()
-        resolve()
-      })
-    })
+  /** Asks the store if that is due, and waits for a second at most. Never rejects. */
+  async refresh(): Promise<Refreshed> {
+    const isDue = this.#dueAt === undefined || this.#clock.monotonic() >= this.#dueAt
+    return isDue && !this.#isAsking ? await withinASecond(this.#clock, this.#ask()) : 'as-it-was'
+  }
+
+  async #ask(): Promise<'answered' | 'failed'> {
+    const startedAt = this.#clock.monotonic()
+    this.#isAsking = true
+    let restMs = EVERY_MS
+    try {
+      this.#facts = await factsOf(this.#asked)
+      this.#readAt = startedAt
+      restMs = Math.max(EVERY_MS, REST * (this.#clock.monotonic() - startedAt))
+      return 'answered'
+    } catch {
+      return 'failed'
+    } finally {
+      this.#isAsking = false
+      this.#dueAt = this.#clock.monotonic() + restMs
+    }
   }
 }
 
-async function factsOf({ scope, store }: Asked, clock: Clock): Promise<StoreFacts> {
+/** Resolves with `late` if `asking`, which never rejects, takes longer. */
+export async function withinASecond<T>(clock: Clock, asking: Promise<T>): Promise<T | 'late'> {
+  let cancel: (() => void) | undefined
+  const late = new Promise<'late'>((resolve) => {
+    cancel = clock.after(WAIT_MS, () => resolve('late'), { background: true })
+  })
+  try {
+    return await Promise.race([asking, late])
+  } finally {
+    cancel?.()
+  }
+}
+
+async function factsOf({ scope, store }: Asked): Promise<StoreFacts> {
   if (store.strategy === 'offsets') {
     const positions = await store.positions.list(scope)
     return { held: positions.filter(({ held }) => held !== undefined).length }
@@ -94,7 +109,7 @@ async function factsOf({ scope, store }: Asked, clock: Clock): Promise<StoreFact
   const known = await admin.knownSince?.(scope)
   const parked = await counted(admin, { scope, state: 'parked', zeros: PARKED_BECAUSE })
   const givenUp = await counted(admin, { scope, state: 'given-up', zeros: RECORDED_AS_GIVEN_UP })
-  return { parked, givenUp, ...(known !== undefined && { horizonMs: Math.max(0, clock.now() - known.at) }) }
+  return { parked, givenUp, ...(known !== undefined && { knownSince: known.at }) }
 }
 
 interface Counting {

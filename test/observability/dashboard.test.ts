@@ -73,6 +73,7 @@ const NOT_SHOWN = [
   'consume_once_purged_total',
   'consume_once_live',
   'consume_once_held_partitions',
+  'consume_once_store_reading_age_seconds',
   'consume_once_lease_seconds',
 ]
 

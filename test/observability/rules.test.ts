@@ -90,6 +90,18 @@ const CASES: Readonly<Record<string, Case>> = {
     at: '10m',
     quiet: { 'consume_once_store_up{consumer="sms", store="redis-lease"}': '1x20' },
   },
+  ConsumeOnceStoreUnread: {
+    // Two processes: one of them still gets answers in the quiet case.
+    fires: {
+      'consume_once_store_reading_age_seconds{consumer="sms", instance="a"}': '0+60x90',
+      'consume_once_store_reading_age_seconds{consumer="sms", instance="b"}': '0+60x90',
+    },
+    at: '70m',
+    quiet: {
+      'consume_once_store_reading_age_seconds{consumer="sms", instance="a"}': '0+60x90',
+      'consume_once_store_reading_age_seconds{consumer="sms", instance="b"}': '15x90',
+    },
+  },
   ConsumeOnceStalled: { fires: stalled('0x5 1x20', '0x30'), at: '10m', quiet: stalled('1x20', '1x20') },
   ConsumeOnceHolding: { fires: holding('0x5 1x20', '0x30'), at: '10m', quiet: holding('1x20', '1x20') },
   ConsumeOnceLaneStuck: { fires: { [oldest]: '0+60x20', ...lease }, at: '5m', quiet: { [oldest]: '80x20', ...lease } },

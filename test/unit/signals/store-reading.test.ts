@@ -167,6 +167,66 @@ describe('gauges of a store', () => {
     expect(parkedIn(await meter.gauges())).toEqual({ 'in-doubt': 1 })
   })
 
+  it('keep their last values while the store answers errors, does not answer or is down, and tell their age', async () => {
+    const store = new AskedStore()
+    store.reasons = ['in-doubt']
+    let down = false
+    const clock = new ManualClock()
+    const meter = new Meter({ clock })
+    meter.observe(started(store, () => health({ checks: { store: down ? 'down' : 'ok' } })))
+    store.since = clock.now()
+    const shown = async (): Promise<unknown[]> => {
+      const reading = meter.gauges()
+      await clock.advance(1_000)
+      const { parked, storeReadingAge, purgeHorizon } = await reading
+      return [parkedIn({ parked } as never), storeReadingAge[0]?.value, purgeHorizon[0]?.value]
+    }
+    expect(await shown()).toEqual([{ 'in-doubt': 1 }, 0, 0])
+    store.answer = () => Promise.reject(new Error('away'))
+    await clock.advance(15_000)
+    expect(await shown()).toEqual([{ 'in-doubt': 1 }, 16, 16])
+    store.answer = () => new Promise(() => {})
+    await clock.advance(15_000)
+    expect(await shown()).toEqual([{ 'in-doubt': 1 }, 33, 33])
+    down = true
+    await clock.advance(60_000)
+    expect(await shown()).toEqual([{ 'in-doubt': 1 }, 93, 93])
+  })
+
+  it('ask again 15 s after a failure, however long that took', async () => {
+    const store = new AskedStore()
+    const { clock, meter } = meterOf(store)
+    store.answer = () => new Promise((_, reject) => void clock.after(900, () => reject(new Error('away'))))
+    for (const asked of [1, 2]) {
+      const reading = meter.gauges()
+      await clock.advance(900)
+      await reading
+      expect(store.asked).toBe(asked)
+      await clock.advance(15_000)
+    }
+  })
+
+  it('show a store that has just gone as down at once', async () => {
+    const store = new AskedStore()
+    let down = false
+    const asked: unknown[] = []
+    const clock = new ManualClock()
+    const meter = new Meter({ clock })
+    const checkStore = async (isDoubtful?: boolean): Promise<void> => {
+      asked.push(isDoubtful)
+      down = isDoubtful === true
+    }
+    meter.observe({
+      ...started(store, () => health({ checks: { store: down ? 'down' : 'ok' } })),
+      checkStore,
+    } as ObserverEvent)
+    expect((await meter.gauges()).storeUp[0]?.value).toBe(1)
+    await clock.advance(15_000)
+    store.answer = () => Promise.reject(new Error('away'))
+    expect((await meter.gauges()).storeUp[0]?.value).toBe(0)
+    expect(asked).toEqual([true])
+  })
+
   it('are left out when the store answers an error, and when it is down', async () => {
     const store = new AskedStore()
     store.answer = () => Promise.reject(new Error('away'))

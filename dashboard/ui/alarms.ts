@@ -4,6 +4,7 @@ import type { CountsAnswer, GuaranteesAnswer, LiveAnswer, SessionInfo, StateCoun
 import { count, duration, plural } from '../format.ts'
 import { runningOf, type Running } from './live-view.ts'
 import { href } from './place.ts'
+import { infoOf, titleIn } from './where.ts'
 import type { Tone } from './words.ts'
 
 export interface Alarm {
@@ -53,7 +54,7 @@ function ofRunning({ live, instance, isReachable, at, since }: Running, session:
   if (!isReachable || live.stoppedAt !== undefined) return []
   const alarms: Alarm[] = []
   const { consumer, health, counts } = live
-  const info = session.consumers.find(({ name, group }) => name === consumer && (live.group ?? group) === group)
+  const info = infoOf(session, live)
   const look = { href: href(['consumers'], { consumer: info?.id }), text: 'Look at the consumer' }
   const raise = (tone: Alarm['tone'], what: string, title: string, about: string, link: Alarm['link'] = look): void => {
     alarms.push({ tone, id: `${instance} ${consumer} ${what}`, title: `${consumer}: ${title}`, about, link })
@@ -117,9 +118,11 @@ function ofRunning({ live, instance, isReachable, at, since }: Running, session:
         ? '1 message had the ID of another one'
         : `${count(conflicts)} messages had the ID of another one`,
       `Conflicts ${ago}: the same ID, another payload. They did not go out, and the dead letters have them. Let the producer publish them under IDs of their own.`,
-      last === undefined
-        ? { href: href(['dead-letters'], { consumer: info?.id }), text: 'Look at the dead letters' }
-        : { href: href(['message'], { consumer: info?.id, key: last.key }), text: 'Look at the latest' },
+      info === undefined
+        ? undefined
+        : last === undefined
+          ? { href: href(['dead-letters'], { consumer: info.id }), text: 'Look at the dead letters' }
+          : { href: href(['message'], { consumer: info.id, key: last.key }), text: 'Look at the latest' },
     )
   }
   if (live.outcomes['lease-lost'] > 0)
@@ -166,7 +169,7 @@ function ofGuarantee(
   session: SessionInfo,
 ): readonly Alarm[] {
   if (verdict !== 'broken') return []
-  const name = session.consumers.find(({ id }) => id === consumer)?.name ?? consumer
+  const name = titleIn(session, consumer)
   return [
     {
       tone: 'alarm',
@@ -201,8 +204,7 @@ const WAITING = [
 
 function ofCounts(session: SessionInfo, answer: CountsAnswer | undefined): readonly Alarm[] {
   return (answer?.consumers ?? []).flatMap(({ consumer, counts, error }): readonly Alarm[] => {
-    const info = session.consumers.find(({ id }) => id === consumer)
-    const name = info?.name ?? consumer
+    const name = titleIn(session, consumer)
     if (error !== undefined) {
       return [
         {

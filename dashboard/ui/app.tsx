@@ -16,7 +16,7 @@ import { Doctor } from './screens/doctor.tsx'
 import { Message } from './screens/message.tsx'
 import { Overview } from './screens/overview.tsx'
 import { Plan } from './screens/plan.tsx'
-import { Records } from './screens/records.tsx'
+import { Records, RecordsOfAll } from './screens/records.tsx'
 import { Replay } from './screens/replay.tsx'
 import { Replays } from './screens/replays.tsx'
 import { Settings } from './screens/settings.tsx'
@@ -132,6 +132,8 @@ function Screen({ route, session }: { route: Route; session: SessionInfo }): JSX
   const [screen = 'overview', part] = path
   if (screen === 'overview') return <Overview />
   if (screen === 'consumers') return <Consumers />
+  const state = LIST_NAMES.find((one) => one === part) ?? 'parked'
+  if (screen === 'records' && asked === null && session.consumers.length > 1) return <RecordsOfAll state={state} />
   if (consumer === undefined) {
     return (
       <Empty title="No such consumer">
@@ -147,9 +149,7 @@ function Screen({ route, session }: { route: Route; session: SessionInfo }): JSX
     case 'message':
       return <Message consumer={consumer} isGiven={asked !== null} query={query} />
     case 'records':
-      return (
-        <Records consumer={consumer} state={LIST_NAMES.find((state) => state === part) ?? 'parked'} query={query} />
-      )
+      return <Records consumer={consumer} state={state} query={query} />
     case 'dead-letters':
       return <DeadLetters key={query.toString()} consumer={consumer} query={query} />
     case 'replays':

@@ -1,14 +1,21 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { countText } from '../alarms.ts'
-import type { ListState, StateCount } from '../../api.ts'
+import type { GuaranteesAnswer, ListState } from '../../api.ts'
 import { useShared } from '../context.ts'
 import { href, type Route } from '../place.ts'
+import { holderOf, sumOf } from '../where.ts'
 import { LIST_NAMES, LISTS } from '../words.ts'
+
+interface Of {
+  /** `undefined`: of all. */
+  readonly consumer: string | undefined
+}
 
 const ALARMING: readonly ListState[] = ['parked', 'in-doubt', 'given-up']
 
 export function Nav({ route }: { route: Route }): JSX.Element {
+  const { session, counts, guarantees } = useShared()
   const consumer = route.query.get('consumer') ?? undefined
   const [screen = 'overview', part] = route.path
   const box = useRef<HTMLElement>(null)
@@ -17,11 +24,17 @@ export function Nav({ route }: { route: Route }): JSX.Element {
     const [nav, here] = [box.current, box.current?.querySelector<HTMLElement>('[aria-current]')]
     if (nav && here) nav.scrollLeft = here.offsetLeft - nav.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2
   }, [screen, part])
-  const link = (path: readonly string[], title: string, pill?: JSX.Element): JSX.Element => {
+  const broken = brokenOf(guarantees.data)
+  const link = (
+    path: readonly string[],
+    title: string,
+    pill?: JSX.Element | null,
+    of: Of = { consumer },
+  ): JSX.Element => {
     const isHere = path[0] === screen && (screen !== 'records' || path[1] === (part ?? 'parked'))
     return (
       <li key={title}>
-        <a href={href(path, { consumer })} aria-current={isHere ? 'page' : undefined}>
+        <a href={href(path, { ...of })} aria-current={isHere ? 'page' : undefined}>
           {title}
           {pill}
         </a>
@@ -38,7 +51,11 @@ export function Nav({ route }: { route: Route }): JSX.Element {
         </ul>
         <h2>Messages</h2>
         <ul>
-          {LIST_NAMES.map((state) => link(['records', state], LISTS[state].title, <Pill state={state} />))}
+          {LIST_NAMES.map((state) =>
+            link(['records', state], LISTS[state].title, <Pill state={state} />, {
+              consumer: holderOf(session, counts.data, state, consumer),
+            }),
+          )}
           {link(['dead-letters'], 'Dead letters')}
         </ul>
         <h2>Work</h2>
@@ -48,7 +65,12 @@ export function Nav({ route }: { route: Route }): JSX.Element {
         </ul>
         <h2>Set-up</h2>
         <ul>
-          {link(['doctor'], 'Guarantee', <BrokenPill />)}
+          {link(
+            ['doctor'],
+            'Guarantee',
+            broken.length === 0 ? null : <span class="pill alarm">{broken.length} broken</span>,
+            { consumer: consumer !== undefined && broken.includes(consumer) ? consumer : (broken[0] ?? consumer) },
+          )}
           {link(['settings'], 'Settings')}
         </ul>
       </div>
@@ -56,23 +78,15 @@ export function Nav({ route }: { route: Route }): JSX.Element {
   )
 }
 
-/** The number of consumers whose guarantee does not hold. */
-function BrokenPill(): JSX.Element | null {
-  const { guarantees } = useShared()
-  const broken = (guarantees.data?.consumers ?? []).filter(({ verdict }) => verdict === 'broken')
-  return broken.length === 0 ? null : <span class="pill alarm">{broken.length} broken</span>
+/** The consumers whose guarantee does not hold. */
+function brokenOf(answer: GuaranteesAnswer | undefined): readonly string[] {
+  return (answer?.consumers ?? []).flatMap(({ verdict, consumer }) => (verdict === 'broken' ? [consumer] : []))
 }
 
 /** How many of all consumers are in a state. */
 function Pill({ state }: { state: ListState }): JSX.Element | null {
   const { counts } = useShared()
-  const all = (counts.data?.consumers ?? []).flatMap((one): readonly StateCount[] =>
-    one.counts === undefined ? [] : [one.counts[state]],
-  )
-  const sum: StateCount = {
-    count: all.reduce((number, one) => number + one.count, 0),
-    isAtLeast: all.some(({ isAtLeast }) => isAtLeast),
-  }
-  if (sum.count === 0) return null
-  return <span class={`pill ${ALARMING.includes(state) ? 'alarm' : ''}`}>{countText(sum)}</span>
+  const sum = sumOf(counts.data, state)
+  if (sum.count === 0 && !sum.isAtLeast) return null
+  return <span class={`pill ${ALARMING.includes(state) && sum.count > 0 ? 'alarm' : ''}`}>{countText(sum)}</span>
 }

@@ -9,6 +9,7 @@ import { useShared } from '../context.ts'
 import { count, duration, place } from '../../format.ts'
 import { coarse, combine, eventsOf, isUsual, maxOf, runningOf, spanOf, total, type Running } from '../live-view.ts'
 import { href } from '../place.ts'
+import { infoOf } from '../where.ts'
 import { OUTCOME_NAMES, OUTCOMES } from '../words.ts'
 
 const COLUMNS = 60
@@ -176,11 +177,10 @@ function text(ms: number | undefined): string {
 
 function Recent({ running }: { running: readonly Running[] }): JSX.Element {
   const { session } = useShared()
-  const idOf = (name: string): string | undefined => session.consumers.find((one) => one.name === name)?.id
   const [most, setMost] = useState(FEW)
   const [isOnlyUnusual, setOnlyUnusual] = useState(false)
   const found = running
-    .flatMap(({ live }) => live.recent)
+    .flatMap(({ live }) => live.recent.map((entry) => ({ ...entry, of: infoOf(session, live) })))
     .filter((entry) => !isOnlyUnusual || !isUsual(entry))
     .toSorted((a, b) => b.at - a.at)
   const rows = found.slice(0, most)
@@ -210,8 +210,10 @@ function Recent({ running }: { running: readonly Running[] }): JSX.Element {
             cell: (row) =>
               row.key === undefined ? (
                 <span class="muted">no usable ID</span>
+              ) : row.of === undefined ? (
+                <span class="mono">{row.key.slice(0, 12)}</span>
               ) : (
-                <a class="mono" href={href(['message'], { consumer: idOf(row.consumer), key: row.key })}>
+                <a class="mono" href={href(['message'], { consumer: row.of.id, key: row.key })}>
                   {row.key.slice(0, 12)}
                 </a>
               ),
@@ -235,7 +237,7 @@ function Recent({ running }: { running: readonly Running[] }): JSX.Element {
           {
             title: 'Place',
             cell: (row) => {
-              const [at, consumer] = [place(row), session.consumers.find((one) => one.name === row.consumer)]
+              const [at, consumer] = [place(row), row.of]
               return row.system === 'kafka' && consumer?.can.place === true ? (
                 <a class="mono" href={href(['message'], { consumer: consumer.id, at })}>
                   {at}

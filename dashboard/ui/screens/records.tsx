@@ -15,15 +15,63 @@ import { Loaded } from '../components/loaded.tsx'
 import { Bar, Command, Empty, StateChip, Time } from '../components/parts.tsx'
 import { ConsumerPicker } from '../components/picker.tsx'
 import { RecordTable } from '../components/record-table.tsx'
+import { Table } from '../components/table.tsx'
 import { command } from '../../../src/people/command-text.ts'
 import { useShared } from '../context.ts'
 import { count, plural } from '../../format.ts'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
 import { go } from '../router.ts'
+import { titleIn } from '../where.ts'
 import { DECISIONS, LIST_NAMES, LISTS } from '../words.ts'
 
 const PAGE = 100
+
+/** The same list of all consumers: how many each has. */
+export function RecordsOfAll({ state }: { state: ListState }): JSX.Element {
+  const { session, counts } = useShared()
+  return (
+    <>
+      <div class="head">
+        <h1>{LISTS[state].title}</h1>
+        <p>{LISTS[state].about} Choose a consumer.</p>
+      </div>
+      <section class="card">
+        <Loaded of={counts}>
+          {({ consumers }) => (
+            <Table
+              caption={`${LISTS[state].title}, by consumer`}
+              rows={consumers}
+              keyOf={({ consumer }) => consumer}
+              columns={[
+                {
+                  title: 'Consumer',
+                  cell: ({ consumer }) => (
+                    <a class="wrap" href={href(['records', state], { consumer })}>
+                      {titleIn(session, consumer)}
+                    </a>
+                  ),
+                },
+                {
+                  title: 'Messages',
+                  isNumber: true,
+                  cell: ({ counts: of, error }) =>
+                    of !== undefined ? (
+                      countText(of[state])
+                    ) : (
+                      <span class="muted">
+                        {error === undefined ? 'keeps no records' : 'its store does not answer'}
+                      </span>
+                    ),
+                },
+              ]}
+            />
+          )}
+        </Loaded>
+      </section>
+    </>
+  )
+}
 
 export function Records({
   consumer,

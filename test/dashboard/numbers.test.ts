@@ -1,0 +1,119 @@
+// Numbers lead to what they count, in a browser: three consumers on memory, one of which has no message that waits.
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import type { Page } from 'playwright-core'
+import { serveDashboard, type ServedDashboard } from '../../dashboard/server/index.ts'
+import {
+  defineConsumer,
+  liveSignals,
+  MemoryBroker,
+  memoryReplay,
+  memoryStore,
+  messageId,
+  OutcomeUnknownError,
+  runMemory,
+  TerminalError,
+  type ConfiguredConsumer,
+  type Running,
+} from '../../src/index.ts'
+import { DashboardBrowser } from '../kit/browser.ts'
+import { open } from './screens.ts'
+
+jest.setTimeout(60_000)
+
+const broker = new MemoryBroker()
+const live = liveSignals()
+const running: Running[] = []
+let browser: DashboardBrowser
+let board: ServedDashboard
+
+async function consumerWith(group: string, name: string, ids: readonly string[]): Promise<ConfiguredConsumer> {
+  const topic = `${group}-${name}`
+  const consumer = defineConsumer({
+    name,
+    id: messageId.header('id'),
+    store: memoryStore(),
+    onInDoubt: 'park',
+    observe: live,
+    handle: ({ message }) => {
+      const id = String(message.headers['id'])
+      if (id.startsWith('parked')) throw new OutcomeUnknownError('no answer of the provider')
+      if (id.startsWith('given-up')) throw new TerminalError('no such number')
+    },
+  })
+  running.push(await runMemory(broker, consumer, { topic, group }))
+  for (const id of ids) broker.publish(topic, { value: Buffer.from('{}'), headers: { id } })
+  await broker.drained(topic, group)
+  return { consumer, subscription: { group, origins: [topic], replay: memoryReplay(broker) } }
+}
+
+beforeAll(async () => {
+  browser = await DashboardBrowser.open()
+  board = await serveDashboard({
+    consumers: [
+      await consumerWith('a', 'sms', ['ok-1']),
+      await consumerWith('b', 'mail', ['parked-1', 'parked-2', 'given-up-1']),
+      await consumerWith('b', 'sms', ['given-up-2', 'ok-2']),
+    ],
+    live,
+    port: 0,
+    pages: browser.pages,
+  })
+})
+afterEach(async () => {
+  await browser.closePages()
+  expect(browser.takeErrors()).toEqual([])
+})
+afterAll(async () => {
+  await board?.close()
+  await Promise.all(running.map((one) => one.stop()))
+  await browser?.[Symbol.asyncDispose]()
+})
+
+function pill(page: Page, name: string): ReturnType<Page['getByRole']> {
+  return page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name })
+}
+
+async function chosen(page: Page): Promise<string> {
+  return page.getByRole('combobox', { name: 'Consumer' }).inputValue()
+}
+
+describe('a number of the dashboard leads to the messages that it counts', () => {
+  it('in the menu, if one consumer has them all, whichever consumer was looked at', async () => {
+    const page = await browser.page()
+    for (const query of [{}, { consumer: 'a/sms' }]) {
+      await open(page, board.url, ['overview'], query)
+      await pill(page, 'Parked 2').click()
+      await page.getByRole('table', { name: 'Records' }).locator('tbody tr').nth(1).waitFor()
+      expect(await chosen(page)).toBe('b/mail')
+    }
+  })
+
+  it('in the menu, if several have some: through a list of how many each has', async () => {
+    const page = await browser.page()
+    await open(page, board.url, ['records', 'parked'], { consumer: 'a/sms' })
+    await pill(page, 'Given up 2').click()
+    const rows = page.getByRole('table', { name: 'Given up, by consumer' }).locator('tbody tr')
+    await rows.nth(2).waitFor()
+    expect(await rows.allTextContents()).toEqual(['a/sms0', 'mail1', 'b/sms1'])
+    await rows.nth(2).getByRole('link').click()
+    await page.getByRole('table', { name: 'Records' }).locator('tbody tr').waitFor()
+    expect(await chosen(page)).toBe('b/sms')
+  })
+
+  it('in alarms', async () => {
+    const page = await browser.page()
+    await open(page, board.url, ['overview'])
+    const alarm = page.locator('.alarms li', { hasText: 'b/sms: 1 message is given up' })
+    await alarm.getByRole('link').click()
+    await page.getByRole('table', { name: 'Records' }).locator('tbody tr').waitFor()
+    expect(await chosen(page)).toBe('b/sms')
+  })
+
+  it('among the latest deliveries, where two consumers have one name', async () => {
+    const page = await browser.page()
+    await open(page, board.url, ['overview'])
+    const row = page.getByRole('table', { name: 'Latest deliveries' }).locator('tbody tr', { hasText: 'b-sms' })
+    const to = await row.filter({ hasText: 'dead-lettered' }).getByRole('link').first().getAttribute('href')
+    expect(new URLSearchParams(to?.split('?')[1]).get('consumer')).toBe('b/sms')
+  })
+})

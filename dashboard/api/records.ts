@@ -17,7 +17,7 @@ export interface CountsAnswer {
     readonly consumer: string
     /** `undefined`: no records to count (strategy `offsets`), or the store did not answer. */
     readonly counts: Readonly<Record<ListState, StateCount>> | undefined
-    /** When it was counted. */
+    /** When it was last counted: with `error`, when its store last answered; `undefined`: not since the dashboard began. */
     readonly at: EpochMs | undefined
     readonly error: ApiError['error'] | undefined
   }[]

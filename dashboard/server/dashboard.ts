@@ -71,6 +71,7 @@ class Handler implements Dashboard {
       clock,
       timeoutMs,
       counts: new Cached(COUNTS_FOR_MS, clock),
+      countedAt: new Map(),
       groups: new Cached(GROUPS_FOR_MS, clock),
       lists: new Cached(0, clock),
       doctors: new Cached(DOCTOR_FOR_MS, clock),

@@ -18,6 +18,8 @@ export interface Services {
   readonly clock: Clock
   readonly timeoutMs: number
   readonly counts: Cached<CountsAnswer['consumers'][number]>
+  /** When the records of a consumer were last counted. */
+  readonly countedAt: Map<string, number>
   readonly groups: Cached<GroupsAnswer>
   readonly lists: Cached<RecordsAnswer>
   readonly doctors: Cached<DoctorAnswer>

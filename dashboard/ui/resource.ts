@@ -8,6 +8,8 @@ export interface Resource<T> {
   readonly at: number | undefined
   /** Why the last request failed. */
   readonly failure: Failure | undefined
+  /** When the request was sent that has no answer yet, by the clock of this browser. */
+  readonly waitingSince: () => number | undefined
   /** Asks again now. */
   readonly refresh: () => void
 }
@@ -37,6 +39,7 @@ export function useResource<P extends GetPath>(
   const asked = query === undefined ? undefined : JSON.stringify(query)
   const [answer, setAnswer] = useState<{ readonly asked: string; readonly data: Answer<P>; readonly at: number }>()
   const [failed, setFailed] = useState<{ readonly asked: string; readonly failure: Failure }>()
+  const waiting = useRef<number | undefined>(undefined)
   const again = useRef<() => void>(() => undefined)
 
   useEffect(() => {
@@ -50,6 +53,7 @@ export function useResource<P extends GetPath>(
       if (isAsking || end.signal.aborted) return
       clearTimeout(timer)
       isAsking = true
+      waiting.current = Date.now()
       let retryAfterMs: number | undefined
       let isFinal = false
       try {
@@ -67,6 +71,7 @@ export function useResource<P extends GetPath>(
         setFailed({ asked, failure })
       } finally {
         isAsking = false
+        if (!end.signal.aborted) waiting.current = undefined
       }
       const wait = isFinal ? everyMs : nextIn(everyMs, failures, retryAfterMs)
       if (wait !== undefined && document.visibilityState === 'visible') timer = setTimeout(() => void ask(), wait)
@@ -87,11 +92,13 @@ export function useResource<P extends GetPath>(
   }, [path, asked, everyMs])
 
   const refresh = useCallback(() => again.current(), [])
+  const waitingSince = useCallback(() => waiting.current, [])
   const isCurrent = answer !== undefined && answer.asked === asked
   return {
     data: isCurrent ? answer.data : undefined,
     at: isCurrent ? answer.at : undefined,
     failure: failed !== undefined && failed.asked === asked ? failed.failure : undefined,
+    waitingSince,
     refresh,
   }
 }

@@ -1,6 +1,6 @@
-// Numbers lead to what they count, in a browser: three consumers on memory, one of which has no message that waits.
+// What is shown in a browser, on consumers on memory: numbers lead to what they count, and a store that is silent is told.
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { serveDashboard, type ServedDashboard } from '../../dashboard/server/index.ts'
 import {
   defineConsumer,
@@ -25,13 +25,24 @@ const live = liveSignals()
 const running: Running[] = []
 let browser: DashboardBrowser
 let board: ServedDashboard
+/** While true, the store of a/sms never answers a list. */
+let isSilent = false
+
+function storeOf(group: string): ReturnType<typeof memoryStore> {
+  const store = memoryStore()
+  const { admin } = store
+  if (group !== 'a' || admin === undefined) return store
+  const list = admin.list.bind(admin)
+  admin.list = (scope, query) => (isSilent ? new Promise(() => {}) : list(scope, query))
+  return store
+}
 
 async function consumerWith(group: string, name: string, ids: readonly string[]): Promise<ConfiguredConsumer> {
   const topic = `${group}-${name}`
   const consumer = defineConsumer({
     name,
     id: messageId.header('id'),
-    store: memoryStore(),
+    store: storeOf(group),
     onInDoubt: 'park',
     observe: live,
     handle: ({ message }) => {
@@ -56,12 +67,14 @@ beforeAll(async () => {
     ],
     live,
     port: 0,
+    timeoutMs: 1_000,
     pages: browser.pages,
   })
 })
 afterEach(async () => {
   await browser.closePages()
-  expect(browser.takeErrors()).toEqual([])
+  const errors = browser.takeErrors()
+  if (errors.length > 0) throw new Error(`errors in pages: ${errors.join('; ')}`)
 })
 afterAll(async () => {
   await board?.close()
@@ -69,7 +82,7 @@ afterAll(async () => {
   await browser?.[Symbol.asyncDispose]()
 })
 
-function pill(page: Page, name: string): ReturnType<Page['getByRole']> {
+function pill(page: Page, name: string): Locator {
   return page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name })
 }
 
@@ -115,5 +128,42 @@ describe('a number of the dashboard leads to the messages that it counts', () =>
     const row = page.getByRole('table', { name: 'Latest deliveries' }).locator('tbody tr', { hasText: 'b-sms' })
     const to = await row.filter({ hasText: 'dead-lettered' }).getByRole('link').first().getAttribute('href')
     expect(new URLSearchParams(to?.split('?')[1]).get('consumer')).toBe('b/sms')
+  })
+})
+
+describe('the bar', () => {
+  it('says since when a store is silent, and that it answers again', async () => {
+    const page = await browser.page()
+    await open(page, board.url, ['overview'])
+    const status = (hasText: string | RegExp): Locator => page.locator('.bar .status', { hasText })
+    await status(/^live$/).waitFor()
+    isSilent = true
+    try {
+      const text = (await status(/^no answer since \d\d:\d\d:\d\d$/).textContent()) ?? ''
+      const since = Date.parse(`${new Date().toISOString().slice(0, 11)}${text.slice(-8)}Z`)
+      expect(Date.now() - since).toBeGreaterThanOrEqual(1_000)
+      expect(Date.now() - since).toBeLessThan(30_000)
+      expect(await status('').getAttribute('title')).toBe('The store of a/sms does not answer.')
+      // Its messages are not known: all consumers have at least so many.
+      await pill(page, 'Parked 2+').waitFor()
+    } finally {
+      isSilent = false
+    }
+    await status(/^live$/).waitFor()
+  })
+})
+
+describe('the time line of a parked message', () => {
+  it('ends in another colour than its mark has, and says how it ended', async () => {
+    const page = await browser.page()
+    for (const theme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: theme })
+      await open(page, board.url, ['message'], { consumer: 'b/mail', id: 'parked-1' })
+      const figure = page.getByRole('figure', { name: 'Time line of this message' })
+      await figure.getByText('ended: parked').waitFor()
+      const fillOf = (selector: string): Promise<string> =>
+        page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).backgroundColor`)
+      expect(await fillOf('.legend .fill-parked')).not.toBe(await fillOf('.legend .fill-mark'))
+    }
   })
 })

@@ -46,10 +46,12 @@ async function countsOf(services: Services, shown: Shown): Promise<CountsAnswer[
       // One after the other: a store may have to look at all its records for each.
       for (const state of LIST_STATES) counted.push([state, await countOf(services, admin, state)])
       const found = Object.fromEntries(counted) as Record<ListState, StateCount>
-      return { consumer: shown.id, counts: found, at: services.clock.now(), error: undefined }
+      const at = services.clock.now()
+      services.countedAt.set(shown.id, at)
+      return { consumer: shown.id, counts: found, at, error: undefined }
     })
   } catch (error) {
-    return { ...none, error: apiErrorOf(error) }
+    return { ...none, at: services.countedAt.get(shown.id), error: apiErrorOf(error) }
   }
 }
 

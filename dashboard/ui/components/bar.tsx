@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { consumerOf, useShared } from '../context.ts'
+import { consumerOf, useNow, useShared } from '../context.ts'
+import { freshnessOf } from '../freshness.ts'
 import { href, readerOf } from '../place.ts'
 import { go, useRoute } from '../router.ts'
 
@@ -89,19 +90,11 @@ function Find(): JSX.Element {
 }
 
 function Liveness(): JSX.Element {
-  const { session, live, counts } = useShared()
-  const shown = session.hasLive ? live : counts
-  const tone = shown.failure !== undefined ? 'alarm' : shown.data === undefined ? '' : 'good'
-  const text =
-    shown.failure !== undefined
-      ? 'asking again'
-      : shown.data === undefined
-        ? 'loading'
-        : session.hasLive
-          ? 'live'
-          : 'up to date'
+  const { session, clockOffset, live, counts } = useShared()
+  const now = useNow()
+  const { tone, text, about } = freshnessOf({ session, live, counts, now, clockOffset })
   return (
-    <span class="status">
+    <span class="status" title={about}>
       <span class={`dot ${tone}`} aria-hidden="true" />
       {text}
     </span>

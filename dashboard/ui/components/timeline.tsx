@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { LiveEntry } from '../../api.ts'
+import type { LiveEntry, Outcome } from '../../api.ts'
 import { clockTime, duration, exact, place, plural } from '../../format.ts'
 import { timeAxis, type Span } from '../time-axis.ts'
 import { OUTCOMES } from '../words.ts'
@@ -107,6 +107,12 @@ export function Timeline({ entries: all }: { entries: readonly Entry[] }): JSX.E
             {title}
           </li>
         ))}
+        {endsOf(entries).map((outcome) => (
+          <li key={`end ${outcome}`}>
+            <span class={`swatch end-of fill-${outcome}`} />
+            ended: {OUTCOMES[outcome].title}
+          </li>
+        ))}
       </ul>
       <details>
         <summary>
@@ -160,10 +166,14 @@ function Row({
           <circle class={`fill-${entry.outcome}`} cx={right + 8} cy={y + 12.5} r="5" />
         </>
       ) : (
-        <path class="fill-dead-lettered" d={`M${left} ${y + 3}l9 16h-18z`} />
+        <path class="fill-failed" d={`M${left} ${y + 3}l9 16h-18z`} />
       )}
     </g>
   )
+}
+
+function endsOf(entries: readonly Entry[]): readonly Outcome[] {
+  return [...new Set(entries.flatMap((entry) => (entry.type === 'delivery' ? [entry.outcome] : [])))]
 }
 
 /** A delivery from its arrival to its end; other events are points. */

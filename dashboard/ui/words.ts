@@ -110,9 +110,9 @@ export const BUCKET_WORDS: Readonly<Record<string, string>> = {
   unreadable: 'Its record cannot be read',
   unknown: 'No record, and nothing proves that it was not handled',
   looped: 'Replayed too often already',
-  undated: 'Has no usable time, and a time was asked for',
-  'no-reason': 'Does not say why it was set aside, and a reason was asked for',
-  'no-field': 'Lacks a field that was asked for',
+  undated: 'No usable time to select by',
+  'no-reason': 'No reason to select by',
+  'no-field': 'Lacks a field to select by',
   filtered: 'In the range, but not meant',
 }
 
@@ -138,9 +138,6 @@ export const REDRIVE_WORDS: Readonly<Record<string, string>> = {
   repeated: 'repeat another dead letter of the same message',
   'no-destination': 'do not tell where they came from',
   'refused-destination': 'came from a place that is not allowed',
-  unconfirmed: 'were not among those that you confirmed',
-  undated: 'have no usable time, and a time was asked for',
-  'no-reason': 'do not say why they were set aside, and a reason was asked for',
-  'no-field': 'lack a field that was asked for',
+  unconfirmed: 'came after the look',
   filtered: 'are not meant',
 }

@@ -4,7 +4,11 @@ import type { Lack } from '../../../src/core/replay.ts'
 import type { Failure } from '../client.ts'
 import { Form, type Field, type Values } from './form.tsx'
 
-const LACKS: readonly Lack[] = ['undated', 'no-field', 'no-reason']
+const LACKS: readonly (readonly [Lack, string])[] = [
+  ['undated', 'Take what has no usable time'],
+  ['no-field', 'Take what lacks a field of a condition'],
+  ['no-reason', 'Take what tells no reason'],
+]
 
 /** What `consume-once replay plan` has, too. */
 function fieldsOf(consumer: ConsumerInfo, from: string): readonly Field[] {
@@ -69,15 +73,7 @@ function fieldsOf(consumer: ConsumerInfo, from: string): readonly Field[] {
       ],
       isRare: true,
     },
-    { name: 'undated', label: 'Take what has no usable time, too', kind: 'check', isWide: true, isRare: true },
-    {
-      name: 'no-field',
-      label: 'Take what lacks a field of a condition, too',
-      kind: 'check',
-      isWide: true,
-      isRare: true,
-    },
-    { name: 'no-reason', label: 'Take what tells no reason, too', kind: 'check', isWide: true, isRare: true },
+    ...LACKS.map(([name, label]): Field => ({ name, label, kind: 'check', isWide: true, isRare: true })),
     { name: 'maxReplays', label: 'Leave what was replayed as often', placeholder: '2', isRare: true },
     { name: 'again', label: 'Let what is done happen AGAIN', kind: 'check', isWide: true, isRare: true },
   ]
@@ -111,7 +107,7 @@ export function PlanForm({
 /** An offset, a condition and a field are checked by the server. */
 function requestOf(typed: Values): Omit<PlanRequest, 'consumer'> {
   const { from = '', since, until, max, fromPosition, toPosition, groupBy, maxReplays } = typed
-  const include = LACKS.filter((lack) => typed[lack])
+  const include = LACKS.map(([lack]) => lack).filter((lack) => typed[lack])
   const lines = ['ids', 'where', 'reasons'].map((name) => [name, linesOf(typed[name])] as const)
   return {
     from,

@@ -54,8 +54,7 @@ export function PlanView({ plan, consumer }: { plan: ReplayPlan; consumer: Consu
       {plan.ids !== undefined && (
         <p class="wrap">
           {count(plan.ids.found)} of {plural(plan.ids.asked, 'ID')} found
-          {plan.ids.notFound.length > 0 && `. Not found: ${plan.ids.notFound.slice(0, 20).join(', ')}`}
-          {plan.ids.asked - plan.ids.found > 20 && ', …'}.
+          {plan.ids.notFound.length > 0 && `, not: ${plan.ids.notFound.slice(0, 20).join(', ')}`}
         </p>
       )}
       <Table

@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { ReplayItem, ReplayPublisher, ReplayRange } from '../ports/replay.ts'
 import { ForeseenLetters } from './foreseen.ts'
 import type { Hold } from './hold.ts'
-import { Lookup, replaysOf, type Looked } from './look.ts'
+import { Lookup, type Looked } from './look.ts'
 import { Pace } from './pace.ts'
 import type { ReplayedConsumer } from './place.ts'
 import type { Horizon } from './plan.ts'
@@ -60,9 +60,13 @@ export class DeadLetters {
     this.#ctx = ctx
     this.#horizon = horizon
     this.#signal = signal
-    this.#lookup = new Lookup(of, { since, until, ids, where, reasons, include }, { keys })
+    this.#lookup = new Lookup(
+      of,
+      { since, until, ids, where, reasons, include },
+      { keys, noted: ctx.foreseen?.replays },
+    )
     this.#pace = new Pace(clock, options.rate, undefined)
-    this.#foreseen = new ForeseenLetters(of.scope, ctx.id)
+    this.#foreseen = new ForeseenLetters(of.scope, ctx.id, this.#lookup.noted)
     this.#allowed = new Set([
       ...of.subscription.origins,
       ...allowDestinations,
@@ -78,23 +82,9 @@ export class DeadLetters {
     this.#foreseen.open(from, range, takes)
   }
 
-  /**
-   * A log keeps the dead letters of a message that was sent back before, and the oldest of them tells nothing of that. Call it for all
-   * of a place first.
-   */
-  async count(items: readonly ReplayItem[]): Promise<void> {
-    for (const item of items) {
-      const replays = replaysOf(item)
-      if (replays === 0) continue
-      const key = await this.#ctx.of.keyOf(item.message)
-      if (typeof key !== 'string') continue
-      this.#foreseen.replays.set(key, Math.max(replays, this.#foreseen.replays.get(key) ?? 0))
-    }
-  }
-
-  #replaysOf({ key, replays }: Looked): number {
-    const known = this.#ctx.foreseen ?? this.#foreseen
-    return Math.max(replays, known.replays.get(key ?? '') ?? 0)
+  /** Call it for all of a log first. */
+  count(items: readonly ReplayItem[]): Promise<void> {
+    return this.#lookup.note(items)
   }
 
   /** Every dead letter of this place that a person confirmed was looked at. */
@@ -169,7 +159,7 @@ export class DeadLetters {
     // A dead letter is younger than its message, so its own time, or that of its record, proves nothing more.
     const at = usableTime(item, now)
     const rules = { maxReplays: options.maxReplays ?? 2 }
-    const bucket = looked.bucket(at !== undefined && at >= this.#horizon.at, rules, this.#replaysOf(looked))
+    const bucket = looked.bucket(at !== undefined && at >= this.#horizon.at, rules)
     const outcome = OUTCOME_OF[bucket]
     if (outcome !== 'redriven' && !(outcome === 'unknown' && options.unknown === 'handle')) return outcome
     if (destination === undefined) return 'no-destination'
@@ -200,7 +190,7 @@ export class DeadLetters {
       sent.map(({ destination, ...one }) => ({
         item: one.item,
         destination,
-        headers: { [COPY_HEADER.replayId]: id, [COPY_HEADER.replayCount]: String(this.#replaysOf(one) + 1) },
+        headers: { [COPY_HEADER.replayId]: id, [COPY_HEADER.replayCount]: String(one.replays + 1) },
       })),
     )
     await Promise.all(sent.map(async ({ item }) => item.settle?.('done')))

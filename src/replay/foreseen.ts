@@ -24,11 +24,12 @@ export interface Foreseen {
 export class ForeseenLetters implements Foreseen {
   readonly scope: string
   readonly id: string
-  /** How often a message was sent back before, by the copy that tells the highest count. Those that never were are left out. */
-  readonly replays: Map<Key, number> = new Map()
+  /** `noted` of the lookup. */
+  readonly replays: Map<Key, number>
   readonly #places = new Map<string, Place>()
 
-  constructor(scope: string, id: string) {
+  constructor(scope: string, id: string, replays: Map<Key, number>) {
+    this.replays = replays
     this.scope = scope
     this.id = id
   }

@@ -7,7 +7,7 @@ import { afterForgetting, decideFor } from './decide.ts'
 import type { HandlingParts, Todo } from './handling-parts.ts'
 import type { ReplayOutcome } from './journal.ts'
 import { Lookup, type Looked } from './look.ts'
-import { refused } from './place.ts'
+import { isDeadLetterPlace, refused } from './place.ts'
 import type { Horizon } from './plan.ts'
 import { Proof } from './proven.ts'
 import type { Ticket } from './recorder.ts'
@@ -65,6 +65,9 @@ export class Handling {
     await this.#inline.open()
     const range = { parts: plan.parts, warnings: [] }
     if (reader.takes) this.#left = plan.total - this.#accountedBefore
+    if (!reader.takes && isDeadLetterPlace(this.#with.of.subscription.replay, plan.from)) {
+      for await (const batch of reader.read(range, { signal: stop })) await this.#lookup.note(batch)
+    }
     const atOnce = Math.min(MOST_LOOKED_AT_ONCE, Math.max(this.#concurrency, 1))
     for await (const batch of reader.read(range, { from: recorder.state.checkpoint, signal: stop })) {
       for (let at = 0; at < batch.length && !stop.aborted; at += atOnce) {

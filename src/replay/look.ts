@@ -19,8 +19,7 @@ export interface Looked {
   /** `not-asked`: a message that was not selected. */
   readonly view: RecordView | 'no-id' | 'unreadable' | 'not-asked'
   readonly replays: number
-  /** @param replays - of all its copies, if that is known */
-  readonly bucket: (isProven: boolean, rules: Pick<ReplayRules, 'maxReplays'>, replays?: number) => Bucket
+  readonly bucket: (isProven: boolean, rules: Pick<ReplayRules, 'maxReplays'>) => Bucket
   /** Why it is in its bucket. */
   readonly detail: string | undefined
   readonly payload: () => unknown
@@ -31,6 +30,8 @@ interface LookupMore {
   readonly keys?: readonly Key[] | undefined
   /** Whoever gets a message reads its payload. */
   readonly payloads?: boolean
+  /** What `note` of an earlier lookup found. */
+  readonly noted?: Map<Key, number> | undefined
 }
 
 const MOST_NOT_FOUND = 100
@@ -45,13 +46,20 @@ export class Lookup {
   readonly #keys: ReadonlySet<Key> | undefined
   readonly #selection: Selection
   readonly #idOf: ReturnType<typeof createIdReader>
+  /** How often a message was sent back before, by the copy that tells the highest count. Those that never were are left out. */
+  readonly noted: Map<Key, number>
   readonly #found = new Set<string>()
   #withoutId = 0
   readonly #included: ReadonlySet<Lack>
   readonly #readsPayloads: boolean
 
-  constructor(of: ReplayedConsumer, selection: Selection, { keys, payloads = false }: LookupMore = {}) {
+  constructor(
+    of: ReplayedConsumer,
+    selection: Selection,
+    { keys, payloads = false, noted = new Map() }: LookupMore = {},
+  ) {
     this.#readsPayloads = payloads || selection.ids !== undefined || (selection.where ?? []).length > 0
+    this.noted = noted
     this.#included = new Set(selection.include)
     this.#idOf = createIdReader(of.definition)
     this.#of = of
@@ -79,7 +87,7 @@ export class Lookup {
       const key = keys[index]
       const isSelected = selected[index] === 'yes'
       const known = typeof key === 'string' ? key : undefined
-      const replays = replaysOf(item)
+      const replays = Math.max(replaysOf(item), this.noted.get(known ?? '') ?? 0)
       const view = viewFor(key, isSelected && known !== undefined ? views[at++] : undefined)
       const digest = known === undefined || !isSelected ? '' : this.#of.digestOf(item.message)
       return {
@@ -87,12 +95,25 @@ export class Lookup {
         key: known,
         view,
         replays,
-        bucket: (isProven, rules, ofCopies = replays) =>
-          bucketOf({ view, digest, selected: selected[index] ?? 'no', isProven, replays: ofCopies }, rules),
+        bucket: (isProven, rules) =>
+          bucketOf({ view, digest, selected: selected[index] ?? 'no', isProven, replays }, rules),
         detail: typeof key === 'object' ? key.detail : detailOf(view),
         payload: () => payloads[index]?.payload,
       }
     })
+  }
+
+  /**
+   * A log keeps the dead letters of a message that was sent back before, and the oldest of them tells nothing of that. Call it for all
+   * of a place first.
+   */
+  async note(items: readonly ReplayItem[]): Promise<void> {
+    for (const item of items) {
+      const replays = replaysOf(item)
+      if (replays === 0) continue
+      const key = await this.#of.keyOf(item.message)
+      if (typeof key === 'string') this.noted.set(key, Math.max(replays, this.noted.get(key) ?? 0))
+    }
   }
 
   /** `undefined`: no IDs were asked for. */
@@ -163,7 +184,7 @@ function detailOf(view: Looked['view']): string | undefined {
 }
 
 /** How often the message was replayed before, by its header. What the header tells may be no number: then too often. */
-export function replaysOf({ message: { headers } }: ReplayItem): number {
+function replaysOf({ message: { headers } }: ReplayItem): number {
   const isTold = Object.hasOwn(headers, COPY_HEADER.replayCount)
   return copyNumber(headers, COPY_HEADER.replayCount) ?? (isTold ? Number.POSITIVE_INFINITY : 0)
 }

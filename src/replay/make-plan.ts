@@ -14,7 +14,7 @@ import { checkedRules, checkSelection, refuseProblems } from './check.ts'
 import { parseField, type Field } from './expression.ts'
 import { startJob, type Job, type JobControl } from './job.ts'
 import { Lookup, type Looked } from './look.ts'
-import { deadLetterPlaces, ReplayedConsumer } from './place.ts'
+import { isDeadLetterPlace, ReplayedConsumer } from './place.ts'
 import { usableTime } from './proven.ts'
 import { digestOfPlan, PLAN_VERSION, SELECTION, type Horizon, type ReplayPlan, type Selection } from './plan.ts'
 import { DistinctCounter, Tally, type Sample } from './tally.ts'
@@ -115,7 +115,7 @@ async function makePlan(
   const createdAt = clock.now()
   const selection: Selection = { since, until, ids, where, reasons, include }
   // A dead-letter place has only what was given up: to replay it is to reopen.
-  const isDeadLetters = deadLetterPlaces(of.subscription.replay).includes(from.replace(/@\d+$/, ''))
+  const isDeadLetters = isDeadLetterPlace(of.subscription.replay, from)
   const rules: ReplayRules =
     isDeadLetters && options.rules?.givenUp === undefined ? { ...asked, givenUp: 'handle' } : asked
   const horizon = await of.horizon(createdAt)
@@ -126,6 +126,9 @@ async function makePlan(
   const planning = new Planning({ horizon, rules, field, now: createdAt, isLog: !reader.takes })
   const size = range.parts.reduce((sum, part) => sum + Number(BigInt(part.to) - BigInt(part.from)), 0)
   const lookup = new Lookup(of, selection, { payloads: field !== undefined })
+  if (isDeadLetters && !reader.takes) {
+    for await (const batch of reader.read(range, { signal: control.signal })) await lookup.note(batch)
+  }
   for await (const batch of reader.read(range, { signal: control.signal })) {
     for (let at = 0; at < batch.length; at += LOOKED_AT_ONCE) {
       const items = batch.slice(at, at + LOOKED_AT_ONCE)

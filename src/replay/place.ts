@@ -129,6 +129,11 @@ export function deadLetterPlaces(replay: ReplayPlaces | undefined): readonly str
   return replay === undefined ? [] : replay.deadLetters.map((place) => `${replay.system}:${place}`)
 }
 
+/** A plan of this place is one of dead letters. */
+export function isDeadLetterPlace(replay: ReplayPlaces | undefined, from: string): boolean {
+  return deadLetterPlaces(replay).includes(from.replace(/@\d+$/, ''))
+}
+
 export function refused(why: string): ReplayError {
   return new ReplayError('REPLAY_REFUSED', why)
 }

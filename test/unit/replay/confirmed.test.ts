@@ -66,5 +66,8 @@ describe('a message that fails after each redrive', () => {
     expect(sent).toEqual([1, 1, 0, 0])
     await expect(redriven(world, {})).resolves.toMatchObject({ looked: 3, totals: { looped: 3 } })
     await expect(redriven(world, { maxReplays: 3 })).resolves.toMatchObject({ totals: { redriven: 1, repeated: 2 } })
+    const plan = await world.plan({ from: 'memory:dead-letters' })
+    expect([plan.toHandle, plan.buckets.looped.count]).toEqual([0, 3])
+    await expect(world.run(plan)).resolves.toMatchObject({ totals: { handled: 0, left: 3 } })
   })
 })

@@ -167,6 +167,7 @@ export type {
   TakeVerdict,
 } from './ports/replay.ts'
 export type {
+  Backlog,
   Capacity,
   DeadLetter,
   Delivery,

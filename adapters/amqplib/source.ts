@@ -8,6 +8,7 @@ import {
   isConsumeOnceError,
   systemClock,
   systemEntropy,
+  type Backlog,
   type Backoff,
   type DurationMs,
   type Intake,
@@ -128,6 +129,11 @@ export class RabbitSource implements Source {
       ...healthOf(this.#state, this.#isPaused),
       counts: { ...counts.all(), ...(Object.fromEntries(ages) as Record<string, number>) },
     }
+  }
+
+  async backlog(): Promise<readonly Backlog[]> {
+    if (this.#assembly === undefined) throw new Error('no connection')
+    return [{ destination: this.group, messages: await this.#assembly.ready() }]
   }
 
   async redeliveryWindowMs(): Promise<RedeliveryWindow | undefined> {

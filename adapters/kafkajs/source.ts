@@ -1,6 +1,7 @@
 import {
   ConfigError,
   StoppedError,
+  type Backlog,
   type DurationMs,
   type Intake,
   type RedeliveryWindow,
@@ -282,6 +283,11 @@ export class KafkaSource implements Source {
       const work = unfetchedOf(epoch)
       if (work !== undefined) yield work
     }
+  }
+
+  backlog(): Promise<readonly Backlog[]> {
+    const { sources } = this.#parts.options.topology
+    return this.#offsets.backlog(this.#subscription.present.filter((topic) => sources.includes(topic)))
   }
 
   redeliveryWindowMs(): Promise<RedeliveryWindow | undefined> {

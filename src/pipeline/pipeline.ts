@@ -10,7 +10,7 @@ import type { Health } from '../ports/health.ts'
 import type { Counts, StoreOperation } from '../ports/observer.ts'
 import type { Stall, Work } from '../core/progress.ts'
 import type { TracedConsumer } from '../ports/tracing.ts'
-import type { Capacity, Delivery, Intake, Publisher, SourceEvent } from '../ports/source.ts'
+import type { Capacity, Delivery, Intake, Publisher, Source, SourceEvent } from '../ports/source.ts'
 import { scopeName } from '../consumer/scope.ts'
 import { CarryOut } from './settling/carry-out.ts'
 import { Copies } from './settling/copies.ts'
@@ -259,7 +259,10 @@ export class Pipeline implements Intake, Services {
   }
 
   /** To be called once, before anything else is told. */
-  started(health: () => Health, control?: Pausable): void {
+  started(
+    health: () => Health,
+    from: { readonly control?: Pausable; readonly backlog?: Source['backlog'] } = {},
+  ): void {
     const { store, retentionMs, leaseMs } = this.consumer
     this.observe({
       type: 'started',
@@ -270,7 +273,7 @@ export class Pipeline implements Intake, Services {
       leaseMs,
       health,
       checkStore: (isDoubtful) => this.storeCheck.look(isDoubtful),
-      control,
+      ...from,
     })
   }
 

@@ -7,7 +7,7 @@ import type { Message } from './message.ts'
 import type { HandedBack, Outcome } from './outcome.ts'
 import type { Pausable, PauseOptions } from './lifecycle.ts'
 import type { Health } from './health.ts'
-import type { SourceEvent } from './source.ts'
+import type { Backlog, SourceEvent } from './source.ts'
 import type { Store } from './store.ts'
 
 /** How long the steps before its settle took a message, in milliseconds; `undefined`: it did not come to this step. */
@@ -101,6 +101,8 @@ export type PipelineEvent =
        * in any case. May take as long as a call of the store; never rejects.
        */
       readonly checkStore?: ((isDoubtful?: boolean) => Promise<void>) | undefined
+      /** What waits at the broker for all processes of the consumer. `undefined`: its source cannot tell. */
+      readonly backlog?: (() => Promise<readonly Backlog[]>) | undefined
       /** `undefined`: it has no intake that could be paused. */
       readonly control?: Pausable | undefined
     }

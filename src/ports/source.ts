@@ -185,10 +185,22 @@ export interface Source {
    */
   unfetched?(): Iterable<Work>
   /**
+   * How many messages wait at the broker for this consumer, in all of its processes together. For gauges: asked at most
+   * every 15 s, and rejects if the broker does not answer.
+   */
+  backlog?(): Promise<readonly Backlog[]>
+  /**
    * For how long the broker can redeliver a handled message, if the source can tell; `undefined` if it cannot. Called
    * once, after `open()`. A rejection is ignored.
    */
   redeliveryWindowMs?(): Promise<RedeliveryWindow | undefined>
+}
+
+/** What waits in one topic or queue. */
+export interface Backlog {
+  readonly destination: string
+  /** Kafka: from the committed offsets to the ends. RabbitMQ: ready, so without those that a consumer has. */
+  readonly messages: number
 }
 
 export interface SourceHealth {

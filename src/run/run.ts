@@ -114,7 +114,8 @@ class RunningConsumer implements Running {
       unfetched: () => source.unfetched?.() ?? [],
       member: memberOf(source),
     })
-    this.#pipeline.started(() => this.health(), this)
+    const backlog = source.backlog?.bind(source)
+    this.#pipeline.started(() => this.health(), { control: this, ...(backlog && { backlog }) })
     this.#start = new Start({
       work: () => this.#open(),
       failed: (error) => this.#failed(error),

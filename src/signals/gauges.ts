@@ -1,9 +1,10 @@
 import type { Clock } from '../ports/clock.ts'
 import type { Health } from '../ports/health.ts'
 import type { ObserverEvent } from '../ports/observer.ts'
+import type { Backlog } from '../ports/source.ts'
 import { LabelValues } from './label-values.ts'
 import { GAUGES, idsOf, type GaugeId } from './metrics.ts'
-import { StoreReading, withinASecond } from './store-reading.ts'
+import { factsOf, Reading as Asking, withinASecond, type StoreFacts } from './store-reading.ts'
 
 export interface GaugeOptions {
   /**
@@ -27,12 +28,14 @@ interface Started {
   readonly event: StartedEvent
   readonly consumer: string
   readonly store: string
-  readonly reading: StoreReading | undefined
+  readonly reading: Asking<StoreFacts> | undefined
+  readonly backlog: Asking<readonly Backlog[]> | undefined
 }
 
 /** Partitions of one process with gauges of their own; the largest value of all further ones has partition `other`. */
 const MOST_PARTITIONS = 1_000
 const MOST_STORES = 50
+const OLD_BACKLOG_MS = 5 * 60_000
 
 /** Reads the gauges of all started consumers, when they are asked for. */
 export class GaugeReader {
@@ -59,12 +62,15 @@ export class GaugeReader {
   started(event: StartedEvent): void {
     const { consumer: name, store } = event
     const isReadable = store.strategy === 'offsets' || store.admin !== undefined
-    const reading = this.#readStores && isReadable ? new StoreReading(this.#clock, event) : undefined
+    const reading = this.#readStores && isReadable ? new Asking(this.#clock, () => factsOf(event)) : undefined
+    const { backlog: askBacklog } = event
+    const backlog = askBacklog && new Asking(this.#clock, askBacklog)
     const started = {
       event,
       consumer: this.#names.of(name),
       store: this.#stores.of(store.name ?? store.strategy),
       reading,
+      backlog,
     }
     this.#started.set(name, [...(this.#started.get(name) ?? []), started])
   }
@@ -89,13 +95,16 @@ export class GaugeReader {
 
   async #read(): Promise<Readings> {
     const all = [...this.#started.values()].flat()
-    await Promise.all(all.map((one) => this.#refresh(one)))
+    await Promise.all(
+      all.flatMap((one) => [this.#refresh(one), ...(one.backlog === undefined ? [] : [one.backlog.refresh()])]),
+    )
     const healths = all.map((one) => ({ ...one, health: healthOf(one.event) }))
     const merged = new Merged()
     const partitions = new LabelValues(MOST_PARTITIONS)
     for (const one of healths) {
       this.#readHealth(one, merged, partitions)
       this.#readFacts(one, merged)
+      this.#readBacklog(one, merged)
     }
     return merged.readings
   }
@@ -108,6 +117,14 @@ export class GaugeReader {
     if (refreshed === 'answered' || event.checkStore === undefined) return
     const checking = event.checkStore(refreshed !== 'as-it-was')
     if (refreshed !== 'late') await withinASecond(this.#clock, checking)
+  }
+
+  /** An old one is left out: nothing tells how it has grown. */
+  #readBacklog({ consumer, backlog }: Started, merged: Merged): void {
+    if (backlog?.facts === undefined || backlog.ageMs > OLD_BACKLOG_MS) return
+    for (const { destination, messages } of backlog.facts) {
+      merged.add('backlog', { consumer, destination: this.#destinations.of(destination) }, messages)
+    }
   }
 
   #readFacts(

@@ -57,6 +57,7 @@ export type GaugeId =
   | 'oldestUnfinished'
   | 'watermarkLag'
   | 'partitionLag'
+  | 'backlog'
   | 'parked'
   | 'givenUp'
   | 'heldPartitions'
@@ -267,6 +268,15 @@ export const GAUGES: Readonly<Record<GaugeId, GaugeMetric>> = {
     unit: '{message}',
     help: 'Offsets from the watermark to the end of the partition: not finished.',
     labels: ['consumer', 'destination', 'partition'],
+    merge: 'max',
+  },
+  backlog: {
+    name: 'consume_once_backlog_messages',
+    otel: 'consume_once.backlog.messages',
+    kind: 'gauge',
+    unit: '{message}',
+    help: 'Messages that wait at the broker for the consumer: of a topic those from the committed offsets to the ends, of a queue those that are ready. Every process reports the same ones.',
+    labels: ['consumer', 'destination'],
     merge: 'max',
   },
   parked: {

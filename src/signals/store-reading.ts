@@ -22,7 +22,7 @@ interface Asked {
   readonly store: Store<unknown>
 }
 
-/** A store is not asked again before this time is over. */
+/** A server is not asked again before this time is over. */
 const EVERY_MS = 15_000
 /** Nor before this many times as long as its last answer took: Redis looks at every key for a list. */
 const REST = 100
@@ -35,25 +35,25 @@ const MOST_COUNTED = 10_000
 type Refreshed = 'as-it-was' | 'answered' | 'failed' | 'late'
 
 /**
- * Asks a store what waits for people, at most every 15 s. A store that does not answer costs a reader one second once:
+ * Asks a server what gauges show, such as a store what waits for people, at most every 15 s. A server that does not answer costs a reader one second once:
  * until it has answered, nobody else waits or asks. The last answer stays until there is another one.
  */
-export class StoreReading {
+export class Reading<Facts> {
   readonly #clock: Clock
-  readonly #asked: Asked
-  #facts: StoreFacts | undefined
+  readonly #question: () => Promise<Facts>
+  #facts: Facts | undefined
   #readAt: MonotonicMs
   #isAsking = false
   #dueAt: MonotonicMs | undefined
 
-  constructor(clock: Clock, asked: Asked) {
+  constructor(clock: Clock, question: () => Promise<Facts>) {
     this.#clock = clock
-    this.#asked = asked
+    this.#question = question
     this.#readAt = clock.monotonic()
   }
 
   /** The last answer; `undefined` before the first one. */
-  get facts(): StoreFacts | undefined {
+  get facts(): Facts | undefined {
     return this.#facts
   }
 
@@ -62,7 +62,7 @@ export class StoreReading {
     return this.#clock.monotonic() - this.#readAt
   }
 
-  /** Asks the store if that is due, and waits for a second at most. Never rejects. */
+  /** Asks if that is due, and waits for a second at most. Never rejects. */
   async refresh(): Promise<Refreshed> {
     const isDue = this.#dueAt === undefined || this.#clock.monotonic() >= this.#dueAt
     return isDue && !this.#isAsking ? await withinASecond(this.#clock, this.#ask()) : 'as-it-was'
@@ -73,7 +73,7 @@ export class StoreReading {
     this.#isAsking = true
     let restMs = EVERY_MS
     try {
-      this.#facts = await factsOf(this.#asked)
+      this.#facts = await this.#question()
       this.#readAt = startedAt
       restMs = Math.max(EVERY_MS, REST * (this.#clock.monotonic() - startedAt))
       return 'answered'
@@ -99,7 +99,7 @@ export async function withinASecond<T>(clock: Clock, asking: Promise<T>): Promis
   }
 }
 
-async function factsOf({ scope, store }: Asked): Promise<StoreFacts> {
+export async function factsOf({ scope, store }: Asked): Promise<StoreFacts> {
   if (store.strategy === 'offsets') {
     const positions = await store.positions.list(scope)
     return { held: positions.filter(({ held }) => held !== undefined).length }

@@ -74,6 +74,27 @@ const CASES: Readonly<Record<string, Case>> = {
     at: '5m',
     quiet: { 'consume_once_held_partitions{consumer="sms"}': '0x20' },
   },
+  ConsumeOnceNoProcess: {
+    fires: { 'consume_once_live{consumer="sms", instance="a"}': '1x10 stale' },
+    at: '20m',
+    // One process has gone, another has taken over.
+    quiet: {
+      'consume_once_live{consumer="sms", instance="a"}': '1x10 stale',
+      'consume_once_live{consumer="sms", instance="b"}': '_x10 1x20',
+    },
+  },
+  ConsumeOnceBacklogGrows: {
+    // The process that told it is another one after 30 minutes.
+    fires: {
+      'consume_once_backlog_messages{consumer="sms", destination="t", instance="a"}': '0+100x30 stale',
+      'consume_once_backlog_messages{consumer="sms", destination="t", instance="b"}': '_x30 3100+100x60',
+    },
+    at: '60m',
+    // A burst that is worked off, then a backlog that stays.
+    quiet: {
+      'consume_once_backlog_messages{consumer="sms", destination="t", instance="a"}': '0x20 5000-100x40 1000x30',
+    },
+  },
   ConsumeOnceHandlerStuck: {
     fires: { 'consume_once_live{consumer="sms", instance="a"}': '1x5 0x20' },
     at: '10m',

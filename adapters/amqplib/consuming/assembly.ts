@@ -3,7 +3,7 @@ import type { Connector } from '../connection/connector.ts'
 import { Generation, type GenerationHooks } from './generation.ts'
 import { Link } from '../connection/link.ts'
 import type { FittedSettings } from '../options/fit.ts'
-import { adviceOn, asConfigError, consumersOf } from '../topology/questions.ts'
+import { adviceOn, asConfigError, checkQueue, consumersOf } from '../topology/questions.ts'
 import { isAtLeast } from '../topology/server-version.ts'
 import { Topology } from '../topology/topology.ts'
 import type { Warning } from '../topology/warnings.ts'
@@ -67,6 +67,12 @@ export class Assembly {
   /** True if the queue has messages ready, or is gone. */
   async hasReady(): Promise<boolean> {
     return this.#link !== undefined && this.#topology.hasReady(this.#link)
+  }
+
+  /** The number of messages that are ready in the queue. Rejects without a connection. */
+  async ready(): Promise<number> {
+    if (this.#link === undefined) throw new Error('no connection')
+    return checkQueue(this.#link, this.#settings.queue)
   }
 
   /** True if the queue has other consumers too, according to the broker. Rejects without a connection. */

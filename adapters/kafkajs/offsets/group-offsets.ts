@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { landmarkIn, type Landmark, type LogBounds } from '../../../src/spi.ts'
+import { landmarkIn, type Backlog, type Landmark, type LogBounds } from '../../../src/spi.ts'
 import type { AdminClient } from '../admin-client.ts'
 import { errorType } from '../protocol-error.ts'
 
@@ -85,6 +85,25 @@ export class GroupOffsets {
     const bounds = (await this.boundsOf(topic)).get(partition)
     if (bounds === undefined) throw new Error(`the broker told no offsets of ${topic}/${partition}`)
     return bounds
+  }
+
+  /** Messages of these topics that the group has not committed. Markers of transactions count. */
+  backlog(topics: readonly string[]): Promise<readonly Backlog[]> {
+    // Over one connection.
+    return this.#adminClient.ask(async () => {
+      const committed = await this.allCommitted(topics)
+      return Promise.all(
+        topics.map(async (destination) => {
+          let messages = 0n
+          for (const [partition, { low, high }] of await this.boundsOf(destination)) {
+            const next = committed.get(`${destination}/${partition}`)?.offset ?? NEVER_COMMITTED
+            const from = next > low ? next : low
+            if (high > from) messages += high - from
+          }
+          return { destination, messages: Number(messages) }
+        }),
+      )
+    })
   }
 
   /** Keys are partitions. */

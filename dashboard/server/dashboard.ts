@@ -1,4 +1,5 @@
 import { systemClock } from '../../src/foundation/clock.ts'
+import { Attempts } from './attempts.ts'
 import { assetsIn, type Assets } from './assets.ts'
 import { Cached } from './cached.ts'
 import { Consumers } from './consumers.ts'
@@ -50,6 +51,7 @@ export function dashboardFor(options: DashboardOptions, of: string): Dashboard {
 
 class Handler implements Dashboard {
   readonly #services: Services
+  readonly #attempts: Attempts
   readonly #guard: Guard
   readonly #assets: Assets
   readonly #rate: RateLimit
@@ -59,7 +61,8 @@ class Handler implements Dashboard {
   constructor(options: DashboardOptions) {
     const { clock = systemClock, timeoutMs = 10_000, basePath = '/', auth, hosts, readOnly = true, pages } = options
     this.#base = basePath.endsWith('/') ? basePath : `${basePath}/`
-    this.#guard = new Guard({ auth, hosts, readOnly })
+    this.#attempts = new Attempts({ clock, log: options.log })
+    this.#guard = new Guard({ auth, hosts, readOnly, attempts: this.#attempts })
     this.#assets = assetsIn(pages, this.#base)
     this.#rate = new RateLimit(RATE, clock)
     this.#services = {
@@ -89,6 +92,7 @@ class Handler implements Dashboard {
   }
 
   close(): Promise<void> {
+    this.#attempts.close()
     return this.#services.jobs.close()
   }
 
@@ -98,7 +102,7 @@ class Handler implements Dashboard {
     if (`${url.pathname}/` === this.#base) return new Response(null, { status: 308, headers: { location: this.#base } })
     if (!url.pathname.startsWith(this.#base)) throw notFound()
     const path = url.pathname.slice(this.#base.length)
-    const principal = await this.#guard.principal(request)
+    const principal = await this.#guard.principal(request, client)
     if (principal instanceof Response) return principal
     const who: Required<Principal> = { by: principal.by, readOnly: principal.readOnly ?? false }
     if (path.startsWith('api/')) return this.#api(request, { path, query: url.searchParams }, who, client ?? who.by)

@@ -2,6 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { userInfo } from 'node:os'
 import { HttpError } from './http-error.ts'
 import { isLoopbackName } from './loopback.ts'
+import type { Attempts } from './attempts.ts'
 import type { Auth, Principal } from './options.ts'
 
 const CSRF_HEADER = 'x-consume-once-csrf'
@@ -10,6 +11,7 @@ export interface GuardOptions {
   readonly auth: Auth | undefined
   readonly hosts: readonly string[] | undefined
   readonly readOnly: boolean
+  readonly attempts: Attempts
 }
 
 /** Who may send which request. There are no sessions and no cookies: each request shows its credentials. */
@@ -38,11 +40,21 @@ export class Guard {
     )
   }
 
-  /** @throws HttpError 401, or what `auth` answers as a Response */
-  async principal(request: Request): Promise<Principal | Response> {
-    const { auth, readOnly } = this.#options
+  /** @throws HttpError 401; 429 after many wrong credentials; or what `auth` answers as a Response */
+  async principal(request: Request, client: string | undefined): Promise<Principal | Response> {
+    const { auth, readOnly, attempts } = this.#options
     if (auth === undefined) return { by: osUser(), readOnly }
-    const answer = await auth(request)
+    const credentials = request.headers.get('authorization')
+    const attempt = credentials === null ? undefined : attempts.begin(client, credentials)
+    let answer: Awaited<ReturnType<Auth>>
+    try {
+      answer = await auth(request, { client })
+    } catch (error) {
+      attempt?.unknown()
+      throw error
+    }
+    if (isRefusal(answer)) attempt?.wrong()
+    else attempt?.right()
     if (answer instanceof Response) return answer
     if (answer === undefined || answer === null || typeof answer.by !== 'string' || answer.by.trim() === '') {
       throw new HttpError(401, 'HTTP_UNAUTHORIZED', 'no credentials, or wrong ones')
@@ -78,6 +90,11 @@ export class Guard {
   csrfToken(by: string): string {
     return createHmac('sha256', this.#secret).update(by).digest('base64url')
   }
+}
+
+function isRefusal(answer: Awaited<ReturnType<Auth>>): boolean {
+  if (answer instanceof Response) return answer.status === 401
+  return typeof answer?.by !== 'string' || answer.by.trim() === ''
 }
 
 function crossSite(): HttpError {

@@ -1,6 +1,6 @@
 // Exports for the dashboard, as `consume-once/dashboard`.
 
-export { basicAuth, type BasicAuthOptions } from './basic-auth.ts'
+export { basicAuth, type BasicAuthOptions, type BasicAuthUser } from './basic-auth.ts'
 export { dashboard, type Dashboard } from './dashboard.ts'
 export {
   dashboardListener,
@@ -9,4 +9,5 @@ export {
   type ServedDashboard,
   type ServeDashboardOptions,
 } from './node.ts'
-export type { Auth, DashboardOptions, Principal, Redact, RedactedPart } from './options.ts'
+export type { Auth, DashboardOptions, Principal, Redact, RedactedPart, Sender } from './options.ts'
+export { trustedHeader, type TrustedHeaderOptions } from './trusted-header.ts'

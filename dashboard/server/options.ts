@@ -12,6 +12,7 @@ import {
 } from '../../src/foundation/option-checks.ts'
 import type { Migrations } from '../../src/ports/migrations.ts'
 import type { Clock } from '../../src/ports/clock.ts'
+import type { Logger } from '../../src/ports/logger.ts'
 import type { LiveSignals } from '../../src/signals/live.ts'
 import { isLoopbackName } from './loopback.ts'
 
@@ -23,8 +24,20 @@ export interface Principal {
   readonly readOnly?: boolean
 }
 
-/** Says who sent a request; `undefined` refuses it with 401, a `Response` is sent as it is, such as a redirect to a login. */
-export type Auth = (request: Request) => Principal | Response | undefined | Promise<Principal | Response | undefined>
+/** Where a request comes from. */
+export interface Sender {
+  /** Its address, as `serveDashboard` and `dashboardListener` see it, or as `fetch` was told. Behind a proxy that of the proxy. */
+  readonly client: string | undefined
+}
+
+/**
+ * Says who sent a request; `undefined` refuses it with 401, a `Response` is sent as it is, such as a redirect to a login. Of refused
+ * requests with the header `authorization` an address has 10, and one more each 5 s; further ones are answered 429 without a question.
+ */
+export type Auth = (
+  request: Request,
+  from: Sender,
+) => Principal | Response | undefined | Promise<Principal | Response | undefined>
 
 export interface DashboardOptions {
   /** The entries of `consume-once.config`: `{ consumer, subscription }`. */
@@ -58,6 +71,8 @@ export interface DashboardOptions {
   readonly timeoutMs?: number | undefined
   /** Folder with the built pages. @defaultValue that of this package; give it if you bundle your server */
   readonly pages?: string | undefined
+  /** Gets a line for a burst of wrong credentials, with the addresses. @defaultValue none */
+  readonly log?: Logger | undefined
   /** @defaultValue the system clock */
   readonly clock?: Clock | undefined
 }
@@ -86,6 +101,7 @@ const KNOWN: Record<keyof DashboardOptions, true> = {
   journals: true,
   timeoutMs: true,
   pages: true,
+  log: true,
   clock: true,
 }
 
@@ -122,6 +138,9 @@ export function checkOptions(options: DashboardOptions, of: string): void {
     if (typeof color !== 'string' || !/^(#[\da-f]{3,8}|[a-z]{1,30})$/i.test(color)) {
       problems.push(`environment.color: expected #b91c1c or the name of a color, got ${JSON.stringify(color)}`)
     }
+  }
+  if (given.log !== undefined && typeof given.log?.warn !== 'function') {
+    problems.push('log: expected a logger such as pino()')
   }
   checkRedact(redact, problems)
   checkHosts(hosts, auth, problems)

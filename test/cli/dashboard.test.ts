@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { SessionInfo } from '../../dashboard/api.ts'
 import { pagesFolder } from '../kit/dashboard.ts'
 import { compiled } from '../kit/compiled.ts'
@@ -9,6 +12,7 @@ jest.setTimeout(WITHIN_MS)
 
 const USER = 'CONSUME_ONCE_DASHBOARD_USER'
 const PASSWORD = 'CONSUME_ONCE_DASHBOARD_PASSWORD'
+const USERS_FILE = 'CONSUME_ONCE_DASHBOARD_USERS_FILE'
 
 const session = async (port: number, headers: Record<string, string> = {}): Promise<SessionInfo | number> => {
   const response = await fetch(`http://127.0.0.1:${port}/api/session`, { headers })
@@ -51,6 +55,46 @@ describe('consume-once dashboard', () => {
     expect(found).toMatchObject({ readOnly: true, consumers: [{ id: 'workers/sms-sender' }] })
     expect(run.stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\n$/)
     expect(run.exitCode).toBe(0)
+  })
+
+  it('knows several people by a file, and says which address tried wrong passwords', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'consume-once-users-')), 'users.txt')
+    writeFileSync(file, '# on call\nana:correct horse\n\nben:battery:staple\n')
+    const found: (SessionInfo | number)[] = []
+    const run = await served(
+      [],
+      async (port) => {
+        for (const pair of ['ana:correct horse', 'ben:battery:staple', 'ana:battery:staple']) {
+          found.push(await session(port, { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }))
+        }
+      },
+      { [USERS_FILE]: file },
+    )
+    expect(found).toMatchObject([{ by: 'ana' }, { by: 'ben' }, 401])
+    expect(run.stderr).toContain('dashboard: wrong credentials, 1 times, from 127.0.0.1')
+    expect(run.stderr).not.toContain('staple')
+  })
+
+  it('believes the header of a proxy, if it comes from the proxy', async () => {
+    const found: (SessionInfo | number)[] = []
+    const ask = async (port: number): Promise<void> => {
+      found.push(await session(port, { 'x-forwarded-user': 'ana' }), await session(port))
+    }
+    await served(['--user-header', 'x-forwarded-user', '--proxy', '127.0.0.1,10.0.0.2'], ask)
+    await served(['--user-header', 'x-forwarded-user', '--proxy', '10.0.0.2'], ask)
+    expect(found).toMatchObject([{ by: 'ana' }, 401, 401, 401])
+  })
+
+  it.each([
+    [['--user-header', 'x-user'], {}, '--user-header and --proxy together'],
+    [['--user-header', 'x-user', '--proxy', '10.0.0.2'], { [USER]: 'ops', [PASSWORD]: 'correct horse' }, 'one of'],
+    [[], { [USERS_FILE]: '/nowhere/users.txt' }, 'cannot read /nowhere/users.txt'],
+  ])('refuses a way to know people that is not whole: %j', async (args, env, problem) => {
+    const run = await cli.run(['dashboard', ...args], {
+      env: { CONSUME_ONCE_CONFIG: 'test/cli/memory.config.ts', ...env },
+    })
+    expect(run).toMatchObject({ exitCode: 3, stdout: '' })
+    expect(run.stderr).toContain(problem)
   })
 
   it('lets people write and shows the environment if it is told to, and asks for credentials if they are set', async () => {

@@ -53,6 +53,7 @@ const THINGS: Readonly<Record<string, string>> = {
   'Fastify(?:Instance|Request|Reply)$': 'of Fastify',
   Consumer$: 'defineConsumer() makes it, and its own symbol is asked for',
   Pick$: 'a part of a value that the library made',
+  Sender$: 'told to `auth` of a dashboard by the library',
   '(?:Lease|Inbox|Offsets)?Store$': 'a port: adapters implement it and the pipeline calls it, on the hot path',
   'StoreAdmin$|Source$|Source & Publisher$|Publisher$|Intake$': 'a port, as above',
   'Replay(?:Reader|Publisher|Places|Journal|Ledger)$': 'a port, as above',

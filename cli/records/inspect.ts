@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander'
 import type { Admin, ConfiguredConsumer, RecordView } from '../../src/index.ts'
+import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import type { ListedState, ListQuery, RecordPage } from '../../src/spi.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
@@ -173,6 +174,15 @@ function pageOf({ limit = LISTED_AT_ONCE, after }: InspectFlags): Pick<ListQuery
   return { limit, after }
 }
 
+const WHERE_AN_INBOX_RUNS = `An inbox has no record of a message that runs: its row is in an open transaction.
+  On Kafka the oldest unfinished message of a partition is at the committed offset of the group: --at topic/partition/offset reads it.
+  The transactions: pg_stat_activity (state, xact_start) on Postgres, information_schema.innodb_trx on MariaDB and MySQL.`
+
+function isInbox({ consumer }: ConfiguredConsumer): boolean {
+  const { strategy } = definitionOf(consumer).store
+  return strategy !== 'lease'
+}
+
 type Listed = Pick<RecordPage, 'records' | 'next'>
 
 /** Goes on from page to page until it has a whole one: a store looks at a bounded number of records for each. */
@@ -203,6 +213,7 @@ function list(
   if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson), more: hasMore, next })
   else if (records.length > 0) show(records, { session, entry })
   else say(`No record of ${head.consumer} is ${head.state}${isFiltered ? ' and matches' : ''}.`)
+  if (head.state === 'processing' && isInbox(entry)) say(WHERE_AN_INBOX_RUNS)
   // Also with JSON: a script that takes one page for the whole list would decide only a part.
   if (hasMore) say(`There may be more: --all, or --after '${next}'`)
   return EXIT.ok

@@ -4,8 +4,10 @@ import { pathToFileURL } from 'node:url'
 import { createJiti } from 'jiti'
 import { ConfigError, defineConfig, type ConsumeOnceConfig } from '../src/index.ts'
 import { describeError } from '../src/spi.ts'
+import { Connections } from './connections.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { withoutSecrets } from '../src/foundation/without-secrets.ts'
+import { within } from './within.ts'
 
 const NAMES = ['js', 'mjs', 'ts'].map((extension) => `consume-once.config.${extension}`)
 
@@ -20,13 +22,17 @@ const REFUSALS = [
 /**
  * @param instead - used if no path is given and there is no config here.
  * @defaultValue none: that is an error
- * @throws CommandError, exit 2: the config is missing, cannot be loaded, or is invalid
+ * @throws CommandError, exit 2: the config is missing, cannot be loaded, or is invalid; exit 4: it waits too long at top level
  */
-export async function loadConfig(given: string | undefined, instead?: ConsumeOnceConfig): Promise<ConsumeOnceConfig> {
+export async function loadConfig(
+  given: string | undefined,
+  timeoutMs: number,
+  instead?: ConsumeOnceConfig,
+): Promise<ConsumeOnceConfig> {
   const path = given === undefined ? found() : resolve(given)
   if (path === undefined) return instead ?? missing()
   if (!existsSync(path)) throw new CommandError(EXIT.usage, `--config: no file ${path}`)
-  return checked(path, await load(path))
+  return checked(path, await load(path, timeoutMs))
 }
 
 function found(): string | undefined {
@@ -40,13 +46,22 @@ function missing(): never {
   )
 }
 
-async function load(path: string): Promise<unknown> {
+async function load(path: string, timeoutMs: number): Promise<unknown> {
+  using connections = new Connections()
   try {
-    return await defaultExport(path)
+    return await within(timeoutMs, defaultExport(path), () => tooLate(path, timeoutMs, connections.silent()))
   } catch (cause) {
-    if (cause instanceof ConfigError) throw cause
+    if (cause instanceof ConfigError || cause instanceof CommandError) throw cause
     throw new CommandError(EXIT.usage, withoutSecrets(`${path}: ${describeError(cause)}`), { cause })
   }
+}
+
+function tooLate(path: string, timeoutMs: number, silent: readonly string[]): CommandError {
+  const who = silent.length === 0 ? '' : ` No answer from ${silent.join(', ')}.`
+  return new CommandError(
+    EXIT.unreachable,
+    `${path}: not loaded within ${timeoutMs / 1_000} s (--timeout): it waits at top level, such as in \`await client.connect()\`.${who} See that the server runs, or connect in the config without \`await\` (docs/operations.md#connect-without-await): then a command needs no other server than its own`,
+  )
 }
 
 async function defaultExport(path: string): Promise<unknown> {

@@ -8,6 +8,7 @@ import { loadConfig } from './config-file.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { say } from './output.ts'
 import { parsePositive } from './parse.ts'
+import { within } from './within.ts'
 
 export interface SessionFlags {
   readonly config?: string
@@ -90,7 +91,7 @@ export class Session {
   ): Promise<number> {
     // Output of a config or a client goes to stderr.
     globalThis.console = consoleOnStderr()
-    const config = await loadConfig(path, instead)
+    const config = await loadConfig(path, timeout * 1_000, instead)
     const session = new Session(config, json, timeout * 1_000)
     try {
       return await work(session)
@@ -123,7 +124,7 @@ export class Session {
   /** Waits for the answer of a server. A timeout, or any error of a client, means that the server cannot be reached. */
   async answer<T>(asking: Promise<T>): Promise<T> {
     try {
-      return await within(this.timeoutMs, asking)
+      return await within(this.timeoutMs, asking, () => noAnswer(this.timeoutMs, ' (--timeout)'))
     } catch (error) {
       if (hasCode(error, 'STORE_UNREACHABLE')) throw withReason(error as StoreError)
       if (isConsumeOnceError(error) || error instanceof CommandError || error instanceof TypeError) throw error
@@ -133,7 +134,7 @@ export class Session {
 
   async #close(): Promise<void> {
     try {
-      await within(CLOSE_WITHIN_MS, Promise.resolve(this.config.close?.()), '')
+      await within(CLOSE_WITHIN_MS, Promise.resolve(this.config.close?.()), () => noAnswer(CLOSE_WITHIN_MS))
     } catch (error) {
       say(`consume-once: close() of the config: ${describeError(error)}`)
     }
@@ -145,14 +146,6 @@ export function titleOf({ consumer, subscription }: ConfiguredConsumer): string 
   return scopeText([subscription.group, consumer.name])
 }
 
-async function within<T>(ms: number, work: Promise<T>, limit = ' (--timeout)'): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1_000} s${limit}`)), ms)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
+function noAnswer(ms: number, limit = ''): Error {
+  return new Error(`no answer within ${ms / 1_000} s${limit}`)
 }

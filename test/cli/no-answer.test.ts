@@ -85,3 +85,52 @@ describeRedis('consume-once inspect, on a Redis that refuses', () => {
     expect(run.exitCode).toBe(2)
   })
 })
+
+describe('a config that waits for a server at top level', () => {
+  const SCHEMES = { 'node-redis': 'redis', ioredis: 'redis', pg: 'postgres', mysql2: 'mysql' } as const
+
+  function load(client: keyof typeof SCHEMES, host: string): Promise<CliRun> {
+    const who = SCHEMES[client] === 'redis' ? '' : 'someone'
+    const url = `${SCHEMES[client]}://${who}:${SECRET}@${host}${who === '' ? '' : '/some'}`
+    return cli.run(['inspect', 'sms', '--parked', '--timeout', '3'], {
+      env: { CONSUME_ONCE_CONFIG: 'test/cli/waiting.config.ts', TEST_WAITS: client, TEST_WAITS_URL: url },
+    })
+  }
+
+  it.each(Object.keys(SCHEMES) as (keyof typeof SCHEMES)[])(
+    '%s: is given up after --timeout, with the file and the address that is silent',
+    async (client) => {
+      const host = `127.0.0.1:${(silent.address() as AddressInfo).port}`
+      const run = await load(client, host)
+      expect(run).toMatchObject({ exitCode: 4, stdout: '' })
+      expect(run.stderr).toMatch(/waiting\.config\.\w+: not loaded within 3 s \(--timeout\)/)
+      expect(run.stderr).toContain(`No answer from ${host}.`)
+      expect(run.stderr).not.toContain(SECRET)
+    },
+  )
+
+  it('node-redis, where nothing listens: says so', async () => {
+    const host = `127.0.0.1:${await freePort()}`
+    const run = await load('node-redis', host)
+    expect(run.stderr).toContain(`No answer from ${host} (ECONNREFUSED).`)
+    expect(run.exitCode).toBe(4)
+  })
+})
+
+function inspectOf(consumer: string, host: string): Promise<CliRun> {
+  return cli.run(['inspect', consumer, '--parked'], {
+    env: { CONSUME_ONCE_CONFIG: 'test/cli/lazy.config.ts', TEST_REDIS_URL: `redis://:${SECRET}@${host}` },
+  })
+}
+
+describe('a config that connects without await', () => {
+  it('needs no other server than that of the consumer', async () => {
+    const host = `127.0.0.1:${(silent.address() as AddressInfo).port}`
+    const other = await inspectOf('sms', host)
+    expect(other).toMatchObject({ exitCode: 0 })
+    const own = await inspectOf('mailer', host)
+    expect(own).toMatchObject({ exitCode: 4, stdout: '' })
+    expect(own.stderr).toContain(host)
+    expect(own.stderr).not.toContain(SECRET)
+  })
+})

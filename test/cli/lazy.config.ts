@@ -1,0 +1,19 @@
+// A config for the tests of the tool that connects node-redis without `await`, and has a consumer on another store.
+import { createClient } from 'redis'
+import { redisLease } from '../../adapters/redis/node-redis/index.ts'
+import { defineConfig, defineConsumer, memoryStore, messageId, type ConsumeOnceConfig } from '../../src/index.ts'
+
+const redis = createClient({ url: process.env['TEST_REDIS_URL'] ?? '' }).on('error', () => {})
+redis.connect().catch(() => {})
+
+const handle = (): void => {}
+const id = messageId.property()
+const subscription = { group: 'g', origins: ['t'] }
+const config: ConsumeOnceConfig = defineConfig({
+  consumers: [
+    { consumer: defineConsumer({ name: 'mailer', id, store: redisLease({ redis }), handle }), subscription },
+    { consumer: defineConsumer({ name: 'sms', id, store: memoryStore(), handle }), subscription },
+  ],
+  close: () => redis.destroy(),
+})
+export default config

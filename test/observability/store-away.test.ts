@@ -1,11 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { Pool } from 'pg'
 import { Registry } from 'prom-client'
 import { defineConsumer, messageId, OutcomeUnknownError } from 'consume-once'
 import { serveHealth } from 'consume-once/health'
+import { postgresInbox } from 'consume-once/pg'
 import { prometheus } from 'consume-once/prometheus'
 import { runConsumer } from '../../src/run/run.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingSource } from '../kit/recording-source.ts'
+import { startPrivatePostgres } from '../kit/servers/private-postgres.ts'
 import { startPrivateRedis } from '../kit/servers/private-redis.ts'
 import { LIBRARIES } from '../redis/clients.ts'
 
@@ -91,4 +94,35 @@ describe.each(LIBRARIES)('an idle consumer whose Redis stops ($name)', (library)
     await eventually(() => running.health().checks['store'] === 'ok', 20_000)
     expect(source.isPaused).toBe(false)
   }, 90_000)
+})
+
+describe('an idle consumer whose database stops', () => {
+  it('is not ready from the second probe on (Postgres, inbox)', async () => {
+    const server = await startPrivatePostgres()
+    ends.push(() => server.stop())
+    const pool = new Pool({ connectionString: server.url, max: 4, connectionTimeoutMillis: 2_000 })
+    pool.on('error', () => {})
+    ends.push(() => pool.end())
+    const source = new RecordingSource()
+    let checkStore: (() => Promise<void>) | undefined
+    const consumer = defineConsumer({
+      name: 'sms-sender',
+      id: messageId.header('message-id'),
+      store: postgresInbox({ pool }),
+      observe: (event) => {
+        if (event.type === 'started') ({ checkStore } = event)
+      },
+      handle: () => {},
+    })
+    const running = await runConsumer(consumer, { source, publisher: source })
+    ends.push(() => running.stop({ deadlineMs: 0 }))
+    expect(running.health().ready).toBe(true)
+    await checkStore?.()
+    await server.kill()
+    await eventually(() => running.health().checks['store'] === 'down', 20_000)
+    expect(source.isPaused).toBe(true)
+    await server.restart()
+    await eventually(() => running.health().checks['store'] === 'ok', 20_000)
+    expect(source.isPaused).toBe(false)
+  }, 120_000)
 })

@@ -104,11 +104,12 @@ export class Attempts {
     const [wrong, ignored] = [this.#wrong, this.#ignored]
     if (wrong + ignored === 0) return
     const clients = [...this.#named]
+    const times = wrong + ignored === 1 ? 'once' : `${wrong + ignored} times`
     this.#wrong = this.#ignored = 0
     this.#named.clear()
     this.#log?.warn(
       { wrong, ignored, clients },
-      `dashboard: wrong credentials, ${wrong + ignored} times, from ${clients.join(', ')}${ignored === 0 ? '' : `; ${ignored} of them were not looked at`}`,
+      `dashboard: wrong credentials, ${times}, from ${clients.join(', ')}${ignored === 0 ? '' : `; ${ignored} of them were not looked at`}`,
     )
     this.#cancel?.()
     this.#cancel = this.#clock.after(

@@ -71,7 +71,7 @@ describe('consume-once dashboard', () => {
       { [USERS_FILE]: file },
     )
     expect(found).toMatchObject([{ by: 'ana' }, { by: 'ben' }, 401])
-    expect(run.stderr).toContain('dashboard: wrong credentials, 1 times, from 127.0.0.1')
+    expect(run.stderr).toContain('dashboard: wrong credentials, once, from 127.0.0.1')
     expect(run.stderr).not.toContain('staple')
   })
 

@@ -87,7 +87,7 @@ describe('wrong credentials', () => {
     await using door = new Door()
     for (let at = 0; at < 30; at++) await door.try(`10.0.0.${at % 2}`, `secret-name:secret ${at}`)
     expect(door.lines).toHaveLength(1)
-    expect(door.lines[0]?.message).toBe('dashboard: wrong credentials, 1 times, from 10.0.0.0')
+    expect(door.lines[0]?.message).toBe('dashboard: wrong credentials, once, from 10.0.0.0')
     await door.clock.advance(60_000)
     expect(door.lines[1]).toEqual({
       fields: { wrong: 19, ignored: 10, clients: ['10.0.0.1', '10.0.0.0'] },

@@ -56,8 +56,14 @@ export class Hold {
   #since: MonotonicMs = 0
   #trialAt: MonotonicMs = 0
   #cancel: (() => void) | undefined
-  /** Messages that were held back and that a later success let go on: they say nothing about what comes after it. */
-  #heldBack = new WeakSet<Task>()
+  /**
+   * Messages whose attempt failed or that were held back, with the number of the time since the last success. Once there
+   * was a success, they say nothing about what comes after it.
+   */
+  #failing = new WeakMap<Task, number>()
+  #time = 0
+  /** A message failed in this time. */
+  #hasFailing = false
   #isOver = false
 
   constructor(parts: HoldParts) {
@@ -97,7 +103,7 @@ export class Hold {
   admits(why: Failing, task: Task): boolean {
     if (!this.#isOn) return true
     if (!admitsFailure(this.#state)) {
-      this.#heldBack.add(task)
+      this.#note(task)
       return false
     }
     this.failed(why, task.message, task)
@@ -106,7 +112,7 @@ export class Hold {
 
   /** A message ends without its effect. `task`: missing if it has no usable ID. */
   failed(why: Failing, message: Message, task?: Task): void {
-    if (!this.#isOn || (this.#state.is === 'closed' && task !== undefined && this.#heldBack.has(task))) return
+    if (!this.#isOn || (this.#state.is === 'closed' && task !== undefined && this.#isOfBefore(task))) return
     const { destination, position } = message
     const failure = { reason: why.reason, detail: redactedDetail(why, message), destination, position }
     this.#last = [...this.#last, failure].slice(-TOLD)
@@ -115,16 +121,35 @@ export class Hold {
   }
 
   /** A task has ended, for now or for good. */
-  ended(ending: Ending): void {
-    if (this.#state === AT_EASE) return
+  ended(ending: Ending, task: Task): void {
     const event = eventOf(ending)
+    if (event === 'attempt-failed') this.#note(task)
+    else if (event === 'succeeded') this.#nextTime()
+    if (this.#state === AT_EASE) return
     if (event !== undefined) this.#move(event)
     this.#look()
   }
 
+  #note(task: Task): void {
+    if (this.#failing.has(task)) return
+    this.#failing.set(task, this.#time)
+    this.#hasFailing = true
+  }
+
+  #nextTime(): void {
+    if (!this.#hasFailing) return
+    this.#time++
+    this.#hasFailing = false
+  }
+
+  /** It failed before the last success: others came through meanwhile. */
+  #isOfBefore(task: Task): boolean {
+    return (this.#failing.get(task) ?? this.#time) < this.#time
+  }
+
   /** A person says: go on. */
   resumed(): void {
-    this.#heldBack = new WeakSet()
+    this.#failing = new WeakMap()
     this.#move('resumed')
   }
 
@@ -148,6 +173,7 @@ export class Hold {
     const most = allowance(this.#state)
     if (most <= lanes.allowance) return
     lanes.allowance = most
+    lanes.untriedFirst()
     mayBegin()
   }
 

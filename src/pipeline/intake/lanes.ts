@@ -50,6 +50,18 @@ export class Lanes {
     this.#refresh(lane)
   }
 
+  /** A message that never ran has its turn before those that failed, if one is ready. */
+  untriedFirst(): void {
+    let isFound = false
+    const first = this.#ready.remove((ready) => {
+      const head = ready instanceof Task ? ready : ready.isReady ? ready.queue[0] : undefined
+      if (isFound || head === undefined) return false
+      isFound = head.history.kind === 'untried' && head.state === 'queued'
+      return isFound
+    })
+    this.#ready.putFront(first)
+  }
+
   /** Takes the heads of up to `most` ready lanes. */
   take(most: number): Task[] {
     const taken: Task[] = []

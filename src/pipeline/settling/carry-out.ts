@@ -83,7 +83,7 @@ export class CarryOut {
     if (!task.move('ending')) return
     if (this.#isTimed) task.decision = this.#together ?? { at: this.#services.clock.monotonic() }
     this.#carryOut(task, ending)
-    this.#services.hold.ended(ending)
+    this.#services.hold.ended(ending, task)
   }
 
   /** `work` ends many tasks at once. */

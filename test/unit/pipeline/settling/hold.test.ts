@@ -30,6 +30,9 @@ async function passHalfSecond(rig: Rig): Promise<void> {
 const fatal = (): never => {
   throw new TerminalError('always')
 }
+const RETRIES = { maxAttempts: 3, backoff: { initialMs: 500, maxMs: 500 } } as const
+const byName = (work: Work): Promise<void> | void =>
+  work.id.startsWith('bad') ? Promise.reject(new Error('poison')) : work.apply()
 const REFUSES: StandardSchema<unknown, unknown> = {
   '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'expected text' }] }) },
 }
@@ -130,6 +133,27 @@ describe.each(STYLES)('a consumer in which nothing but failures comes through ($
     for (let second = 0; second < 400 && rig.outcomes().length < 400; second++) await rig.clock.advance(1_000)
     expect([count(rig, 'handled'), count(rig, 'dead-lettered')]).toEqual([280, 120])
     expect(rig.count('holding')).toBe(0)
+  })
+
+  it('is not held by poison that spends its last attempts when all others are done', async () => {
+    const rig = await start({ ...RETRIES, effect: byName })
+    const mixed = Array.from({ length: 400 }, (_, at) => (at % 4 === 0 ? `bad${at}` : `ok${at}`))
+    await rig.deliver(...mixed)
+    for (let second = 0; second < 60 && rig.outcomes().length < 400; second++) await rig.clock.advance(1_000)
+    expect([count(rig, 'handled'), count(rig, 'dead-lettered')]).toEqual([300, 100])
+    expect(rig.count('holding')).toBe(0)
+  })
+
+  it('tries a message that never ran, before those that failed', async () => {
+    const rig = await start({ ...RETRIES, effect: byName })
+    await rig.deliver(...ids(60, 'bad'))
+    for (let second = 0; second < 20 && rig.running.state !== 'holding'; second++) await passHalfSecond(rig)
+    expect(rig.running.state).toBe('holding')
+    await rig.deliver(...ids(5, 'ok'))
+    // The next trial, whichever it is.
+    await rig.clock.advance(4_100)
+    await passHalfSecond(rig)
+    expect(count(rig, 'handled')).toBe(5)
   })
 
   it('dead-letters all of them with hold: false', async () => {

@@ -17,8 +17,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** What Redis calls it, in the text of an error. */
 const OF_REDIS: readonly (readonly [RegExp, string])[] = [
-  [/\bNOAUTH\b/, 'The server wants a password: correct the address in the config'],
-  [/\bWRONGPASS\b/, 'The server does not know this user, or not with this password: correct the address in the config'],
+  [/\bNOAUTH\b/, 'The server wants a password. Correct the address in the config'],
+  [/\bWRONGPASS\b/, 'The server does not know this user, or not with this password. Correct the address in the config'],
   [/\bNOPERM\b/, 'Grant its user the rights that docs/stores.md lists (ACL SETUSER)'],
 ]
 

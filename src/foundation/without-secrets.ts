@@ -5,9 +5,9 @@
 const SECRETS: readonly (readonly [RegExp, string])[] = [
   // Up to the last @: a password may contain one.
   [/(?<=:\/\/)[^\s"'`<>]*@/g, '***@'],
-  // Not `(using password: YES)` of MariaDB and MySQL.
+  // Not `(using password: YES)` of MariaDB and MySQL, nor `password: expected …` of the checks of options.
   [
-    /\b(?!password: (?:YES|NO)\))(password|passwd|pwd|secret|token|sasl\.jaas\.config)(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|\S+)/gi,
+    /\b(?!password: (?:(?:YES|NO)\)|expected ))(password|passwd|pwd|secret|token|sasl\.jaas\.config)(["']?\s*[=:]\s*)("[^"]*"|'[^']*'|\S+)/gi,
     '$1$2***',
   ],
   [/(with args beginning with:).*/gis, '$1 ***'],

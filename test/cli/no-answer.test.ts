@@ -79,7 +79,9 @@ describeRedis('consume-once inspect, on a Redis that refuses', () => {
     await withRedis(redis.url, (client) => client.call('ACL', 'SETUSER', 'default', 'resetpass', '>another'))
     const run = await inspect('redis', `127.0.0.1:${redis.port}`, ['--parked'])
     expect(run.stderr).toContain('WRONGPASS')
-    expect(run.stderr).toContain('does not know this user, or not with this password')
+    expect(run.stderr).toContain(
+      'does not know this user, or not with this password. Correct the address in the config',
+    )
     expect(run.stderr).toContain(`127.0.0.1:${redis.port}`)
     expect(run.stderr).not.toMatch(new RegExp(`${SECRET}|another`))
     expect(run.exitCode).toBe(2)

@@ -81,6 +81,8 @@ describe('errors', () => {
     const text = "Access denied for user 'a'@'b' (using password: YES). Correct the user"
     expect(describeError(new Error(text))).toContain(text)
     expect(describeError(new Error(text.replace('YES', 'NO')))).toContain('(using password: NO). Correct')
+    const option = 'basicAuth: users[0].password: expected at least 8 characters, got 3'
+    expect(describeError(new Error(option))).toBe(option)
     expect(describeError(new Error('(using password: YES) password: yes, hunter2'))).toContain('YES) password: ***')
   })
 

@@ -23,6 +23,7 @@ export type IdempotentHandler<Tx = never> = (
  * | 413    | `BODY_TOO_LARGE`                                     |                                                    |
  * | 415    | `BODY_NOT_COMPARABLE`                                | nothing is known of the body, or it is an upload   |
  * | 422    | `IDEMPOTENCY_KEY_REUSED`                             | the key came with another body, path or method     |
+ * | 503    | `NOTHING_COMMITTED`, with `Retry-After`              | an inbox: a deadlock, or a lost connection         |
  * | 503    | `STORE_UNREACHABLE`, with `Retry-After`              |                                                    |
  *
  * The response is held in memory until it is whole, a stream too, and its key is marked: this is the end of the handler.

@@ -1,4 +1,4 @@
-import { hasCode, once, OnceError, OutcomeUnknownError } from '../../src/spi.ts'
+import { hasCode, LostRun, onceInOneRun, OutcomeUnknownError } from '../../src/spi.ts'
 import { keyIn } from './key.ts'
 import type { IdempotencyContext, IdempotencySettings } from './options.ts'
 import type { BodyRead } from './parsed-body.ts'
@@ -27,6 +27,8 @@ export type Answer = 'own' | Refused
 
 const LONGEST_CALLER = 200
 const SOON = [['retry-after', '1']] as const
+const NOTHING_COMMITTED =
+  'the database ended the transaction of this request (a deadlock, a conflict, a lost connection): nothing was committed'
 const UNSEEN = 'the body of this request cannot be compared with that of another one with its Idempotency-Key'
 /** Express, Fastify and Nest hand over bodies that others have parsed; fetch and Hono have the bytes. */
 const HOW_TO_SEE = {
@@ -36,6 +38,9 @@ const HOW_TO_SEE = {
 
 /** A response that frees the key again. */
 class NotRemembered extends Error {}
+
+/** The request was handled under a lease that another owner took, and gave back. */
+class HandledBefore extends OutcomeUnknownError {}
 
 /** The rules of `Idempotency-Key`, for all adapters. */
 export class Guard<Request> {
@@ -103,15 +108,15 @@ export class Guard<Request> {
     const { store, remember, headers, once: options } = this.settings
     let hasRun = false
     const work = async (context: IdempotencyContext): Promise<unknown> => {
-      // Another owner has taken the key from the first run. A request is handled once, so its caller comes again.
-      if (hasRun) throw new OnceError('ONCE_BUSY', 'another request with this key is under way')
+      // A request has one response, so its handler runs once.
+      if (hasRun) throw new HandledBefore('the request was handled, and another owner had its key before the mark')
       hasRun = true
       const reply = await handle(context)
       if (!(await isRemembered(remember, reply.status))) throw new NotRemembered()
       return keptReply(reply, headers)
     }
     try {
-      const { result, replayed } = await once(store, id, work, { ...options, payload })
+      const { result, replayed } = await onceInOneRun(store, id, work, { ...options, payload })
       return replayed ? await replayOf(replyIn(result)) : 'own'
     } catch (error) {
       if (error instanceof NotRemembered) return 'own'
@@ -146,6 +151,8 @@ async function replayOf(reply: Reply): Promise<Refused> {
 
 /** `undefined`: the error is not about the key; the caller gets it as it is. */
 function refusalOf(error: unknown, hasRun: boolean): Answer | undefined {
+  if (error instanceof LostRun) return problem(503, 'NOTHING_COMMITTED', NOTHING_COMMITTED, SOON)
+  if (error instanceof HandledBefore) return problem(409, 'RESPONSE_NOT_KEPT', error.message)
   if (hasCode(error, 'ONCE_BUSY')) {
     return problem(409, 'IDEMPOTENCY_KEY_IN_USE', 'a request with this Idempotency-Key is under way', SOON)
   }

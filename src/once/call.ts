@@ -17,6 +17,7 @@ import { faultOfMark, faultOfRelease, faultOfSetAside, faultsOfClaims } from '..
 import type { DurationMs } from '../core/units.ts'
 import type { Claim, ClaimAnswer, ReleaseOptions, Store, TransactionClaim } from '../ports/store.ts'
 import { askStore, type Asking, type Limit } from './ask.ts'
+import { LostRun } from './lost-run.ts'
 import type { OnceSettings } from './options.ts'
 import { OnceRun, type Granted, type OnceKeeper, type RunContext, type RunEnd } from './run.ts'
 import type { Turn, Turns } from './turns.ts'
@@ -167,6 +168,7 @@ export class Call {
     const runs = ++this.#lostRuns
     const hasMet = lost.mostRuns === MOST_CONFLICTS
     const error = hasMet ? conflictError(lost.error, runs) : lost.error
+    if (!this.#settings.runsAgain) throw new LostRun(error)
     this.#lost = { ...lost, error }
     if (runs >= lost.mostRuns || this.#wait.leftMs === 0) throw error
     this.#turn?.done()

@@ -5,7 +5,7 @@ import type { Claim, InboxStore, LeaseStore } from '../ports/store.ts'
 import type { Answered } from './call.ts'
 import { withoutTransaction, type Asked } from '../pipeline/handling/without-transaction.ts'
 import { callsOn } from './calls.ts'
-import { settingsOf, type OnceContext, type OnceOptions } from './options.ts'
+import { settingsOf, type OnceContext, type OnceOptions, type OnceSettings } from './options.ts'
 import type { RunContext } from './run.ts'
 
 /** The result of a call, and whether an earlier or concurrent call made it. */
@@ -44,7 +44,27 @@ export async function once<T, Tx = never>(
   fn: (context: OnceContext<Tx>) => T | Promise<T>,
   options: OnceOptions<T> = {},
 ): Promise<Once<T>> {
-  const settings = settingsOf(store as InboxStore<never>, key, fn, options)
+  return called(store, fn, settingsOf(store as InboxStore<never>, key, fn, options))
+}
+
+/**
+ * As `once`, for a function that a call cannot run twice: where another run would follow, because nothing of the first
+ * was committed, it rejects with LostRun.
+ */
+export async function onceInOneRun<T, Tx = never>(
+  store: LeaseStore | InboxStore<Tx>,
+  key: string | Uint8Array,
+  fn: (context: OnceContext<Tx>) => T | Promise<T>,
+  options: OnceOptions<T>,
+): Promise<Once<T>> {
+  return called(store, fn, settingsOf(store as InboxStore<never>, key, fn, options, 'onceInOneRun'))
+}
+
+async function called<T, Tx>(
+  store: LeaseStore | InboxStore<Tx>,
+  fn: (context: OnceContext<Tx>) => T | Promise<T>,
+  settings: OnceSettings,
+): Promise<Once<T>> {
   const { idempotencyKey } = settings
   const isLease = store.strategy === 'lease'
   const work = (context: RunContext, { attempt, fence }: Claim): unknown => {

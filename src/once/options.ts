@@ -103,6 +103,8 @@ export interface OnceSettings {
   readonly signal: AbortSignal | undefined
   readonly whenBusy: 'wait' | 'refuse'
   readonly waitMs: DurationMs
+  /** Whether another run follows one of which nothing was committed. */
+  readonly runsAgain: boolean
   readonly onInDoubt: InDoubtPolicy
   readonly reconcile: ((idempotencyKey: string) => unknown) | undefined
   readonly rememberFailure: ((error: unknown) => boolean) | undefined
@@ -152,16 +154,17 @@ export function settingsOf<T>(
   key: string | Uint8Array,
   fn: unknown,
   options: OnceOptions<T>,
+  of: 'once' | 'onceInOneRun' = 'once',
 ): OnceSettings {
   const given: OnceOptions = givenOf(options)
   const numbers = numbersOf(given)
   const problems: string[] = []
-  checkNames('', given, { of: 'once()', known: KNOWN }, problems)
+  checkNames('', given, { of: `${of}()`, known: KNOWN }, problems)
   checkOnce({ store, fn }, given, problems)
   const { scope = 'once', whenBusy = 'wait', onInDoubt = DEFAULTS.onInDoubt, purge = DEFAULTS.purge } = given
   const id = isTextOrBytes(key) ? idBytes(key) : 'missing'
   if (typeof id === 'string') problems.push(`key: ${WHY_UNUSABLE[id]}`)
-  if (problems.length > 0 || typeof id === 'string') throw new ConfigError(problems.map((one) => `once: ${one}`))
+  if (problems.length > 0 || typeof id === 'string') throw new ConfigError(problems.map((one) => `${of}: ${one}`))
   const { timeoutMs, ...times } = numbers
   return {
     scope: scopeText([scope]),
@@ -169,6 +172,7 @@ export function settingsOf<T>(
     digest: given.payload === undefined ? '' : digestOf(bytesOf(given.payload)),
     signal: given.signal,
     whenBusy,
+    runsAgain: of === 'once',
     ...times,
     handlerTimeoutMs: timeoutMs,
     renewEveryMs: Math.floor(numbers.leaseMs / 3),

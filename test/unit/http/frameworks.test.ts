@@ -268,6 +268,27 @@ describe.each(Object.keys(MOUNTED))('Idempotency-Key in %s', (name) => {
     expect(await codeOf(await shop.post('k'))).toEqual([503, 'STORE_UNREACHABLE'])
     expect(runs).toBe(0)
   })
+
+  it('runs once for a request whose lease was another one’s before its mark, and says that it was handled', async () => {
+    let runs = 0
+    const store = memoryStore()
+    const mark = store.mark.bind(store)
+    // Another owner takes the key, and gives it back.
+    store.mark = async (claims, results) => {
+      if (runs > 1) return mark(claims, results)
+      await store.release(claims, { refund: false, doubt: false })
+      return claims.map(() => 'refused-busy')
+    }
+    const pay: Pay = async () => {
+      runs++
+      return paid()
+    }
+    const shop = await open(name, pay, { store })
+    expect(await codeOf(await shop.post('k'))).toEqual([409, 'RESPONSE_NOT_KEPT'])
+    expect(runs).toBe(1)
+    // In doubt, and `onInDoubt` is `rerun`.
+    expect((await shop.post('k')).status).toBe(201)
+  })
 })
 
 it('refuses to keep headers of a user or a connection', () => {

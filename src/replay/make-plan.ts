@@ -179,6 +179,8 @@ class Planning {
   readonly #parts = new Map<string, PartPlan>()
   readonly #first: Record<string, { readonly position: string; readonly key: string | undefined }> = {}
   readonly #distinct: DistinctCounter | undefined
+  /** Keys of those that may run: of several copies of a message one runs. */
+  readonly #keys = new DistinctCounter()
   readonly #with: PlanningWith
   total = 0
   /** Messages that would run after one behind them that is done. */
@@ -209,9 +211,9 @@ class Planning {
     ;(isPending ? of.fresh : this.#tally).add(bucket, sample)
     if (bucket === 'fresh') of.freshSoFar++
     if (bucket === 'done') this.#overtaken = Math.max(this.#overtaken, of.freshSoFar)
-    if (field !== undefined && mayRun(bucket, rules)) {
-      this.#distinct?.add(field.read(item.message, looked.payload))
-    }
+    if (!mayRun(bucket, rules)) return
+    this.#keys.add(key)
+    if (field !== undefined) this.#distinct?.add(field.read(item.message, looked.payload))
   }
 
   found(
@@ -230,12 +232,20 @@ class Planning {
         : [
             'Messages that would run lie before messages that are done: an old message may run after a newer one of the same key.',
           ]
+    const toHandle = BUCKETS.reduce((sum, name) => sum + (mayRun(name, rules) ? this.#tally.count(name) : 0), 0)
+    const { count, isAtLeast } = this.#keys.toJSON('key')
+    const copies =
+      isAtLeast || count === 0 || count >= toHandle
+        ? []
+        : [
+            `${toHandle - count} of the messages to handle are further copies of others: a run handles ${count}, and finds these done.`,
+          ]
     return {
       ...this.#tally.toJSON(),
       distinct: field === undefined ? undefined : this.#distinct?.toJSON(field.text),
       total: this.total,
-      toHandle: BUCKETS.reduce((sum, name) => sum + (mayRun(name, rules) ? this.#tally.count(name) : 0), 0),
-      warnings: [...warnings, ...order],
+      toHandle,
+      warnings: [...warnings, ...order, ...copies],
       arrivals,
       first: this.#first,
     }

@@ -34,6 +34,19 @@ describe('a plan', () => {
     await expect(world.plan()).resolves.toMatchObject({ toHandle: 5 })
   })
 
+  it('says how many of the messages to handle are copies of others, as a run finds', async () => {
+    const world = await adopted()
+    world.publish(['twice', 'once', 'twice', 'twice'])
+    const plan = await world.plan()
+    expect(plan.toHandle).toBe(9)
+    expect(plan.warnings).toEqual([
+      '2 of the messages to handle are further copies of others: a run handles 7, and finds these done.',
+    ])
+    const { totals } = await world.run(plan, { journal: memoryJournal() })
+    expect(totals).toMatchObject({ handled: 7 })
+    await expect(world.plan()).resolves.toMatchObject({ toHandle: 0, warnings: [] })
+  })
+
   it('calls unknown what is older than the first record of the consumer, and what lies before such a message', async () => {
     const world = new World()
     world.publish(['a'])

@@ -1,6 +1,6 @@
 import { backoffMs } from '../core/backoff.ts'
 import { afterClaim, afterHandler, isMarked, type DeadLetterReason, type Policy } from '../core/decision.ts'
-import type { MarkVerdict, Result } from '../core/record.ts'
+import type { MarkVerdict, RecordView, Result } from '../core/record.ts'
 import { isFailure, resultOf } from '../core/result.ts'
 import { atOnce } from '../foundation/at-once.ts'
 import {
@@ -21,7 +21,7 @@ import { LostRun } from './lost-run.ts'
 import type { OnceSettings } from './options.ts'
 import { OnceRun, type Granted, type OnceKeeper, type RunContext, type RunEnd } from './run.ts'
 import type { Turn, Turns } from './turns.ts'
-import type { Wait } from './wait.ts'
+import { Wait } from './wait.ts'
 
 /** How often a claim is repeated while another process is busy with the key. */
 const POLL = { initialMs: 50, maxMs: 1_000 }
@@ -37,6 +37,12 @@ const MOST_CONFLICTS = 20
 
 /** An answer of the store that is on its way when the caller leaves is waited for, for so long. */
 const LAST_MS: DurationMs = 100
+
+/** Who has a key is asked for so long, after the deadline of a claim: MySQL waits for a lock for whole seconds. */
+const LOOK_MS: DurationMs = 2_000
+
+/** States of a record that keep a claim waiting, or have. */
+const OF_ANOTHER: ReadonlySet<RecordView['state']> = new Set(['processing', 'done'])
 
 const NOTHING = resultOf(undefined)
 
@@ -90,6 +96,8 @@ export class Call {
   #lost: Lost | undefined
   readonly #turns: Turns
   #turn: Turn | undefined
+  /** A claim that nobody waits for any more was not granted. */
+  #onRefused: (() => void) | undefined
 
   constructor({ store, keeper, settings, work, wait, turns }: CallParts) {
     this.#store = store
@@ -324,17 +332,40 @@ export class Call {
       faultOf: faultsOfClaims(request, this.#store.strategy),
       // After a run the call is no longer bound by its wait, but it must learn what became of the key.
       ...(this.#lost === undefined && { limit: (giveUp) => this.#wait.onEnd(this.#wait.leftMs, giveUp) }),
-      // On an inbox it holds a transaction, and with that a connection.
-      late: (granted) => {
-        if ('claim' in granted) void this.#release(granted.claim, { refund: true, doubt: false })
+      late: (late) => {
+        // On an inbox it holds a transaction, and with that a connection.
+        if ('claim' in late) void this.#release(late.claim, { refund: true, doubt: false })
+        else this.#onRefused?.()
       },
     })
-    const answer = await asked.catch((error: unknown) => {
-      // The deadline came while the key was asked for once more.
-      if (this.#isBusy && this.#wait.leftMs === 0 && hasCode(error, 'STORE_UNREACHABLE')) throw busyError()
+    const answer = await asked.catch(async (error: unknown) => {
+      const isLate = this.#wait.leftMs === 0 && hasCode(error, 'STORE_UNREACHABLE')
+      // `#isBusy`: the deadline came while the key was asked for once more.
+      if (isLate && (this.#isBusy || (error.cause === undefined && (await this.#isHeld())))) throw busyError()
       throw error
     })
     return { answer, sentAt }
+  }
+
+  /**
+   * At the deadline a claim has no answer: on an inbox it may wait for the transaction of another owner, for longer than
+   * its caller does. False: nothing says so, or the store does not answer this either.
+   */
+  async #isHeld(): Promise<boolean> {
+    const { admin, strategy } = this.#store
+    if (strategy !== 'inbox' || admin === undefined) return false
+    const { clock, signal, scope, key } = this.#settings
+    const look = new Wait(clock, LOOK_MS, signal)
+    const refused = new Promise<true>((resolve) => {
+      this.#onRefused = () => resolve(true)
+    })
+    const seen = admin.peek(scope, [key]).then(
+      ([record]) => (record !== undefined && OF_ANOTHER.has(record.state) ? true : refused),
+      () => refused,
+    )
+    const isHeld = await look.for(LOOK_MS, Promise.race([refused, seen]))
+    look.check()
+    return isHeld === true
   }
 
   async #mark(claim: Claim, kept: Result): Promise<Marked> {

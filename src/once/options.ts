@@ -56,7 +56,8 @@ export interface OnceOptions<T = unknown> {
   readonly signal?: AbortSignal
   /**
    * What a call does while another one with this key is under way, in this or another process. `wait`: waits up to
-   * `waitMs` for its result, and calls the function itself if that one failed. `refuse`: rejects with `ONCE_BUSY`.
+   * `waitMs` for its result, and calls the function itself if that one failed. `refuse`: rejects with
+   * `ONCE_BUSY`, as soon as that is known: an inbox waits up to its `lockTimeoutMs` for another process.
    * @defaultValue `wait`
    */
   readonly whenBusy?: 'wait' | 'refuse'

@@ -6,6 +6,7 @@ import { redisLease } from '../../adapters/redis/ioredis/index.ts'
 import { once, OutcomeUnknownError, tokens, type OnceError, type OnceOptions } from '../../src/index.ts'
 import type { InboxStore, LeaseStore } from '../../src/spi.ts'
 import { backends } from '../kit/backends.ts'
+import { gate } from '../kit/rig.ts'
 import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { newMysqlPlace } from '../mysql/support.ts'
 import { newPlace } from '../pg/support.ts'
@@ -19,8 +20,8 @@ interface Tx {
 type AnyStore = LeaseStore | InboxStore<Tx>
 
 interface Opened {
-  /** A store as another process would have it. */
-  readonly newStore: () => AnyStore
+  /** A store as another process would have it. Databases: on a pool of at most `connections`. */
+  readonly newStore: (connections?: number) => AnyStore
   /** Committed effects of a name; leases have no table. */
   readonly committed?: (effect: string) => Promise<number>
   readonly insert?: string
@@ -46,12 +47,15 @@ const STORES = {
   'postgres lease': async (): Promise<Opened> => {
     const place = await newPlace()
     const { schema } = place
-    return { newStore: () => postgresLease({ pool: place.newPool(), schema }), close: () => place.close() }
+    return {
+      newStore: (max = 5) => postgresLease({ pool: place.newPool({ max }), schema }),
+      close: () => place.close(),
+    }
   },
   'postgres inbox': async (): Promise<Opened> => {
     const place = await newPlace()
     const { schema, committed } = place
-    const newStore = (): AnyStore => postgresInbox({ pool: place.newPool(), schema })
+    const newStore = (max = 5): AnyStore => postgresInbox({ pool: place.newPool({ max }), schema })
     return {
       newStore,
       committed,
@@ -61,11 +65,14 @@ const STORES = {
   },
   'mariadb lease': async (): Promise<Opened> => {
     const place = await newMysqlPlace()
-    return { newStore: () => mysqlLease({ pool: place.newPool() }), close: () => place.close() }
+    return {
+      newStore: (connectionLimit = 5) => mysqlLease({ pool: place.newPool({ connectionLimit }) }),
+      close: () => place.close(),
+    }
   },
   'mariadb inbox': async (): Promise<Opened> => {
     const place = await newMysqlPlace()
-    const newStore = (): AnyStore => mysqlInbox({ pool: place.newPool() })
+    const newStore = (connectionLimit = 5): AnyStore => mysqlInbox({ pool: place.newPool({ connectionLimit }) })
     return {
       newStore,
       committed: place.committed,
@@ -141,6 +148,39 @@ describe.each(wanted)('once on a real store: %s', (_name, open) => {
       }
     }
   })
+
+  it.each([
+    [{ waitMs: 50 }, 5],
+    [{ waitMs: 300 }, 5],
+    [{ waitMs: 600 }, 2],
+    [{ waitMs: 1_000 }, 5],
+    [{ waitMs: 2_500 }, 5],
+    [{ whenBusy: 'refuse' }, 5],
+    [{ whenBusy: 'refuse', waitMs: 300 }, 5],
+  ] satisfies readonly (readonly [OnceOptions<never>, number])[])(
+    'is busy with a key of another process: %p, %d connections',
+    async (options, connections) => {
+      const [one, other] = [opened.newStore(), opened.newStore(connections)] as [InboxStore<Tx>, InboxStore<Tx>]
+      await once(other, 'opened', () => 1, OPTIONS)
+      const [started, passed] = [gate(), gate()]
+      const key = `held ${JSON.stringify([options, connections])}`
+      const first = once(
+        one,
+        key,
+        async () => {
+          started.open()
+          await passed.opened
+        },
+        OPTIONS,
+      )
+      await started.opened
+      const call = once(other, key, () => 'again', { ...OPTIONS, ...options })
+      await expect(call).rejects.toMatchObject({ code: 'ONCE_BUSY' })
+      passed.open()
+      expect((await first).replayed).toBe(false)
+      expect((await once(other, key, () => 'again', OPTIONS)).replayed).toBe(true)
+    },
+  )
 
   it('decides about what is in doubt, or rolls it back [T277]', async () => {
     const store = opened.newStore() as InboxStore<Tx>

@@ -75,6 +75,8 @@ const gone = (clock: ManualClock, afterMs: number): AbortSignal => {
   return controller.signal
 }
 
+const silent = (): Promise<never> => new Promise(() => {})
+
 const secrets = ['a secret of 16 b']
 
 /** Each public function that waits for a store, with a limit of one second. */
@@ -129,6 +131,26 @@ describe('a store that does not answer', () => {
     },
   )
 
+  it('is asked by once who has the key, on an inbox: for two seconds, or until its signal aborts', async () => {
+    for (const [isGone, code, mostMs] of [
+      [false, 'STORE_UNREACHABLE', 3_100],
+      [true, 'gone', 1_600],
+    ] as const) {
+      const hanging = new Hanging('open')
+      const { clock } = hanging
+      const memory = new MemoryInbox({ clock })
+      const store = Object.assign(Object.create(memory) as InboxStore<never>, {
+        open: () => memory.open(),
+        claim: silent,
+        admin: { ...memory.admin, peek: silent },
+      })
+      const signal = isGone ? { signal: gone(clock, 1_500) } : {}
+      const call = once(store, 'k', () => 1, { clock, purge: 'never', waitMs: 1_000, ...signal })
+      const { afterMs, why } = await hanging.end(call)
+      expect([why, afterMs <= mostMs, afterMs >= 1_500]).toEqual([code, true, true])
+    }
+  })
+
   it('gets the mark of a function that has run, although its caller is gone', async () => {
     const hanging = new Hanging('mark')
     expect((await hanging.end(FUNCTIONS.once(hanging, gone(hanging.clock, 500)))).why).toBe('gone')
@@ -179,10 +201,10 @@ describe('a store that does not answer', () => {
   })
 
   it('does not hold up lockRow', async () => {
-    const silent = { query: () => new Promise<never>(() => {}) }
+    const silentDatabase = { query: silent }
     jest.useFakeTimers()
     try {
-      const code = codeOf(lockRow(silent, { table: 'a', key: { id: 1 }, waitMs: 1_500 }))
+      const code = codeOf(lockRow(silentDatabase, { table: 'a', key: { id: 1 }, waitMs: 1_500 }))
       await jest.advanceTimersByTimeAsync(7_000)
       expect(await code).toBe('STORE_AMBIGUOUS')
     } finally {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { Guard, type Facts, type Refused } from './guard.ts'
 import type { ResponseLike } from './held.ts'
+import { runFrozenBySend } from './frozen-reply.ts'
 import { ABOUT_BODY, holdResponse, sendOn } from './hold.ts'
 import { settingsOf, type IdempotencyContext, type IdempotencyOptions } from './options.ts'
 import { bytesOfParsed, type BodyStreamLike } from './parsed-body.ts'
@@ -28,7 +29,10 @@ export interface FastifyReplyLike {
 
 /** What is used of an instance of Fastify. */
 export interface FastifyLike {
-  addHook(name: 'preHandler', hook: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>): unknown
+  addHook(
+    name: 'preHandler',
+    hook: (request: FastifyRequestLike, reply: FastifyReplyLike, done: (error?: Error) => void) => void,
+  ): unknown
 }
 
 const claims = new WeakMap<object, unknown>()
@@ -53,44 +57,27 @@ export function fastifyIdempotency<R extends FastifyRequestLike = FastifyRequest
   options: IdempotencyOptions<R, Tx>,
 ): void {
   const guard = new Guard(settingsOf(options, 'fastifyIdempotency()'), 'parsed')
-  app.addHook('preHandler', async (request, reply) => {
-    if (!guard.applies(request.method)) return undefined
-    const answer = await begin(guard, request as R, reply)
-    if (answer === undefined) return undefined
-    for (const name of ABOUT_BODY) reply.removeHeader(name)
-    if (answer.body.length > 0) reply.header('content-length', String(answer.body.length))
-    reply.code(answer.status)
-    for (const [name, value] of answer.headers) reply.header(name, value)
-    return reply.send(payloadOf(answer))
-  })
-}
-
-/** Resolves with `undefined` when the handler may run, else with the answer. */
-function begin<R extends FastifyRequestLike>(
-  guard: Guard<R>,
-  request: R,
-  reply: FastifyReplyLike,
-): Promise<Refused | undefined> {
-  return new Promise((resolve, reject) => {
+  app.addHook('preHandler', (request, reply, done) => {
+    if (!guard.applies(request.method)) return done()
     // Those of other hooks, such as for CORS.
     const before = reply.getHeaders()
-    const facts = factsOf(request, guard.settings.maxBodyBytes)
     void holdResponse(
       guard,
-      facts,
+      factsOf(request as R, guard.settings.maxBodyBytes),
       { request: request.raw, response: reply.raw },
       {
         handle: (claim) => {
-          if (claim !== undefined) claims.set(request, claim)
-          resolve(undefined)
+          if (claim === undefined) return done()
+          claims.set(request, claim)
+          runFrozenBySend(reply, done)
         },
         answer: (answer, hasRun) => {
-          if (!hasRun) return resolve(answer)
+          if (!hasRun) return replyWith(reply, answer)
           setHeaders(reply.raw, before)
           sendOn(reply.raw, answer)
         },
         fail: (error, hasRun) => {
-          if (!hasRun) return reject(error)
+          if (!hasRun) return done(error as Error)
           for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name)
           for (const [name, value] of Object.entries(before)) reply.header(name, value)
           if (!reply.sent) reply.send(error)
@@ -100,6 +87,14 @@ function begin<R extends FastifyRequestLike>(
       },
     )
   })
+}
+
+function replyWith(reply: FastifyReplyLike, answer: Refused): void {
+  for (const name of ABOUT_BODY) reply.removeHeader(name)
+  if (answer.body.length > 0) reply.header('content-length', String(answer.body.length))
+  reply.code(answer.status)
+  for (const [name, value] of answer.headers) reply.header(name, value)
+  reply.send(payloadOf(answer))
 }
 
 function setHeaders(response: ResponseLike, headers: ReturnType<FastifyReplyLike['getHeaders']>): void {

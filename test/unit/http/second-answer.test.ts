@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import express from 'express'
-import fastify from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 import {
   expressIdempotency,
   fastifyIdempotency,
@@ -100,21 +100,22 @@ const FRAMES: Readonly<Record<string, Frame>> = {
     closing.push(() => app.close())
     return (app.getHttpServer().address() as AddressInfo).port
   },
-  Fastify: async (handler) => {
-    const app = fastify()
-    fastifyIdempotency(app, { store: memoryStore(), caller: callerOf, purge: 'never' })
-    app.post('/pay', async (request, reply) => {
-      await handler({
-        claim: fastifyIdempotencyOf(request),
-        json: (status, value) => void reply.code(status).send(value),
-        raw: reply.raw,
-      })
-      return reply
+  Fastify: (handler) => onFastify(fastify(), handler),
+}
+
+async function onFastify(app: FastifyInstance, handler: Handler): Promise<number> {
+  fastifyIdempotency(app, { store: memoryStore(), caller: callerOf, purge: 'never' })
+  app.post('/pay', async (request, reply) => {
+    await handler({
+      claim: fastifyIdempotencyOf(request),
+      json: (status, value) => void reply.code(status).header('x-status', status).send(value),
+      raw: reply.raw,
     })
-    closing.push(() => app.close())
-    await app.listen({ port: 0, host: '127.0.0.1' })
-    return (app.server.address() as AddressInfo).port
-  },
+    return reply
+  })
+  closing.push(() => app.close())
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return (app.server.address() as AddressInfo).port
 }
 
 /** All bytes that a connection gets for one POST, and, unless the server closes it, for the request after it. */
@@ -208,6 +209,89 @@ describe.each(Object.keys(FRAMES))('a handler in %s', (frame) => {
     expect(first?.status).toBe(500)
     const [second] = responsesIn(await bytesOf(port ?? 0, 'k'))
     expect([second?.status, second?.body]).toEqual([201, '{"runs":2}'])
+  })
+})
+
+/** Between `reply.send` and the end of the response. */
+const HOOKS: Readonly<Record<string, (app: FastifyInstance) => unknown>> = {
+  'that is asynchronous': (app) =>
+    app.addHook('onSend', async (_request, _reply, payload) => {
+      await Promise.resolve()
+      return payload
+    }),
+  'that takes longer for the first answer': (app) => {
+    let calls = 0
+    app.addHook('onSend', async (request, _reply, payload) => {
+      if (request.method === 'POST' && ++calls === 1)
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+      return payload
+    })
+  },
+  'with a callback': (app) =>
+    app.addHook('onSend', (_request, _reply, payload, done) => {
+      setImmediate(() => done(null, payload))
+    }),
+}
+
+describe.each(Object.keys(HOOKS))('a handler in Fastify with a hook onSend %s', (hook) => {
+  const WRONG_FOR_HOOKS: Readonly<Record<string, Handler>> = {
+    'fails at once': WRONG['fails at once'] as Handler,
+    'answers again': WRONG['answers again'] as Handler,
+    'answers again in a catch': ({ json }) => {
+      try {
+        json(201, { paid: 1 })
+        throw new Error('after the answer')
+      } catch {
+        json(500, { failed: 1 })
+      }
+    },
+    'answers again a microtask later': async ({ json }) => {
+      json(201, { paid: 1 })
+      await Promise.resolve()
+      json(500, { failed: 1 })
+    },
+  }
+
+  it.each(Object.keys(WRONG_FOR_HOOKS))(
+    'that answers and then %s is answered once, and that is kept',
+    async (wrong) => {
+      const app = fastify()
+      HOOKS[hook]?.(app)
+      const port = await onFastify(app, WRONG_FOR_HOOKS[wrong] as Handler)
+      const [first] = responsesIn(await bytesOf(port, 'k'))
+      expect([first?.status, first?.body]).toEqual([201, '{"paid":1}'])
+      expect(first?.head).toContain('x-status: 201')
+      const [again] = responsesIn(await bytesOf(port, 'k'))
+      expect([again?.status, again?.body]).toEqual([201, '{"paid":1}'])
+      expect(again?.head.toLowerCase()).toContain('idempotency-replayed: true')
+    },
+  )
+
+  it('is answered with what the hook makes of its status and headers', async () => {
+    const app = fastify()
+    HOOKS[hook]?.(app)
+    app.addHook('onSend', async (_request, reply, payload) => {
+      reply.code(202).header('x-hook', 'yes')
+      return payload
+    })
+    const port = await onFastify(app, ({ json }) => json(201, { paid: 1 }))
+    const [first] = responsesIn(await bytesOf(port, 'k'))
+    expect([first?.status, first?.body]).toEqual([202, '{"paid":1}'])
+    expect(first?.head).toContain('x-hook: yes')
+  })
+
+  it('is answered with the failure of the hook, and the key is free', async () => {
+    const app = fastify()
+    HOOKS[hook]?.(app)
+    let runs = 0
+    app.addHook('onSend', async (request, _reply, payload) => {
+      if (request.method === 'POST' && ++runs === 1) throw new Error('the hook has failed')
+      return payload
+    })
+    const port = await onFastify(app, ({ json }) => json(201, { paid: 1 }))
+    const [first] = responsesIn(await bytesOf(port, 'k'))
+    expect([first?.status, first?.body]).toEqual([500, expect.stringContaining('the hook has failed')])
+    expect(responsesIn(await bytesOf(port, 'k'))[0]?.status).toBe(201)
   })
 })
 

@@ -59,6 +59,14 @@ function kafkaWith(...topics: string[]): ScriptedKafka {
   return kafka
 }
 
+it('a refused topic is told with the reason, which kafkajs keeps in a list', async () => {
+  const refused = several(answer('INVALID_REPLICATION_FACTOR', false), answer('INVALID_REPLICATION_FACTOR', false))
+  const kafka = withAdmin(kafkaWith('t'), () => ({ createTopics: () => Promise.reject(refused) }))
+  await expect(sourceOn(kafka).open(new RecordingIntake())).rejects.toThrow(
+    'could not join: Topic creation errors (INVALID_REPLICATION_FACTOR)',
+  )
+})
+
 describe('right after topics were created', () => {
   it('they are looked for again: not every broker knows them yet (K16)', async () => {
     let looks = 0

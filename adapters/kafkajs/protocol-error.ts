@@ -30,7 +30,14 @@ const ALSO_UNANSWERED: ReadonlySet<unknown> = new Set([
  */
 export function isUnanswered(error: unknown): boolean {
   if (answerIn(error) !== undefined) return false
-  return causesOf(error).some(({ name, retriable }) => retriable === true || ALSO_UNANSWERED.has(name))
+  return causesOf(error).some(
+    (cause) => cause.retriable === true || ALSO_UNANSWERED.has(cause.name) || isNoMetadata(cause),
+  )
+}
+
+/** If no broker answers a request for metadata, kafkajs makes null of that, and then reads a field of it. */
+function isNoMetadata({ name, message }: Cause): boolean {
+  return name === 'TypeError' && typeof message === 'string' && message.includes('topicMetadata')
 }
 
 /** After these errors the member is no longer in its generation: it can commit nothing before it has rejoined. */
@@ -62,6 +69,7 @@ function answerIn(error: unknown): Answer | undefined {
 
 interface Cause {
   readonly name?: unknown
+  readonly message?: unknown
   readonly type?: unknown
   readonly retriable?: unknown
   readonly cause?: unknown

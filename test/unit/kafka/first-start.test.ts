@@ -77,6 +77,18 @@ describe('right after topics were created', () => {
     expect(looks).toBeGreaterThanOrEqual(3)
   })
 
+  it('they are looked for again if no broker answered, which kafkajs tells by a TypeError', async () => {
+    let looks = 0
+    const noMetadata = new TypeError(
+      "Cannot destructure property 'topicMetadata' of '(intermediate value)' as it is null.",
+    )
+    const kafka = withAdmin(kafkaWith('t', 't.dead-letter'), (usual) => ({
+      listTopics: () => (++looks < 3 ? Promise.reject(noMetadata) : usual.listTopics()),
+    }))
+    await sourceOn(kafka).open(new RecordingIntake())
+    expect(looks).toBeGreaterThanOrEqual(3)
+  })
+
   it('they are subscribed to again (K16)', async () => {
     let tries = 0
     const kafka = withConsumer(kafkaWith('t', 't.dead-letter'), (consumer) => {

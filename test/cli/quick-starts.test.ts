@@ -13,6 +13,7 @@ import { Kafka, logLevel } from 'kafkajs'
 import { Pool } from 'pg'
 import { compiled } from '../kit/compiled.ts'
 import { eventually } from '../kit/eventually.ts'
+import { newFolder } from '../kit/servers/private-instance.ts'
 import { addressesOfAll } from '../kit/servers/addresses.ts'
 import { WITHIN_MS } from '../kit/cli-process.ts'
 
@@ -38,6 +39,8 @@ async function run(example: string, env: Readonly<Record<string, string>>): Prom
 async function runProgram(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
   const child = spawn(process.execPath, words, {
     env: { ...process.env, NODE_OPTIONS: '', ...env },
+    // A redrive leaves its journal where it runs.
+    cwd: newFolder('quick-start'),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let printed = ''

@@ -96,7 +96,7 @@ export function addSelectionOptions(command: Command): Command {
     .option(...RAW_IDS)
     .option(
       '--where <condition>',
-      "only if '$message.payload#/tenant=acme' (= != ^= *=); repeated: all must hold",
+      "only if '$message.payload#/tenant=acme' (= != ^= *= |=); repeated: all must hold",
       collect,
     )
     .option('--reason-is <reason>', 'dead letters: only with this reason; may be repeated', collect)

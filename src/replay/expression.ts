@@ -37,18 +37,19 @@ const OPERATORS: Readonly<Record<string, (found: string, wanted: string) => bool
   '!=': (found, wanted) => found !== wanted,
   '^=': (found, wanted) => found.startsWith(wanted),
   '*=': (found, wanted) => found.includes(wanted),
+  '|=': (found, wanted) => wanted.split(',').includes(found),
   '=': (found, wanted) => found === wanted,
 }
 
 /**
- * `field=value`, `!=`, `^=` (begins with), `*=` (contains). None of them is true or false of a field that is missing.
+ * `field=value`, `!=`, `^=` (begins with), `*=` (contains), `|=` (is one of those between commas). None of them is true or false of a field that is missing.
  *
  * @returns a problem, as text, if the condition is not one
  */
 export function parseCondition(text: string): Condition | string {
   // Lazy: the first operator ends the field, and a value may contain more of them.
-  const parts = /^(.+?)(!=|\^=|\*=|=)(.*)$/s.exec(text)
-  if (parts === null) return `expected <field>=<value>, with = != ^= or *=, got ${JSON.stringify(text)}`
+  const parts = /^(.+?)(!=|\^=|\*=|\|=|=)(.*)$/s.exec(text)
+  if (parts === null) return `expected <field>=<value>, with = != ^= *= or |=, got ${JSON.stringify(text)}`
   const [, name = '', operator = '', wanted = ''] = parts
   const field = parseField(name)
   if (typeof field === 'string') return field

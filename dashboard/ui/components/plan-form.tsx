@@ -43,7 +43,7 @@ function fieldsOf(consumer: ConsumerInfo, from: string): readonly Field[] {
     {
       name: 'where',
       label: 'Only where',
-      hint: 'One condition a line, with = != ^= or *=. All must hold.',
+      hint: 'One condition a line, with = != ^= *= or |=. All must hold.',
       kind: 'lines',
       placeholder: '$message.payload#/tenant=acme',
       isRare: true,

@@ -322,6 +322,8 @@ export class Call {
     const token = entropy.ownerToken()
     const request = { scope, token, leaseMs, retentionMs, alone: true, items: [{ key, digest }] }
     let sentAt = 0
+    // A timer may be early, so that a part of a millisecond is left.
+    let isOver = false
     const call = (): Promise<readonly ClaimAnswer<unknown>[]> => {
       sentAt = clock.monotonic()
       return this.#store.claim(request)
@@ -331,7 +333,13 @@ export class Call {
       call,
       faultOf: faultsOfClaims(request, this.#store.strategy),
       // After a run the call is no longer bound by its wait, but it must learn what became of the key.
-      ...(this.#lost === undefined && { limit: (giveUp) => this.#wait.onEnd(this.#wait.leftMs, giveUp) }),
+      ...(this.#lost === undefined && {
+        limit: (giveUp) =>
+          this.#wait.onEnd(this.#wait.leftMs, () => {
+            isOver = true
+            giveUp()
+          }),
+      }),
       late: (late) => {
         // On an inbox it holds a transaction, and with that a connection.
         if ('claim' in late) void this.#release(late.claim, { refund: true, doubt: false })
@@ -339,7 +347,7 @@ export class Call {
       },
     })
     const answer = await asked.catch(async (error: unknown) => {
-      const isLate = this.#wait.leftMs === 0 && hasCode(error, 'STORE_UNREACHABLE')
+      const isLate = (isOver || this.#wait.leftMs === 0) && hasCode(error, 'STORE_UNREACHABLE')
       // `#isBusy`: the deadline came while the key was asked for once more.
       if (isLate && (this.#isBusy || (error.cause === undefined && (await this.#isHeld())))) throw busyError()
       throw error

@@ -1,4 +1,4 @@
-import { Guard, type Facts } from './guard.ts'
+import { failed, Guard, type Facts } from './guard.ts'
 import type { ResponseLike } from './held.ts'
 import { holdResponse, sendOn } from './hold.ts'
 import { settingsOf, type IdempotencyContext, type IdempotencyOptions } from './options.ts'
@@ -56,7 +56,13 @@ export function expressIdempotency<R extends ExpressRequestLike = ExpressRequest
           next()
         },
         answer: (answer) => sendOn(response, answer),
-        fail: (error) => next(error),
+        fail: (error, _hasRun, isGivenUp) => {
+          if (!isGivenUp) return next(error)
+          // The handlers of errors have passed on an earlier failure: only Express itself is left, which would send a stack.
+          response.setHeader('connection', 'close')
+          sendOn(response, failed(error))
+          response.once('close', () => next(error))
+        },
       },
     )
   }

@@ -1,4 +1,4 @@
-import { hasCode, LostRun, onceInOneRun, OutcomeUnknownError } from '../../src/spi.ts'
+import { hasCode, isConsumeOnceError, LostRun, onceInOneRun, OutcomeUnknownError } from '../../src/spi.ts'
 import { keyIn } from './key.ts'
 import type { IdempotencyContext, IdempotencySettings } from './options.ts'
 import type { BodyRead } from './parsed-body.ts'
@@ -167,6 +167,12 @@ function refusalOf(error: unknown, hasRun: boolean): Answer | undefined {
   }
   const isStoreDown = hasCode(error, 'STORE_UNREACHABLE') || hasCode(error, 'STORE_AMBIGUOUS')
   return isStoreDown ? problem(503, 'STORE_UNREACHABLE', storeDetail(hasRun), SOON) : undefined
+}
+
+/** Where nobody else answers a failure after the answer of a handler. */
+export function failed(error: unknown): Refused {
+  const code = isConsumeOnceError(error) ? error.code : 'REQUEST_FAILED'
+  return problem(500, code, 'the request failed after its handler had answered, and that answer is not given')
 }
 
 function storeDetail(hasRun: boolean): string {

@@ -16,7 +16,7 @@ export interface ResponseLike {
   getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>
   addTrailers(headers: Record<string, string>): unknown
   end(chunk?: Uint8Array): unknown
-  once(event: 'finish', listener: () => void): unknown
+  once(event: 'finish' | 'close', listener: () => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
   emit(event: 'error', error: Error): boolean
@@ -91,7 +91,6 @@ export class HeldResponse {
   readonly #unwatch: () => void
   #head: Head | undefined
   #body: Buffer = Buffer.alloc(0)
-  /** The connection was destroyed after the response had ended: as without this library, the response is sent before. */
   #isLast = false
   #resolve: (reply: Reply) => void = () => {}
   #reject: (error: Error) => void = () => {}
@@ -107,6 +106,11 @@ export class HeldResponse {
     this.#shadow = shadowOf(request, response)
     this.#replace()
     this.#unwatch = this.#watch()
+  }
+
+  /** The connection was destroyed after the response had ended: as without this library, the response is sent before. */
+  get isLast(): boolean {
+    return this.#isLast
   }
 
   /** Sends what was collected. */

@@ -7,7 +7,8 @@ export interface Flow {
   readonly handle: (claim: object | undefined) => void
   /** Answers in place of the handler. `hasRun`: it has run, and its answer is dropped. */
   readonly answer: (answer: Refused, hasRun: boolean) => void
-  readonly fail: (error: unknown, hasRun: boolean) => void
+  /** `isGivenUp`: the framework was told of a failure after the answer, and has closed the connection, as it believes. */
+  readonly fail: (error: unknown, hasRun: boolean, isGivenUp: boolean) => void
 }
 
 /** Answers one request of a framework that writes to a response of node, and holds what its handler answers. */
@@ -33,7 +34,7 @@ export async function holdResponse<R>(
     flow.answer(answer, held !== undefined)
   } catch (error) {
     held?.drop()
-    flow.fail(error, held !== undefined)
+    flow.fail(error, held !== undefined, held?.isLast === true)
   }
 }
 

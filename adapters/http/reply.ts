@@ -76,5 +76,6 @@ const TITLES: Readonly<Record<number, string>> = {
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
+  500: 'Internal Server Error',
   503: 'Service Unavailable',
 }

@@ -1,3 +1,4 @@
+import { TransactionError } from '../../src/spi.ts'
 import type { SqlErrors } from './errors.ts'
 import type { Lent, Session, ToldOfQueries } from './session.ts'
 
@@ -9,6 +10,8 @@ export class Lending<Tx> implements ToldOfQueries {
   readonly #warn: () => void
   #hasLost = false
   #hasLate = false
+  /** The connection is given up under a query that is under way. */
+  #hasCut = false
   #isMarked = false
 
   /** `warn` is called if a query came too late to be part of the marked transaction. */
@@ -37,7 +40,9 @@ export class Lending<Tx> implements ToldOfQueries {
   /** Revokes all handles. A connection that still runs a query of a handler is not used again. */
   revoke(): void {
     const pending = this.#lent.reduce((sum, lent) => sum + lent.revoke(), 0)
-    if (pending > 0) this.#session.spoil(new Error(`${pending} queries of a handler were still pending`))
+    if (pending === 0) return
+    this.#hasCut = true
+    this.#session.spoil(new Error(`${pending} queries of a handler were still pending`))
   }
 
   /** The transaction is marked: a query that came too late will not run again, because its message is done. */
@@ -48,6 +53,12 @@ export class Lending<Tx> implements ToldOfQueries {
 
   readonly onFailed = (error: unknown): void => {
     if (this.#errors.isConflict(error)) this.#hasLost = true
+  }
+
+  readonly floated = (cause?: unknown): Error | undefined => {
+    if (!this.#hasCut) return undefined
+    const text = 'this query was under way when its handler ended or was aborted: the transaction is rolled back'
+    return new TransactionError('FLOATING_QUERY', text, { cause })
   }
 
   readonly onLate = (): void => {

@@ -49,14 +49,21 @@ export abstract class LentHandle<Tx> implements Lent<Tx>, LentTransaction<Tx> {
     const problem = problemOf()
     if (problem !== undefined) return Promise.reject(new TypeError(problem))
     this.#pending++
-    const result = query()
-    // Attached before the caller's handlers. If the handler does not await the query, FLOATING_QUERY reports it, and a
-    // rejection must not end the process as unhandled.
-    result.then(
-      () => void this.#pending--,
+    const result = query().then(
+      (value) => {
+        this.#pending--
+        const floated = this.#isRevoked ? this.#told.floated() : undefined
+        if (floated === undefined) return value
+        result.catch(() => {})
+        throw floated
+      },
       (error: unknown) => {
         this.#pending--
         this.#told.onFailed(error)
+        // If the handler does not await the query, FLOATING_QUERY reports it, and a rejection must not end the process
+        // as unhandled.
+        result.catch(() => {})
+        throw this.#told.floated(error) ?? error
       },
     )
     return result

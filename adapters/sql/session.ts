@@ -64,6 +64,8 @@ export type Released =
 /** Callbacks for the queries of handlers. */
 export interface ToldOfQueries {
   readonly onFailed: (error: unknown) => void
+  /** Why a query that was under way at the end of its handler counts for nothing. `undefined`: it counts. */
+  readonly floated: (cause?: unknown) => Error | undefined
   /** A query was refused because its handler had ended. */
   readonly onLate: () => void
 }

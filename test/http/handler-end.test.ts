@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -16,6 +16,7 @@ import {
 } from '../../adapters/http/index.ts'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { backends } from '../kit/backends.ts'
+import { eventually } from '../kit/eventually.ts'
 import { gate } from '../kit/rig.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { newPlace, type PgPlace } from '../pg/support.ts'
@@ -208,7 +209,50 @@ describeOnPostgres('the end of a handler over HTTP, with an inbox', () => {
     })
     expect((await post(url))[0]).toBe(500)
     expect([await place.committed('before-answer'), await place.committed('after-answer')]).toEqual([0, 0])
-    expect([undefined, 'TRANSACTION_OVER']).toContain(refused)
+    expect(['FLOATING_QUERY', 'TRANSACTION_OVER']).toContain(refused)
+  })
+
+  describe.each([
+    ['Express 5', () => express],
+    ['Express 4', () => require('express-4') as typeof express],
+  ] as const)('%s', (frame, load) => {
+    it.each([
+      ['that looks at headersSent', true],
+      ['that does not', false],
+    ] as const)('an error handler %s is told of the query, and the client gets no stack', async (_which, looks) => {
+      const make = load()
+      const app = make()
+      app.set('env', 'development')
+      const told: unknown[] = []
+      const logged = jest.spyOn(console, 'error').mockImplementation(() => {})
+      app.use(expressIdempotency({ ...options(`told ${frame} ${looks}`), caller }))
+      app.post('/pay', (request, response, next) => {
+        const handle = async (): Promise<void> => {
+          const tx = txOf(idempotencyOf<PgTransaction>(request))
+          response.status(201).json({ paid: true })
+          try {
+            await tx.query('select pg_sleep(0.5)')
+          } catch (error) {
+            next(error)
+          }
+        }
+        void handle()
+      })
+      app.use(((error: { code?: unknown }, _request, response, next) => {
+        told.push(error.code)
+        if (looks && response.headersSent) return next(error)
+        response.status(500).json({ failed: true })
+      }) satisfies express.ErrorRequestHandler)
+      const [status, body] = await post(await listen(app))
+      expect(status).toBe(500)
+      // The end of the request may be known before the query fails: then the error handler answers.
+      expect([{ failed: true }, expect.objectContaining({ code: 'FLOATING_QUERY' })]).toContainEqual(JSON.parse(body))
+      expect(body).not.toMatch(/\bat |\.ts|\.js/)
+      expect(told).toEqual(['FLOATING_QUERY'])
+      // The log of Express gets the error of the end too.
+      await eventually(() => logged.mock.calls.flat().some((line) => String(line).includes('did not await')))
+      logged.mockRestore()
+    })
   })
 
   it('refuses a query after the COMMIT, and the answer stands', async () => {

@@ -16,6 +16,21 @@ describePostgres('once on postgresInbox, when runs are lost', () => {
   }, SERVER_WITHIN_MS)
   afterAll(() => place.close())
 
+  it('tells a query that is under way at the end of its function why it fails', async () => {
+    const store = postgresInbox({ pool: place.newPool(), schema: place.schema })
+    let query: Promise<unknown> | undefined
+    const call = once<void, PgTransaction>(
+      store,
+      'floating',
+      ({ tx }) => {
+        query = tx.query('select pg_sleep(30)')
+      },
+      OPTIONS,
+    )
+    await expect(call).rejects.toMatchObject({ code: 'FLOATING_QUERY' })
+    await expect(query).rejects.toMatchObject({ code: 'FLOATING_QUERY' })
+  })
+
   it('runs its function three times at most, and says that nothing was committed', async () => {
     const pool = place.newPool()
     pool.on('error', () => {})
@@ -131,6 +146,21 @@ describeMariadb('once on mysqlInbox, when runs are lost', () => {
     await place.pool.query('insert into account values (1, 0), (2, 0)')
   }, SERVER_WITHIN_MS)
   afterAll(() => place.close())
+
+  it('tells a query that is under way at the end of its function why it fails', async () => {
+    const store = mysqlInbox({ pool: place.newPool() })
+    let query: Promise<unknown> | undefined
+    const call = once<void, MysqlTransaction>(
+      store,
+      'floating',
+      ({ tx }) => {
+        query = tx.query('select sleep(30)')
+      },
+      OPTIONS,
+    )
+    await expect(call).rejects.toMatchObject({ code: 'FLOATING_QUERY' })
+    await expect(query).rejects.toMatchObject({ code: 'FLOATING_QUERY' })
+  })
 
   it('runs its function three times at most, and says that nothing was committed', async () => {
     const store = mysqlInbox({ pool: place.newPool() })

@@ -159,7 +159,7 @@ describePostgres('ctx.tx of postgresInbox', () => {
     const before = pool.totalCount
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['released'])
     expect(pool.totalCount).toBe(before - 1)
-    await expect(late).rejects.toThrow('Connection terminated')
+    await expect(late).rejects.toMatchObject({ code: 'FLOATING_QUERY', cause: { message: 'Connection terminated' } })
     await expect(place.write(tx, 'late')).rejects.toMatchObject({ code: 'TRANSACTION_OVER' })
     await place.pool.query('select pg_sleep(0.3)')
     expect(await place.committed('late')).toBe(0)

@@ -76,6 +76,13 @@ export const WRONG_INBOXES: Readonly<Record<string, InboxClass>> = {
       return super.mark(claims, results)
     }
   },
+  'says of every handler that it left its session as it was': class extends MemoryInbox {
+    override async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<MemoryTx>[]> {
+      const answers = await super.claim(request)
+      for (const answer of answers) if ('claim' in answer) Object.assign(answer.claim.transaction, { isChanged: false })
+      return answers
+    }
+  },
   'counts an attempt of what never began': class extends MemoryInbox {
     override mark(claims: Claims, results?: Results): Promise<readonly MarkVerdict[]> {
       for (const claim of claims) {

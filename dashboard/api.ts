@@ -4,7 +4,6 @@
 // page. GET requests have query parameters. POST requests have a JSON body and the header `x-consume-once-csrf` with the token of `session`.
 // Times are milliseconds since 1970 by the clock of the server that reports them. An error is answered as `ApiError`.
 
-import type { ReplayStatus } from '../src/replay/report.ts'
 import type { DoctorAnswer, GuaranteesAnswer, PositionsAnswer, SettingsAnswer } from './api/checkups.ts'
 import type {
   AuditAnswer,
@@ -20,6 +19,7 @@ import type {
   OneMessage,
   PlanRequest,
   ReplayAnswer,
+  ReplayInfo,
   ReplaysAnswer,
   StartRequest,
   StopRequest,
@@ -41,7 +41,6 @@ export type { AuditEntry } from '../src/ports/replay.ts'
 export type { PlanProgress } from '../src/replay/make-plan.ts'
 export type { ReplayPlan } from '../src/replay/plan.ts'
 export type { RedriveResult } from '../src/replay/redrive-options.ts'
-export type { ReplayStatus } from '../src/replay/report.ts'
 export type { RunProgress, RunResult } from '../src/replay/run-options.ts'
 export type {
   LiveConsumer,
@@ -124,8 +123,9 @@ export interface Api {
   'POST api/plans': { readonly body: PlanRequest; readonly answer: JobInfo }
   /** Begins a replay, or goes on with one: a job of kind `replay`. */
   'POST api/replays/start': { readonly body: StartRequest; readonly answer: JobInfo }
-  'POST api/replays/pause': { readonly body: StopRequest; readonly answer: ReplayStatus }
-  'POST api/replays/abort': { readonly body: StopRequest; readonly answer: ReplayStatus }
+  /** A replay or a redrive. */
+  'POST api/replays/pause': { readonly body: StopRequest; readonly answer: ReplayInfo }
+  'POST api/replays/abort': { readonly body: StopRequest; readonly answer: ReplayInfo }
   /** Ends a job of this dashboard: a plan is dropped, a replay is paused. */
   'POST api/job/stop': { readonly body: { readonly id: string }; readonly answer: JobInfo }
 }

@@ -105,16 +105,25 @@ export interface StopRequest extends ReplayRequest {
   readonly reason: string
 }
 
+/** A replay or a redrive. */
+export interface ReplayInfo extends Omit<ReplayStatus, 'totals' | 'journal'> {
+  readonly kind: 'replay' | 'redrive'
+  readonly totals: Readonly<Record<string, number>>
+  readonly journal: string | undefined
+}
+
 export interface ReplaysAnswer {
   readonly now: EpochMs
-  readonly replays: readonly ReplayStatus[]
+  /** The newest first. */
+  readonly replays: readonly ReplayInfo[]
 }
 
 export interface ReplayAnswer {
   readonly now: EpochMs
-  readonly status: ReplayStatus
-  readonly plan: ReplayPlan
-  /** It runs in this process: its rate, and the time that is left. */
+  readonly status: ReplayInfo
+  /** Of a replay. */
+  readonly plan: ReplayPlan | undefined
+  /** It is a replay and runs in this process: its rate, and the time that is left. */
   readonly progress: RunProgress | undefined
   /** The journal can be read from here. */
   readonly hasReport: boolean

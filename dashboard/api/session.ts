@@ -60,6 +60,7 @@ export interface ConsumerInfo {
     readonly positions: boolean
     readonly audit: boolean
     readonly plan: boolean
+    /** Its replays and redrives are listed. */
     readonly replay: boolean
     /** A message can be found by topic, partition and offset. */
     readonly place: boolean

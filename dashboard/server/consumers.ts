@@ -80,7 +80,7 @@ function shownOf(entry: ConfiguredConsumer): Shown {
       positions: store.strategy === 'offsets',
       audit: store.admin?.audit !== undefined,
       plan: admin !== undefined && replay !== undefined && !(readOnly && readingChanges),
-      replay: !readOnly && replay !== undefined && store.admin?.replays !== undefined && admin !== undefined,
+      replay: replay !== undefined && store.admin?.replays !== undefined && admin !== undefined,
       place: admin !== undefined && replay?.system === 'kafka',
       deadLetters: admin !== undefined && deadLetters.length > 0 && !(readOnly && readingChanges),
     },

@@ -9,6 +9,7 @@ import type { Subscription } from '../ports/subscription.ts'
 import { checkSelection, refuseProblems } from './check.ts'
 import { describeError } from '../foundation/errors.ts'
 import type { Entropy } from '../ports/entropy.ts'
+import { redriveId } from './redrive-id.ts'
 import { RedriveRecord } from './redrive-record.ts'
 import { ASKED, type RunEvent } from './run-state.ts'
 import { ForeseenLetters, type Foreseen } from './foreseen.ts'
@@ -212,7 +213,7 @@ function checkedPlaces(
 }
 
 function newId(entropy: Entropy): string {
-  return `redrive-${hash('sha256', entropy.ownerToken(), 'hex').slice(0, 8)}`
+  return redriveId(hash('sha256', entropy.ownerToken(), 'hex'))
 }
 
 /** Checked before. */
@@ -222,7 +223,7 @@ function lettersOf({ foreseen }: { readonly foreseen?: Foreseen | undefined }): 
 
 /** For the hold of a place. */
 function idOf(place: string): string {
-  return `redrive-${hash('sha256', place, 'hex').slice(0, 8)}`
+  return redriveId(hash('sha256', place, 'hex'))
 }
 
 function stateOf({ options: { by, reason } }: Redriving, id: string, from: string): string {

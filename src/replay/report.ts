@@ -7,6 +7,7 @@ import type { Subscription } from '../ports/subscription.ts'
 import type { JournalEntry, JournalIntent, ReplayJournal } from './journal.ts'
 import { askIn } from './ask.ts'
 import { refused, ReplayedConsumer } from './place.ts'
+import { isRedriveId } from './redrive-id.ts'
 import { accounted, ASKED, type RunState, type RunStatus, type Totals } from './run-state.ts'
 
 const MOST_LISTED = 100
@@ -80,7 +81,7 @@ export function replaysOf(consumer: Consumer, subscription: Subscription): Repla
 }
 
 function isReplay({ id }: LedgerEntry): boolean {
-  return !id.startsWith('redrive-')
+  return !isRedriveId(id)
 }
 
 function stateOf({ state }: LedgerEntry): RunState {

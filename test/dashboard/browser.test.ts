@@ -155,6 +155,38 @@ describePages('the dashboard in a browser', prepare, (on) => {
     expect((await report).suggestedFilename()).toMatch(/csv$/)
   })
 
+  it('sends dead letters back, and lists the redrive with its report', async () => {
+    const page = await on.browser.page()
+    await on.open(page, ['dead-letters'], { consumer: on.rig.emailId })
+    await page.getByRole('button', { name: 'Look at the dead letters' }).click()
+    const send = page.getByRole('button', { name: /^Send \d+ dead letters? back …$/ })
+    const number = /\d+/.exec((await send.textContent()) ?? '')?.[0] ?? ''
+    await send.click()
+    await page.getByRole('textbox', { name: /^Reason/ }).fill('OPS-813')
+    await page.getByLabel(`To confirm, type how many: ${number}`).fill(number)
+    await page.getByRole('button', { name: 'Send back', exact: true }).click()
+    await page
+      .getByText(/^\d+ dead letters? sent back\.$/)
+      .first()
+      .waitFor()
+
+    await on.open(page, ['replays'], { consumer: on.rig.emailId })
+    await page.getByRole('cell', { name: 'redrive', exact: true }).waitFor()
+    await page.getByRole('link', { name: /^redrive-/ }).click()
+    await page.getByRole('heading', { name: /^Redrive redrive-/ }).waitFor()
+    await page.getByText('finished', { exact: true }).waitFor()
+    await page.getByText('OPS-813').waitFor()
+    await page.getByText('sent back to where they came from').waitFor()
+    await page.getByText(/^npx consume-once replay status redrive-\w+$/).waitFor()
+    const report = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'csv' }).click()
+    expect((await report).suggestedFilename()).toMatch(/^redrive-\w+\.csv$/)
+
+    await on.open(page, ['audit'], { consumer: on.rig.emailId })
+    await page.getByRole('link', { name: /^redrive-/ }).click()
+    await page.getByRole('heading', { name: /^Redrive redrive-/ }).waitFor()
+  })
+
   it('has no button that changes something while it is read-only', async () => {
     const readOnly = await on.rig.serve(on.browser.pages, { readOnly: true })
     const page = await on.browser.page()

@@ -3,11 +3,13 @@ import { join, resolve, sep } from 'node:path'
 import { fileJournal } from '../../../adapters/file/index.ts'
 import { planReplay, type PlanOptions } from '../../../src/replay/make-plan.ts'
 import type { ReplayRules } from '../../../src/core/replay.ts'
+import { isRedriveId } from '../../../src/replay/redrive-id.ts'
+import { redriveEntriesOf, redrivesOf, type Redrives, type RedriveStatus } from '../../../src/replay/redrives.ts'
 import { entriesOf, replaysOf, type Replays, type ReplayStatus } from '../../../src/replay/report.ts'
-import { REPORT_FORMATS, reportLines } from '../../../src/replay/report-text.ts'
+import { redriveReportLines, REPORT_FORMATS, reportLines } from '../../../src/replay/report-text.ts'
 import { leftOf, runReplay } from '../../../src/replay/run.ts'
 import type { ReplayPlan } from '../../../src/replay/plan.ts'
-import type { JobInfo, ReplayAnswer, ReplaysAnswer } from '../../api.ts'
+import type { JobInfo, ReplayAnswer, ReplayInfo, ReplaysAnswer } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
 import { idsIn } from '../../../src/people/id-list.ts'
 import { badRequest, HttpError } from '../http-error.ts'
@@ -145,39 +147,38 @@ export async function list(services: Services, { params }: Asked): Promise<Repla
   const shown = services.consumers.of(params)
   const now = services.clock.now()
   if (shown.definition.store.admin?.replays === undefined) return { now, replays: [] }
-  return { now, replays: await services.asking(() => replaysOfShown(shown).list()) }
+  const both = await services.asking(() => Promise.all([replaysOfShown(shown).list(), redrivesOfShown(shown).list()]))
+  const replays = both.flat().map(infoOf)
+  return { now, replays: replays.toSorted((a, b) => b.startedAt - a.startedAt) }
 }
 
 export async function one(services: Services, { params }: Asked): Promise<ReplayAnswer> {
   const shown = services.consumers.of(params)
   const id = params.text('id')
-  const replays = replaysOfShown(shown)
-  const [status, state] = await services.asking(() => Promise.all([replays.status(id), replays.state(id)]))
+  const planIn = async (): Promise<ReplayPlan | undefined> =>
+    isRedriveId(id) ? undefined : (await replaysOfShown(shown).state(id)).plan
+  const [status, made] = await services.asking(() => Promise.all([statusIn(shown, id), planIn()]))
   const running = services.jobs
     .list()
     .find((job) => job.kind === 'replay' && job.state === 'running' && job.progress?.id === id)
   const progress = running?.kind === 'replay' ? running.progress : undefined
-  const hasReport = isOwnJournal(services, status.journal) && existsSync(status.journal)
-  return { now: services.clock.now(), status, plan: state.plan, progress, hasReport }
+  const hasReport = journalHere(services, status) !== undefined
+  return { now: services.clock.now(), status: infoOf(status), plan: made, progress, hasReport }
 }
 
-export async function pause(services: Services, asked: Asked): Promise<ReplayStatus> {
+export async function pause(services: Services, asked: Asked): Promise<ReplayInfo> {
   return ask(services, asked, 'pause')
 }
 
-export async function abort(services: Services, asked: Asked): Promise<ReplayStatus> {
+export async function abort(services: Services, asked: Asked): Promise<ReplayInfo> {
   return ask(services, asked, 'abort')
 }
 
-async function ask(
-  services: Services,
-  { params, principal }: Asked,
-  request: 'pause' | 'abort',
-): Promise<ReplayStatus> {
-  const replays = replaysOfShown(services.consumers.of(params))
+async function ask(services: Services, { params, principal }: Asked, request: 'pause' | 'abort'): Promise<ReplayInfo> {
+  const shown = services.consumers.of(params)
   const id = params.text('id')
   const why = { by: principal.by.slice(0, 200), reason: reasonIn(params) }
-  return services.asking(() => replays[request](id, why))
+  return infoOf(await services.asking((): Promise<EitherStatus> => eitherOf(shown, id)[request](id, why)))
 }
 
 const TYPES = { text: 'text/plain', md: 'text/markdown', csv: 'text/csv', json: 'application/x-ndjson' } as const
@@ -185,12 +186,22 @@ const TYPES = { text: 'text/plain', md: 'text/markdown', csv: 'text/csv', json: 
 export async function report(services: Services, { params }: Asked): Promise<Response> {
   const shown = services.consumers.of(params)
   const format = params.maybeOneOf('format', REPORT_FORMATS) ?? 'text'
-  const status = await services.asking(() => replaysOfShown(shown).status(params.text('id')))
-  const { journal } = status
-  if (!isOwnJournal(services, journal) || !existsSync(journal)) {
-    throw new HttpError(404, 'HTTP_NOT_FOUND', `the journal ${journal} is not in the folder of this dashboard`)
+  const id = params.text('id')
+  const status = await services.asking(() => statusIn(shown, id))
+  const path = journalHere(services, status)
+  if (path === undefined) {
+    const { journal } = status
+    const problem =
+      journal === undefined
+        ? `${id} was begun without a journal`
+        : `the journal ${journal} is not in the folder of this dashboard`
+    throw new HttpError(404, 'HTTP_NOT_FOUND', problem)
   }
-  const lines = reportLines(status, entriesOf(fileJournal(journal)), format)[Symbol.asyncIterator]()
+  const journal = fileJournal(path)
+  const told = isRedrive(status)
+    ? redriveReportLines(status, redriveEntriesOf(journal), format)
+    : reportLines(status, entriesOf(journal), format)
+  const lines = told[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -204,7 +215,7 @@ export async function report(services: Services, { params }: Asked): Promise<Res
   })
   const headers = {
     'content-type': `${TYPES[format]}; charset=utf-8`,
-    'content-disposition': `attachment; filename="replay-${status.id.replaceAll(/[^\w-]/g, '')}.${format === 'text' ? 'txt' : format}"`,
+    'content-disposition': `attachment; filename="${isRedrive(status) ? '' : 'replay-'}${id.replaceAll(/[^\w-]/g, '')}.${format === 'text' ? 'txt' : format}"`,
   }
   return new Response(body, { headers })
 }
@@ -213,12 +224,42 @@ function replaysOfShown({ entry }: Shown): Replays {
   return replaysOf(entry.consumer, entry.subscription)
 }
 
+function redrivesOfShown({ entry }: Shown): Redrives {
+  return redrivesOf(entry.consumer, entry.subscription)
+}
+
+type EitherStatus = ReplayStatus | RedriveStatus
+
+function eitherOf(shown: Shown, id: string): Replays | Redrives {
+  return isRedriveId(id) ? redrivesOfShown(shown) : replaysOfShown(shown)
+}
+
+async function statusIn(shown: Shown, id: string): Promise<EitherStatus> {
+  return eitherOf(shown, id).status(id)
+}
+
+function isRedrive(status: EitherStatus): status is RedriveStatus {
+  return 'places' in status
+}
+
+function infoOf(status: EitherStatus): ReplayInfo {
+  if (!isRedrive(status)) return { kind: 'replay', ...status }
+  const { places, of, looked, because, endedAt, journal, ...rest } = status
+  const left = Math.max(0, of - looked)
+  return { kind: 'redrive', ...rest, from: places.join(', '), of, left, because, endedAt, journal }
+}
+
 function folderOf({ options }: Services): string {
   return resolve(options.journals ?? '.')
 }
 
 export function journalOf(services: Services, id: string): string {
   return join(folderOf(services), `replay.${id.replaceAll(/[^\w-]/g, '')}.journal.ndjson`)
+}
+
+/** Undefined if its report cannot be told here. */
+function journalHere(services: Services, { journal }: EitherStatus): string | undefined {
+  return journal !== undefined && isOwnJournal(services, journal) && existsSync(journal) ? journal : undefined
 }
 
 /** The path comes from the store: it must not make the dashboard read any file of this machine. */

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { isRedriveId } from '../../../src/replay/redrive-id.ts'
 import type { AuditRow, ConsumerInfo } from '../../api.ts'
 import { Loaded } from '../components/loaded.tsx'
 import { Empty, Time } from '../components/parts.tsx'
@@ -56,7 +57,9 @@ export function Audit({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
                 <Empty title="No such decision" />
               ) : entries.length === 0 ? (
                 <Empty title="No decision yet">
-                  <p>Each decision about a message, a replay or the consumer is kept here: who, when and why.</p>
+                  <p>
+                    Each decision about a message, a replay, a redrive or the consumer is kept here: who, when and why.
+                  </p>
                 </Empty>
               ) : (
                 <>
@@ -160,8 +163,9 @@ export function AuditTable({
 
 const REPLAY = 'replay '
 
-/** What a note is about: the consumer, or a replay, which has a page. */
+/** What a note is about: the consumer, or a replay or a redrive, which has a page. */
 function About({ text, consumer }: { text: string; consumer: ConsumerInfo | undefined }): JSX.Element {
-  if (consumer === undefined || !text.startsWith(REPLAY)) return <span class="wrap">{text}</span>
-  return <a href={href(['replays', text.slice(REPLAY.length)], { consumer: consumer.id })}>{text}</a>
+  const id = text.startsWith(REPLAY) ? text.slice(REPLAY.length) : text
+  if (consumer === undefined || (id === text && !isRedriveId(id))) return <span class="wrap">{text}</span>
+  return <a href={href(['replays', id], { consumer: consumer.id })}>{text}</a>
 }

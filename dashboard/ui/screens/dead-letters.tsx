@@ -282,7 +282,12 @@ function RedriveDialog({
           Each is published where it came from ({Object.keys(found.destinations).join(', ')}), confirmed, and runs at
           its next delivery. What is done or parked by then is left.
         </p>
-        {work.isRunning && <LookProgress work={work} />}
+        {work.isRunning && (
+          <p class="row">
+            <LookProgress work={work} />
+            <a href={href(['replays', found.id], { consumer: consumer.id })}>Pause or abort it</a>
+          </p>
+        )}
       </Form>
     </Dialog>
   )

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { ConsumerInfo, ReplayAnswer } from '../../api.ts'
+import type { ConsumerInfo, ReplayAnswer, ReplayInfo } from '../../api.ts'
+import { isRedriveId } from '../../../src/replay/redrive-id.ts'
 import { address, post } from '../client.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { Form, REASON } from '../components/form.tsx'
@@ -11,14 +12,16 @@ import { StartForm } from '../components/start-form.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
 import { count, duration } from '../../format.ts'
+import { href } from '../place.ts'
 import { useResource } from '../resource.ts'
-import { REPLAY_OUTCOME_WORDS } from '../words.ts'
+import { REDRIVE_WORDS, REPLAY_OUTCOME_WORDS } from '../words.ts'
 import { STATUS_TONES } from './replays.tsx'
 
 const FORMATS = ['text', 'md', 'csv', 'json'] as const
 
 const FILL: Readonly<Record<string, string>> = {
   handled: 'handled',
+  redriven: 'handled',
   'done-before': 'duplicate',
   failed: 'dead-lettered',
   parked: 'parked',
@@ -31,7 +34,9 @@ export function Replay({ consumer, id }: { consumer: ConsumerInfo; id: string })
   return (
     <>
       <div class="head">
-        <h1>Replay {id}</h1>
+        <h1>
+          {isRedriveId(id) ? 'Redrive' : 'Replay'} {id}
+        </h1>
       </div>
       <Loaded of={replay}>{(data) => <One consumer={consumer} data={data} refresh={replay.refresh} />}</Loaded>
     </>
@@ -49,10 +54,11 @@ function One({
 }): JSX.Element {
   const { session, tell } = useShared()
   const { status, plan, progress, hasReport } = data
-  const totals = progress?.totals ?? status.totals
+  const { kind } = status
+  const totals: ReplayInfo['totals'] = progress?.totals ?? status.totals
   const isOver = status.status === 'finished' || status.status === 'aborted'
-  const canResume = status.status === 'paused' || status.status === 'died'
-  useEffect(() => tell(`The replay is ${status.status}.`), [status.status])
+  const isLeft = status.status === 'paused' || status.status === 'died'
+  useEffect(() => tell(`The ${kind} is ${status.status}.`), [status.status])
   const ask = async (what: Stop, reason = ''): Promise<void> => {
     await post(`api/replays/${what}`, { consumer: consumer.id, id: status.id, reason })
     refresh()
@@ -69,17 +75,17 @@ function One({
           {!session.readOnly && !isOver && (
             <div class="row end">
               {status.status === 'running' && (
-                <StopButton what="pause" isOff={status.request !== undefined} onStop={ask} />
+                <StopButton kind={kind} what="pause" isOff={status.request !== undefined} onStop={ask} />
               )}
-              <StopButton what="abort" isOff={status.request === 'abort'} onStop={ask} />
+              <StopButton kind={kind} what="abort" isOff={status.request === 'abort'} onStop={ask} />
             </div>
           )}
         </header>
         {status.because !== undefined && <p class="wrap">{status.because}</p>}
         {status.request !== undefined && <p>Asked to {status.request}; the process ends what it runs first.</p>}
-        <Totals totals={totals} of={status.of} />
+        <Totals kind={kind} totals={totals} of={status.of} />
         <p class="muted">
-          {count(accounted)} of {count(status.of)} accounted for
+          {count(accounted)} of {count(status.of)} {kind === 'redrive' ? 'looked at' : 'accounted for'}
           {progress !== undefined && `, ${count(progress.rate)} a second`}
           {progress?.leftSeconds !== undefined && `, about ${duration(progress.leftSeconds * 1_000)} left`}
           {progress?.waits !== undefined &&
@@ -100,24 +106,33 @@ function One({
             ))}
           </div>
         )}
-        <Command text={`npx consume-once replay status ${consumer.name} ${status.id}`} />
+        <Command text={`npx consume-once replay status ${status.id}`} />
       </section>
-      {!session.readOnly && canResume && (
+      {isLeft && kind === 'redrive' && (
+        <p>
+          What is left stays where it is: <a href={href(['dead-letters'], { consumer: consumer.id })}>redrive again</a>.
+        </p>
+      )}
+      {!session.readOnly && isLeft && kind === 'replay' && (
         <StartForm consumer={consumer} start={{ resume: status.id }} confirm={status.left} onStarted={refresh} />
       )}
-      <PlanView plan={plan} consumer={consumer} />
+      {plan !== undefined && <PlanView plan={plan} consumer={consumer} />}
     </>
   )
 }
 
-function Totals({ totals, of }: { totals: ReplayAnswer['status']['totals']; of: number }): JSX.Element {
+const REDRIVEN_WORDS: typeof REDRIVE_WORDS = { ...REDRIVE_WORDS, redriven: 'sent back to where they came from' }
+
+function Totals({ kind, totals, of }: Pick<ReplayInfo, 'kind' | 'totals' | 'of'>): JSX.Element {
+  const isRedrive = kind === 'redrive'
+  const words = isRedrive ? REDRIVEN_WORDS : REPLAY_OUTCOME_WORDS
   return (
     <Table
-      caption="What the replay did"
-      rows={Object.entries(totals)}
+      caption={`What the ${kind} did`}
+      rows={Object.entries(totals).filter(([name, number]) => !isRedrive || number > 0 || name === 'redriven')}
       keyOf={([name]) => name}
       columns={[
-        { title: 'Messages', cell: ([name]) => REPLAY_OUTCOME_WORDS[name] ?? name },
+        { title: isRedrive ? 'Dead letters' : 'Messages', cell: ([name]) => words[name] ?? name },
         {
           title: 'Share',
           cell: ([name, number]) => <Bar share={of === 0 ? 0 : number / of} fill={FILL[name] ?? 'accent'} />,
@@ -132,28 +147,34 @@ type Stop = 'pause' | 'abort'
 
 const STOPS = {
   pause: {
-    title: 'Pause the replay',
+    verb: 'Pause',
     about: 'Its process ends the handlers that run, and begins no other. It can go on later.',
     submit: 'Pause',
   },
   abort: {
-    title: 'Abort the replay',
+    verb: 'Abort',
     about: 'Its process ends the handlers that run. The replay cannot go on after this.',
     submit: 'Abort for good',
   },
 } as const
 
+const REDRIVE_STOPS =
+  'It ends after the dead letters that it is at. What is left stays where it is, for another redrive.'
+
 function StopButton({
+  kind,
   what,
   isOff,
   onStop,
 }: {
+  kind: ReplayInfo['kind']
   what: Stop
   isOff: boolean
   onStop: (what: Stop, reason?: string) => Promise<void>
 }): JSX.Element {
   const [isAsking, ask] = useState(false)
-  const { title, about, submit } = STOPS[what]
+  const { verb, about, submit } = STOPS[what]
+  const title = `${verb} the ${kind}`
   const isDangerous = what === 'abort'
   const close = (): void => ask(false)
   return (
@@ -171,7 +192,7 @@ function StopButton({
             onCancel={close}
             onSubmit={({ reason }) => onStop(what, reason).then(close)}
           >
-            <p>{about}</p>
+            <p>{kind === 'redrive' ? REDRIVE_STOPS : about}</p>
           </Form>
         </Dialog>
       )}

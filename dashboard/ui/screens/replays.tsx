@@ -1,15 +1,17 @@
 import type { JSX } from 'preact'
-import type { ConsumerInfo, ReplayStatus } from '../../api.ts'
+import type { ConsumerInfo, ReplayInfo } from '../../api.ts'
+import { command, quoted } from '../../../src/people/command-text.ts'
 import { Loaded } from '../components/loaded.tsx'
 import { Bar, Chip, Command, Empty, Time } from '../components/parts.tsx'
 import { ConsumerPicker } from '../components/picker.tsx'
 import { Table } from '../components/table.tsx'
+import { useShared } from '../context.ts'
 import { count } from '../../format.ts'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
 import type { Tone } from '../words.ts'
 
-export const STATUS_TONES: Readonly<Record<ReplayStatus['status'], Tone>> = {
+export const STATUS_TONES: Readonly<Record<ReplayInfo['status'], Tone>> = {
   running: 'none',
   paused: 'watch',
   aborted: 'watch',
@@ -23,7 +25,7 @@ export function Replays({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
     <>
       <div class="head">
         <h1>Replays</h1>
-        <p>Messages that run again on purpose</p>
+        <p>Messages that run again on purpose: replays, and redrives of dead letters</p>
         <ConsumerPicker consumer={consumer} />
       </div>
       <section class="card stack">
@@ -45,15 +47,23 @@ export function Replays({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
   )
 }
 
-function List({ consumer, replays }: { consumer: ConsumerInfo; replays: readonly ReplayStatus[] }): JSX.Element {
+function List({ consumer, replays }: { consumer: ConsumerInfo; replays: readonly ReplayInfo[] }): JSX.Element {
+  const { session } = useShared()
   if (replays.length === 0) {
     return (
-      <Empty title="No replay was begun yet">
+      <Empty title="No replay or redrive was begun yet">
         <p>
           A replay reads a range of a topic, a queue or the dead letters again, and runs what was not handled.
-          Everything that is done is stopped as a duplicate.
+          Everything that is done is stopped as a duplicate. A redrive sends dead letters back.
         </p>
-        <Command text={`npx consume-once replay plan ${consumer.name} --from ${consumer.places[0] ?? 'kafka:topic'}`} />
+        <Command
+          text={command(
+            'replay plan',
+            consumer,
+            session.consumers,
+            `--from ${quoted(consumer.places[0] ?? 'kafka:topic')}`,
+          )}
+        />
       </Empty>
     )
   }
@@ -64,26 +74,36 @@ function List({ consumer, replays }: { consumer: ConsumerInfo; replays: readonly
       keyOf={({ id }) => id}
       columns={[
         {
-          title: 'Replay',
+          title: 'ID',
           cell: ({ id }) => (
             <a class="mono" href={href(['replays', id], { consumer: consumer.id })}>
               {id}
             </a>
           ),
         },
+        { title: 'Kind', cell: ({ kind }) => kind },
         { title: 'Status', cell: ({ status }) => <Chip tone={STATUS_TONES[status]}>{status}</Chip> },
         { title: 'From', cell: ({ from }) => <span class="mono">{from}</span> },
         {
           title: 'Progress',
-          cell: ({ of, left }) => (
-            <Bar share={of === 0 ? 1 : (of - left) / of} label={`${count(of - left)} of ${count(of)}`} />
+          cell: ({ of, left, status }) => (
+            <Bar
+              share={of === 0 ? Number(status !== 'running') : (of - left) / of}
+              label={`${count(of - left)} of ${count(of)}`}
+            />
           ),
         },
-        { title: 'Handled', isNumber: true, cell: ({ totals }) => count(totals.handled) },
-        { title: 'Failed', isNumber: true, cell: ({ totals }) => count(totals.failed) },
+        { title: 'Handled', isNumber: true, cell: ({ totals }) => counted(totals['handled']) },
+        { title: 'Failed', isNumber: true, cell: ({ totals }) => counted(totals['failed']) },
+        { title: 'Sent back', isNumber: true, cell: ({ totals }) => counted(totals['redriven']) },
         { title: 'By', cell: ({ by, reason }) => <span class="wrap">{`${by}: ${reason}`}</span> },
         { title: 'Begun', isNumber: true, cell: ({ startedAt }) => <Time at={startedAt} /> },
       ]}
     />
   )
+}
+
+/** A replay and a redrive do not count the same. */
+function counted(number: number | undefined): string {
+  return number === undefined ? '–' : count(number)
 }

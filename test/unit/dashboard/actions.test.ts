@@ -9,7 +9,7 @@ import { defineConsumer, memoryStore, StoreError, type Store } from '../../../sr
 import type { ListQuery, RecordPage, StoreAdmin } from '../../../src/spi.ts'
 import { Page, pagesFolder } from '../../kit/dashboard.ts'
 import { eventually } from '../../kit/eventually.ts'
-import { replaysOf } from '../../../src/replay/index.ts'
+import { redrivesOf, replaysOf } from '../../../src/replay/index.ts'
 import { ManualClock } from '../../kit/manual-clock.ts'
 import { CONSUMER, MemoryBoard } from './memory-board.ts'
 
@@ -150,6 +150,59 @@ describe('a redrive of what was found', () => {
     expect(await ended(page, started.answer)).toMatchObject({ result: { totals: { redriven: 1 } } })
     await made.broker.drained('sms', 'workers')
     expect(made.handled).toEqual(['g1'])
+  })
+})
+
+describe('a redrive', () => {
+  it('is listed among the replays with its ID, state, counts, who and why, and has a report', async () => {
+    const options = writable()
+    await using made = new MemoryBoard(options)
+    const page = new Page(made.board)
+    const { id, job } = await redriveBegun(made, page, 10_000)
+    await ended(page, job)
+    const readers = new Page(dashboard({ consumers: [made.entry], pages: pagesFolder(), ...options, readOnly: true }))
+    const { answer: session } = await readers.get('GET api/session', {})
+    expect(session.consumers[0]?.can).toMatchObject({ replay: true })
+    const { answer: list } = await readers.get('GET api/replays', { consumer })
+    const status = { id, kind: 'redrive', status: 'finished', by: 'ana', reason: 'OPS-5', of: 20, left: 0 }
+    expect(list.replays).toMatchObject([{ ...status, from: 'memory:dead-letters', totals: { redriven: 20, done: 0 } }])
+    const { answer: one } = await readers.get('GET api/replay', { consumer, id })
+    expect(one).toMatchObject({ status, hasReport: true })
+    expect(one.plan).toBeUndefined()
+    const report = await readers.raw(`api/replay/report?consumer=${encodeURIComponent(consumer)}&id=${id}&format=csv`)
+    expect(report.headers.get('content-disposition')).toBe(`attachment; filename="${id}.csv"`)
+    const lines = (await report.text()).trim().split('\n')
+    expect([lines.length, lines[0]]).toEqual([21, 'part,position,key,reason,outcome,destination,at'])
+    const over = await page.post('POST api/replays/abort', { consumer, id, reason: 'OPS-6' })
+    expect([over.status, over.error.code]).toEqual([409, 'REPLAY_REFUSED'])
+    const denied = await readers.post('POST api/replays/abort', { consumer, id, reason: 'OPS-6' })
+    expect(denied.status).toBe(405)
+  })
+
+  it('is paused and aborted; the audit has who and why', async () => {
+    await using made = new MemoryBoard(writable())
+    const page = new Page(made.board)
+    const { id, job, again } = await redriveBegun(made, page, 2)
+    const redrives = redrivesOf(made.entry.consumer, made.entry.subscription)
+    const status = async (): Promise<string | undefined> => (await redrives.list())[0]?.status
+    await eventually(async () => (await status()) === 'running')
+    expect((await page.post('POST api/replays/pause', { consumer, id, reason: ' ' })).status).toBe(400)
+    const paused = await page.post('POST api/replays/pause', { consumer, id, reason: 'the provider is slow' })
+    expect(paused.answer).toMatchObject({ id, kind: 'redrive', request: 'pause' })
+    expect(await ended(page, job)).toMatchObject({ result: { status: 'paused' } })
+    expect(await status()).toBe('paused')
+    const aborted = await page.post('POST api/replays/abort', { consumer, id, reason: 'wrong version' })
+    expect(aborted.answer).toMatchObject({ id, kind: 'redrive', status: 'aborted' })
+    expect(await again()).toMatchObject({ state: 'failed', error: { code: 'REPLAY_REFUSED' } })
+    await made.broker.drained('sms', 'workers')
+    expect(made.handled.length).toBeLessThan(20)
+    const { answer: audit } = await page.get('GET api/audit', { consumer })
+    const notes = audit.entries.filter(({ about }) => about === id)
+    expect(notes.map(({ decision, by, reason }) => [decision, by, reason])).toEqual([
+      ['abort', 'ana', 'wrong version'],
+      ['pause', 'ana', 'the provider is slow'],
+      ['start', 'ana', 'OPS-5'],
+    ])
   })
 })
 
@@ -592,6 +645,25 @@ describe('a store that is down', () => {
     })
   })
 })
+
+/** A redrive of 20 dead letters. `again`: the same look is confirmed once more. */
+async function redriveBegun(
+  made: MemoryBoard,
+  page: Page,
+  rate: number,
+): Promise<{ readonly id: string; readonly job: JobInfo; readonly again: () => Promise<JobInfo> }> {
+  const ids = Array.from({ length: 20 }, (_, at) => `g${at}`)
+  for (const id of ids) made.failing.set(id, 'given-up')
+  await made.send(ids)
+  made.failing.clear()
+  const looked = await ended(page, (await page.post('POST api/dead-letters/look', { consumer })).answer)
+  const id = looked.kind === 'dead-letters' ? (looked.result?.id ?? '') : ''
+  const asked = { consumer, look: looked.id, reason: 'OPS-5', confirm: 20 }
+  const { answer: job } = await page.post('POST api/dead-letters/redrive', { ...asked, rate })
+  const again = async (): Promise<JobInfo> =>
+    ended(page, (await page.post('POST api/dead-letters/redrive', { ...asked, rate: 10_000 })).answer)
+  return { id, job, again }
+}
 
 /** Each page takes 1.5 s, and looks at 20,000 records: what is parked is on the fifth. */
 function slowBoard(): { readonly page: Page; readonly asked: readonly (number | undefined)[] } {

@@ -6,6 +6,7 @@ import type {
   InboxStore,
   LeaseAnswer,
   LeaseStore,
+  OpenTransaction,
   Store,
   StoreCalls,
   TransactionAnswer,
@@ -60,10 +61,11 @@ function numberedCalls<Answer extends LeaseAnswer | TransactionAnswer<unknown>>(
   store: StoreCalls<Answer>,
   numbering: Numbering,
 ): StoreCalls<Answer> {
+  const transactions = new NumberedTransactions((claims) => there(claims))
   const there = <T extends { readonly key: Key }>(items: readonly T[]): readonly T[] =>
-    items.map((item) => ({ ...item, key: numbering.of(item.key) }))
+    items.map((item) => transactions.inside({ ...item, key: numbering.of(item.key) }))
   const back = (answer: Answer): Answer =>
-    'claim' in answer ? { ...answer, claim: plainClaim(answer.claim, numbering) } : answer
+    'claim' in answer ? { ...answer, claim: transactions.outside(plainClaim(answer.claim, numbering)) } : answer
   return {
     ...(store.admin === undefined ? {} : { admin: numberedAdmin(store.admin, numbering) }),
     open: () => store.open(),
@@ -72,6 +74,46 @@ function numberedCalls<Answer extends LeaseAnswer | TransactionAnswer<unknown>>(
     mark: (claims, results) => store.mark(there(claims), results),
     release: (claims, how) => store.release(there(claims), how),
     setAside: (claims, as, why) => store.setAside(there(claims), as, why),
+  }
+}
+
+type Transaction = OpenTransaction<unknown>
+
+/** Claims of one transaction, whose keys a law knows without their numbers. */
+class NumberedTransactions {
+  readonly #numbered: (claims: readonly Claim[]) => readonly Claim[]
+  readonly #outside = new WeakMap<Transaction, Transaction>()
+  readonly #inside = new WeakMap<Transaction, Transaction>()
+
+  constructor(numbered: (claims: readonly Claim[]) => readonly Claim[]) {
+    this.#numbered = numbered
+  }
+
+  outside<T extends object>(claim: T): T {
+    return this.#with(claim, (transaction) => this.#outside.get(transaction) ?? this.#wrapped(transaction))
+  }
+
+  inside<T extends object>(claim: T): T {
+    return this.#with(claim, (transaction) => this.#inside.get(transaction) ?? transaction)
+  }
+
+  #with<T extends object>(claim: T, change: (transaction: Transaction) => Transaction): T {
+    const { transaction } = claim as { readonly transaction?: Transaction }
+    return transaction === undefined ? claim : { ...claim, transaction: change(transaction) }
+  }
+
+  #wrapped(transaction: Transaction): Transaction {
+    const giveBack: Transaction['giveBack'] = (claims) => transaction.giveBack(this.#numbered(claims))
+    const wrapped = new Proxy(transaction, {
+      get: (target, name) => {
+        if (name === 'giveBack') return giveBack
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    this.#outside.set(transaction, wrapped)
+    this.#inside.set(wrapped, transaction)
+    return wrapped
   }
 }
 

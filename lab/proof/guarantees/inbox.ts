@@ -7,7 +7,7 @@ export const INBOX: Guarantee = {
   claims: [
     {
       says: 'no',
-      tests: ['T1', 'T2', 'T3', 'T4', 'T5'],
+      tests: ['T1', 'T2', 'T3', 'T4', 'T5', 'T301'],
       faults: cellsOf('inbox', FAULTS),
       simulated: 'inbox',
       models: ['inbox', 'inbox-full', 'inbox-three-workers', 'redrive-inbox', 'flush-ticker', 'liveness-drained'],

@@ -5,7 +5,7 @@ export const LEASE_ON_REDIS: Guarantee = {
   claims: [
     {
       says: 'no',
-      tests: ['T1', 'T2'],
+      tests: ['T1', 'T2', 'T301'],
       faults: cellsOf('lease-rerun', 'F1 F2 F3 F4 F5 F6 F7 F8 F9 F12 F13 F14 F15 F16 F17 F18 F19 F20 F21 F22 F23 F24'),
       simulated: 'lease, rerun',
       models: ['rerun', 'rerun-full', 'rerun-two-crashes', 'rerun-three-workers', 'redrive-rerun', 'liveness-drained'],

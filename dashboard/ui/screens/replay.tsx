@@ -99,7 +99,7 @@ function One({
               <a
                 key={format}
                 href={address('api/replay/report', { consumer: consumer.id, id: status.id, format })}
-                download
+                download=""
               >
                 {format}
               </a>

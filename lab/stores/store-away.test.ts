@@ -6,11 +6,11 @@ import { serveHealth } from 'consume-once/health'
 import { postgresInbox } from 'consume-once/pg'
 import { prometheus } from 'consume-once/prometheus'
 import { runConsumer } from '../../src/run/run.ts'
-import { eventually } from '../kit/eventually.ts'
-import { RecordingSource } from '../kit/recording-source.ts'
-import { startPrivatePostgres } from '../kit/servers/private-postgres.ts'
-import { startPrivateRedis } from '../kit/servers/private-redis.ts'
-import { LIBRARIES } from '../redis/clients.ts'
+import { eventually } from '../../test/kit/eventually.ts'
+import { RecordingSource } from '../../test/kit/recording-source.ts'
+import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
+import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
+import { LIBRARIES } from '../../test/redis/clients.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {

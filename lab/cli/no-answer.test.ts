@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { backends } from '../kit/backends.ts'
-import { Cli, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
-import { withRedis } from '../kit/servers/clients.ts'
-import { freePort } from '../kit/servers/ports.ts'
-import { startPrivateRedis } from '../kit/servers/private-redis.ts'
+import { backends } from '../../test/kit/backends.ts'
+import { Cli, WITHIN_MS, type CliRun } from '../../test/kit/cli-process.ts'
+import { withRedis } from '../../test/kit/servers/clients.ts'
+import { freePort } from '../../test/kit/servers/ports.ts'
+import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
 
 jest.setTimeout(WITHIN_MS)
 

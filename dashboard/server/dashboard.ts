@@ -32,7 +32,7 @@ const COUNTS_FOR_MS = 5_000
 const GROUPS_FOR_MS = 10_000
 const DOCTOR_FOR_MS = 30_000
 /** A page that is open asks a few times in a second, at most. */
-const RATE = { burst: 200, perSecond: 20, atOnce: 8, waiting: 64 } as const
+const RATE = { burst: 300, perSecond: 20, atOnce: 8, waiting: 64 } as const
 
 /**
  * The dashboard as a function from requests to answers. It opens and closes neither stores nor brokers.

@@ -253,7 +253,7 @@ describe('what is asked for', () => {
     await using made = new MemoryBoard()
     const statuses: number[] = []
     const waits: number[] = []
-    for (let at = 0; at < 60; at++) {
+    for (let at = 0; at < 120; at++) {
       const response = await made.board.fetch(askedOf(CONSUMER), '10.0.0.1')
       statuses.push(response.status)
       waits.push(Number(response.headers.get('retry-after')))

@@ -6,7 +6,7 @@ interface Opened {
   error: string | undefined
 }
 
-/** Of a client that tries again and again. */
+/** The most connections that are kept: a client may retry for ever. */
 const MOST = 1_000
 
 /** Which servers a config connects to while it is loaded: clients do not say for whom they wait. */
@@ -58,7 +58,7 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : 'an error'
 }
 
-/** Of the arguments of `connect`, also as node passes them on itself: `[[options, listener]]`. */
+/** Reads the arguments of `connect`, also in the form that node passes on itself: `[[options, listener]]`. */
 function addressOf(given: readonly unknown[]): string | undefined {
   const [first, second] = Array.isArray(given[0]) ? (given[0] as readonly unknown[]) : given
   if (typeof first === 'object' && first !== null) {

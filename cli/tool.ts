@@ -61,7 +61,7 @@ function explain(error: unknown): number {
   return EXIT.findings
 }
 
-// Whoever reads has seen enough (`| head`): what was asked for still happens.
+// A closed pipe (`| head`) does not end the command.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error

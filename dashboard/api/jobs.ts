@@ -121,7 +121,7 @@ export interface ReplaysAnswer {
 export interface ReplayAnswer {
   readonly now: EpochMs
   readonly status: ReplayInfo
-  /** Of a replay. */
+  /** Replays only. */
   readonly plan: ReplayPlan | undefined
   /** It is a replay and runs in this process: its rate, and the time that is left. */
   readonly progress: RunProgress | undefined

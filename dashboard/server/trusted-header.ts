@@ -54,7 +54,7 @@ function addTo(known: BlockList, proxy: unknown, problems: string[]): void {
   else known.addSubnet(address, Number(bits), family)
 }
 
-/** Of an address of IPv4 on a socket of IPv6. */
+/** Prefix of an IPv4 address on an IPv6 socket. */
 function plain(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '')
 }

@@ -129,7 +129,7 @@ function headerId(...names: readonly [string, ...string[]]): IdExtractor {
 function checkHeaderNames(names: readonly unknown[]): void {
   const problems = names.flatMap((name) => {
     if (typeof name !== 'string' || name === '') return `expected the name of a header, got ${shownText(name)}`
-    // Whoever writes it in capitals means it too, and would find no ID in any message.
+    // In capitals it is the same header, and no message would have it.
     if (!isReservedHeader(name.toLowerCase())) return []
     return `expected a header of your producers, got ${JSON.stringify(name)}: the library writes it, and each copy of a message has another value`
   })

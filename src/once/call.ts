@@ -64,7 +64,7 @@ interface CallParts {
   readonly settings: OnceSettings
   readonly work: OnceWork
   readonly wait: Wait
-  /** Of all calls on the store. */
+  /** Shared by all calls on the store. */
   readonly turns: Turns
 }
 
@@ -183,7 +183,7 @@ export class Call {
     await this.#wait.for(backoffMs(runs, RERUN, entropy.fraction()))
     if (hasMet) {
       this.#turn = this.#turns.take()
-      // Whoever is before may take long with something else.
+      // The call before this one may take long.
       await this.#wait.for(Math.ceil(this.#wait.leftMs / 2), this.#turn.come)
     }
     this.#wait.check()

@@ -25,7 +25,7 @@ export interface DeadLetter {
   readonly reason: string
 }
 
-/** Of a place with transactional producers. */
+/** For places with transactional producers. */
 interface TransactionalSends {
   /** Commits what was sent together. */
   commit(place: BrokerPlace): Promise<void>

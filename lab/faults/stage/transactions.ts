@@ -2,7 +2,7 @@ import type { Kafka, Producer } from 'kafkajs'
 import { uniqueName } from '../../../test/kit/namespace.ts'
 import type { FaultMessage } from '../message.ts'
 
-/** Of what is never committed. The coordinator aborts it this long after it was begun, or at its next look, every ten seconds. */
+/** Time-out of transactions that are never committed. The coordinator looks for them every ten seconds. */
 const LOST_AFTER_MS = 3_000
 const OPEN_FOR_MS = 60_000
 

@@ -153,9 +153,10 @@ export async function startFaultProxy(targetPort: number, listenIn?: () => Liste
 export async function startProxyOf(
   served: string,
   defaultPort: number,
+  listenIn?: () => Listener,
 ): Promise<FaultProxy & { readonly url: string }> {
   const url = new URL(served)
-  const proxy = await startFaultProxy(Number(url.port || defaultPort))
+  const proxy = await startFaultProxy(Number(url.port || defaultPort), listenIn)
   url.hostname = '127.0.0.1'
   url.port = String(proxy.port)
   return Object.assign(proxy, { url: url.href })

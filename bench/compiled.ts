@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { copyFileSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { foundOnce } from '../test/kit/servers/lock.ts'
 import { inRun } from '../test/kit/servers/test-run.ts'
+import { extract, ROOT } from './git.ts'
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** Files other than TypeScript: contenders may start their own servers, or programs in another language. */
 const BESIDE = ['test/kit/servers/kafka/pom.xml', 'bench/jvm/pom.xml', 'bench/jvm/ParallelConsumer.java']
+/** What a contender is made of, besides the library. */
+const HARNESS = ['bench', 'test/kit']
 
 /**
  * Compiles library and contenders to JavaScript, which is what users run: what tsx makes of them keeps the names of
@@ -16,27 +17,55 @@ const BESIDE = ['test/kit/servers/kafka/pom.xml', 'bench/jvm/pom.xml', 'bench/jv
  */
 export async function compile(): Promise<string> {
   const folder = inRun('bench')
-  const child = join(folder, 'dist', 'bench', 'child.js')
+  const child = childIn(folder)
   return foundOnce(
     inRun('bench.seeker'),
     () => (existsSync(child) ? child : undefined),
     async () => {
       const part = `${folder}.part`
-      await compileInto(part)
+      rmSync(part, { recursive: true, force: true })
+      await compileInto(part, ROOT)
       renameSync(part, folder) // Whole or not at all for those who wait.
       return child
     },
   )
 }
 
-async function compileInto(folder: string): Promise<void> {
-  rmSync(folder, { recursive: true, force: true })
+/**
+ * The same contenders with the library of another commit: contenders import it by its name. Dependencies are those of today.
+ * Returns the file that runs one contender.
+ */
+export async function compileCommit(commit: string): Promise<string> {
+  const tree = inRun(`bench-${commit}.tree`)
+  mkdirSync(tree)
+  extract(commit, tree)
+  for (const part of HARNESS) {
+    rmSync(join(tree, part), { recursive: true, force: true })
+    mkdirSync(dirname(join(tree, part)), { recursive: true })
+    cpSync(join(ROOT, part), join(tree, part), { recursive: true })
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
+  const folder = inRun(`bench-${commit}`)
+  await compileInto(folder, tree)
+  return childIn(folder)
+}
+
+const childIn = (folder: string): string => join(folder, 'dist', 'bench', 'child.js')
+
+/** The bench of a tree, and what that imports of its library. */
+async function compileInto(folder: string, tree: string): Promise<void> {
   mkdirSync(folder)
   // With these a contender finds the library by its name, as a user's program does.
-  copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  copyFileSync(join(tree, 'package.json'), join(folder, 'package.json'))
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   const dist = join(folder, 'dist')
+  const config = {
+    extends: join(tree, 'tsconfig.json'),
+    include: [join(tree, 'bench')],
+    compilerOptions: { rootDir: tree, outDir: dist, noCheck: true, declaration: false, isolatedDeclarations: false },
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc')
-  await promisify(execFile)(process.execPath, [tsc, '-p', ROOT, '--noCheck', '--outDir', dist])
+  await promisify(execFile)(process.execPath, [tsc, '-p', folder])
   for (const file of BESIDE) copyFileSync(join(ROOT, file), join(dist, file))
 }

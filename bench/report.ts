@@ -6,6 +6,8 @@ import { CPU_EACH, type Bound, type Measurement, type Ratio, type Scenario } fro
 export interface Report {
   readonly machine: Machine
   readonly suite: string
+  /** Then no figure means anything. */
+  readonly smoke: boolean
   readonly scenarios: readonly ScenarioReport[]
 }
 
@@ -73,13 +75,15 @@ export function reportOf(
   }
 }
 
-export function textOf({ machine, suite, scenarios }: Report): string {
-  const { node, system, processor, cores, memoryGb, versions } = machine
+export function textOf({ machine, suite, smoke, scenarios }: Report): string {
+  return [`${suite}: ${machineText(machine)}`, ...(smoke ? [SMOKE] : []), ...scenarios.map(scenarioText)].join('\n\n')
+}
+
+export const SMOKE = 'A smoke run: no figure means anything.'
+
+export function machineText({ node, system, processor, cores, memoryGb, versions }: Machine): string {
   const named = Object.entries({ node, ...versions }).map(([name, version]) => `${name} ${version}`)
-  return [
-    `${suite}: ${cores} x ${processor}, ${memoryGb} GB, ${system}, ${named.join(', ')}`,
-    ...scenarios.map(scenarioText),
-  ].join('\n\n')
+  return `${cores} x ${processor}, ${memoryGb} GB, ${system}, ${named.join(', ')}`
 }
 
 function contenderReport(name: string, rounds: readonly Round[]): ContenderReport {
@@ -107,7 +111,7 @@ function boundedIn(round: Round, { of, figure, timesThatOf }: Bound): number {
 }
 
 /** Microseconds for each message. */
-function cpuOf({ cpuMs, messages }: Measurement): number {
+export function cpuOf({ cpuMs, messages }: Measurement): number {
   return (cpuMs * 1_000) / messages
 }
 
@@ -148,15 +152,17 @@ function scenarioText({
       const outcome = goal === undefined ? '' : `, goal ${goal}: ${median >= goal ? 'met' : 'missed'}`
       return `  ${of} : ${to} = ${ratio(median)} (${ratio(least)} - ${ratio(most)})${outcome}; CPU x ${ratio(cpu.median)}`
     }),
-    ...bounds.map(({ of, figure, most, timesThatOf, found: { median } }) => {
-      const found = timesThatOf === undefined ? short(median) : `${ratio(median)} times that of ${timesThatOf}`
+    ...bounds.map(({ of, figure, most, timesThatOf, found: { median, least, most: greatest } }) => {
+      const text = timesThatOf === undefined ? short : ratio
+      const range = `${text(median)} (${text(least)} - ${text(greatest)})`
+      const found = timesThatOf === undefined ? range : `${range} times that of ${timesThatOf}`
       return `  ${of}: ${figure} ${found}, at most ${most}: ${median <= most ? 'met' : 'missed'}`
     }),
   ].join('\n')
 }
 
 /** The first column to the left, all others to the right. */
-function table(rows: readonly (readonly string[])[]): readonly string[] {
+export function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map((row) => {
     const cells = row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))

@@ -12,7 +12,10 @@ export interface Suite {
   readonly scenarios: readonly Scenario[]
 }
 
-/** Contenders that do the same work on the same messages. */
+/**
+ * Contenders that do the same work on the same messages. All of them start cold, or all of them have a first pass that is not
+ * measured. Where one is so slow that it would take minutes, it has a scenario of its own with fewer messages, the library in it too.
+ */
 export interface Scenario {
   readonly name: string
   readonly title: string
@@ -30,8 +33,6 @@ export interface Scenario {
 
 export interface Contender {
   readonly name: string
-  /** The part of the messages that a slow one gets, so that a run of it does not take minutes. @defaultValue 1 */
-  readonly share?: number
   /**
    * Sees to what it takes beside packages and servers, and tells the versions of that by name. May be called more than once. Rejects
    * with what cannot be had here: then the contender is left out. @defaultValue it takes nothing else

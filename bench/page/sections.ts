@@ -3,8 +3,8 @@ import { CPU_EACH } from '../suite.ts'
 
 /** Section of the page for one suite. `chart` is the path of its drawing, relative to the page. */
 export function sectionOf(suite: string, report: Report | undefined, chart: string | undefined): string {
-  const command = `npm run bench -- ${suite} --record`
-  if (report === undefined) return `### ${suite}\n\nNot recorded yet: \`${command}\``
+  const command = `npm run bench -- ${suite}`
+  if (report === undefined) return `### ${suite}\n\nNot recorded yet. Run it: \`${command}\``
   const drawing = chart === undefined ? [] : [`![Medians and ranges of the suite ${suite}](${chart})`]
   return [
     `### ${suite}`,
@@ -40,9 +40,9 @@ function scenarioText({ title, run, repetitions, contenders, ratios, bounds }: S
       goal === undefined ? '' : `>= ${goal}`,
       goal === undefined ? '' : outcomeOf(median >= goal),
     ]),
-    ...bounds.map(({ of, figure, most, found: { median } }) => [
+    ...bounds.map(({ of, figure, most, found: { median, least, most: greatest } }) => [
       `${of}: ${figure}`,
-      short(median),
+      repetitions === 1 ? short(median) : `${short(median)} (${short(least)} - ${short(greatest)})`,
       '',
       `<= ${most}`,
       outcomeOf(median <= most),

@@ -3,7 +3,7 @@ import type { Plan } from './plans.ts'
 
 /** Topics or queues of one repetition. They go with it. */
 export interface Places extends AsyncDisposable {
-  /** Name of a place with these messages of 1 KB, none of them consumed. */
+  /** Name of a place with these messages of 1 KB, none of them consumed. The same ones in every call of a repetition. */
   filled(deliveries: Deliveries): Promise<string>
 }
 

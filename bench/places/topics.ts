@@ -10,12 +10,12 @@ import type { TopicPlan } from './plans.ts'
 
 const PER_SEND = 500
 
-/** One topic for all contenders that want as many messages: consuming changes nothing. */
+/** One topic for all contenders: consuming changes nothing. */
 export class Topics implements Places {
   readonly #admin: Admin
   readonly #producer: Producer
   readonly #plan: TopicPlan
-  readonly #bySize = new Map<number, string>()
+  #topic: string | undefined
 
   private constructor(admin: Admin, producer: Producer, plan: TopicPlan) {
     this.#admin = admin
@@ -34,13 +34,10 @@ export class Topics implements Places {
 
   /** With the IDs in a header. Nothing of it is ever retired. */
   async filled(deliveries: Deliveries): Promise<string> {
-    const { messages } = deliveries
-    const known = this.#bySize.get(messages)
-    if (known !== undefined) return known
-    const topic = uniqueName('bench')
-    this.#bySize.set(messages, topic)
-    await this.#fill(topic, deliveries)
-    return topic
+    if (this.#topic !== undefined) return this.#topic
+    this.#topic = uniqueName('bench')
+    await this.#fill(this.#topic, deliveries)
+    return this.#topic
   }
 
   async #fill(topic: string, { messages, idOf }: Deliveries): Promise<void> {
@@ -75,9 +72,9 @@ export class Topics implements Places {
 
   /** With the places that a contender made for what it cannot handle. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const filled = [...this.#bySize.values()]
-    const all = await this.#admin.listTopics()
-    const ours = all.filter((name) => filled.some((topic) => name === topic || name.startsWith(`${topic}.`)))
+    const topic = this.#topic
+    const all = topic === undefined ? [] : await this.#admin.listTopics()
+    const ours = all.filter((name) => name === topic || name.startsWith(`${topic}.`))
     if (ours.length > 0) await this.#admin.deleteTopics({ topics: ours })
     await Promise.all([this.#admin.disconnect(), this.#producer.disconnect()])
   }

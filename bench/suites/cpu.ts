@@ -21,7 +21,7 @@ export const cpu: Suite = {
       name: 'batches',
       title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
       messages: 200_000,
-      repetitions: 5,
+      repetitions: 3,
       needs: [],
       contenders: [
         { name: 'bare loop', run: bare(({ setOfIds }) => setOfIds) },
@@ -45,7 +45,7 @@ export const cpu: Suite = {
       name: 'alone',
       title: 'memory store, no broker, no-op handler, a delivery of 1 KB after the settle of the one before',
       messages: 100_000,
-      repetitions: 5,
+      repetitions: 3,
       needs: [],
       contenders: [
         { name: 'source alone', run: bare(({ sourceAlone }) => sourceAlone(ONE)) },
@@ -62,7 +62,7 @@ export const cpu: Suite = {
       name: 'memory-broker',
       title: 'memory broker and memory store, no-op handler',
       messages: 200_000,
-      repetitions: 5,
+      repetitions: 3,
       needs: [],
       contenders: [
         { name: 'bare loop', run: bare(({ setOfIds }) => setOfIds) },

@@ -1,5 +1,5 @@
 import { crashOnKafka, crashOnRabbit } from '../contenders/crash/crash-brokers.ts'
-import { REPEATED_MOST } from '../contenders/crash/crash-figures.ts'
+import { REPEATED } from '../contenders/crash/crash-figures.ts'
 import { byPowertools, bySetNx } from '../contenders/once/once.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS } from '../places/plans.ts'
@@ -13,7 +13,7 @@ const onRedis = lazily(() => import('../contenders/crash/crash-redis.ts'))
 const onPostgres = lazily(() => import('../contenders/crash/crash-postgres.ts'))
 const rabbit = crashOnRabbit(PREFETCH, 'quorum')
 
-const repeated = (of: string, most: number): Bound => ({ of, figure: REPEATED_MOST, most })
+const repeated = (of: string, most: number): Bound => ({ of, figure: REPEATED, most })
 
 function leases(broker: typeof rabbit): readonly Contender[] {
   return [
@@ -35,9 +35,8 @@ const LEASE_BOUNDS: readonly Bound[] = [
 
 const kafkaRedis: Scenario = {
   name: 'kafka-redis',
-  title:
-    'Kafka, 8 partitions, leases in Redis; workers killed at full speed: effects repeated for each kill, rates mean nothing',
-  messages: 200_000,
+  title: 'Kafka, 8 partitions, leases in Redis; a worker killed at full speed: effects repeated, rates mean nothing',
+  messages: 40_000,
   repetitions: 5,
   needs: ['kafka', 'redis'],
   place: EIGHT_PARTITIONS,
@@ -53,8 +52,8 @@ const kafkaRedis: Scenario = {
 
 const rabbitRedis: Scenario = {
   name: 'rabbitmq-redis',
-  title: `RabbitMQ, quorum queue, prefetch ${PREFETCH}, leases in Redis; workers killed at full speed: effects repeated for each kill, rates mean nothing`,
-  messages: 100_000,
+  title: `RabbitMQ, quorum queue, prefetch ${PREFETCH}, leases in Redis; a worker killed at full speed: effects repeated, rates mean nothing`,
+  messages: 40_000,
   repetitions: 5,
   needs: ['rabbitmq', 'redis'],
   place: { queueType: 'quorum', duplicates: true },
@@ -71,9 +70,8 @@ const INBOX = 'postgresInbox, handleBatch of 500'
 
 const kafkaPostgres: Scenario = {
   name: 'kafka-postgres',
-  title:
-    'Kafka, 8 partitions, inbox in Postgres; workers killed at full speed: rows repeated for each kill, rates mean nothing',
-  messages: 100_000,
+  title: 'Kafka, 8 partitions, inbox in Postgres; a worker killed at full speed: rows repeated, rates mean nothing',
+  messages: 40_000,
   repetitions: 5,
   needs: ['kafka', 'postgres'],
   place: EIGHT_PARTITIONS,
@@ -84,8 +82,8 @@ const kafkaPostgres: Scenario = {
 
 const rabbitPostgres: Scenario = {
   name: 'rabbitmq-postgres',
-  title: `RabbitMQ, quorum queue, prefetch ${PREFETCH}, inbox in Postgres; workers killed at full speed: rows repeated for each kill, rates mean nothing`,
-  messages: 100_000,
+  title: `RabbitMQ, quorum queue, prefetch ${PREFETCH}, inbox in Postgres; a worker killed at full speed: rows repeated, rates mean nothing`,
+  messages: 40_000,
   repetitions: 5,
   needs: ['rabbitmq', 'postgres'],
   place: { queueType: 'quorum', duplicates: true },

@@ -17,7 +17,7 @@ function scenarioOf(
   const [least, ...others] = RECORDS as [number, ...number[]]
   return {
     ...scenario,
-    repetitions: 3,
+    repetitions: 2,
     contenders: RECORDS.map((records) => ({ name: nameOf(records), run: among(records) })),
     // A message may cost a quarter more.
     ratios: others.map((records) => ({ of: nameOf(records), to: nameOf(least), goal: 0.8 })),

@@ -13,6 +13,9 @@ const ON_REDIS_PER_SECOND = 1_500
 /** The same of the loop with an inbox row for each message. */
 const ON_POSTGRES_PER_SECOND = 500
 
+/** Of each run, a quarter of which is not measured. */
+const SECONDS = 8
+
 const byHand = lazily(() => import('../contenders/latency/latency.ts'))
 const redis = lazily(() => import('../contenders/latency/latency-redis.ts'))
 const postgres = lazily(() => import('../contenders/latency/latency-postgres.ts'))
@@ -56,8 +59,8 @@ export const latency: Suite = {
     {
       name: 'kafka-redis',
       title: titled('Kafka, 8 partitions, leases in Redis', ON_REDIS_PER_SECOND),
-      messages: 30_000,
-      repetitions: 5,
+      messages: SECONDS * ON_REDIS_PER_SECOND,
+      repetitions: 3,
       needs: ['kafka', 'redis'],
       contenders: [
         onKafkaByHand('SET NX, SET each', ON_REDIS_PER_SECOND, bySetNx),
@@ -72,8 +75,8 @@ export const latency: Suite = {
     {
       name: 'rabbitmq-redis',
       title: titled(`RabbitMQ, quorum queue, prefetch ${PREFETCH}, leases in Redis`, ON_REDIS_PER_SECOND),
-      messages: 30_000,
-      repetitions: 5,
+      messages: SECONDS * ON_REDIS_PER_SECOND,
+      repetitions: 3,
       needs: ['rabbitmq', 'redis'],
       contenders: [
         onRabbitByHand('SET NX, SET, ack each', ON_REDIS_PER_SECOND, bySetNx),
@@ -100,8 +103,8 @@ function onInbox(system: 'kafka' | 'rabbitmq', perSecond: number): Scenario {
   return {
     name: perSecond === ON_POSTGRES_PER_SECOND ? `${system}-postgres` : `${system}-postgres-${perSecond}`,
     title: titled(`${place}, inbox in Postgres`, perSecond),
-    messages: Math.min(10_000, 20 * perSecond),
-    repetitions: 5,
+    messages: SECONDS * perSecond,
+    repetitions: 3,
     needs: [system, 'postgres'],
     contenders: [
       (isKafka ? onKafkaByHand : onRabbitByHand)(byRow, perSecond, byInboxRow),

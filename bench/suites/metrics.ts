@@ -25,7 +25,7 @@ function onServers(
   }
   return {
     ...about,
-    repetitions: 5,
+    repetitions: 3,
     contenders: [
       contender('off', ({ unobserved }) => unobserved),
       contender('no-op observer', ({ observed }) => observed),
@@ -56,8 +56,8 @@ export const metrics: Suite = {
     {
       name: 'memory',
       title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
-      messages: 600_000,
-      repetitions: 5,
+      messages: 300_000,
+      repetitions: 3,
       needs: [],
       contenders: [
         { name: 'off', run: inMemory(({ handleEach }) => handleEach(HUNDREDS)) },
@@ -82,21 +82,21 @@ export const metrics: Suite = {
     onServers('onKafkaAndRedis', {
       name: 'kafka-redis',
       title: 'Kafka, 1 KB in 8 partitions, no-op handler, leases in Redis, 256 at once',
-      messages: 400_000,
+      messages: 200_000,
       needs: ['kafka', 'redis'],
       place: NO_DUPLICATES,
     }),
     onServers('onKafkaAndPostgres', {
       name: 'kafka-postgres',
       title: 'Kafka, 1 KB in 8 partitions, a handler that writes one row, inbox in Postgres',
-      messages: 150_000,
+      messages: 50_000,
       needs: ['kafka', 'postgres'],
       place: NO_DUPLICATES,
     }),
     onServers('onRabbitAndRedis', {
       name: 'rabbitmq-redis',
       title: 'RabbitMQ, 1 KB persistent in a quorum queue, no-op handler, leases in Redis, 256 at once',
-      messages: 400_000,
+      messages: 60_000,
       needs: ['rabbitmq', 'redis'],
       place: { queueType: 'quorum' },
     }),

@@ -8,7 +8,7 @@ function pairs(batchSize: number): Scenario {
     name: `pairs-${batchSize}`,
     title: `claim and mark, batches of ${batchSize}, two at once`,
     messages: 200_000,
-    repetitions: 5,
+    repetitions: 3,
     needs: ['redis'],
     contenders: [
       { name: 'bare scripts', run: store(({ pairsByScript }) => pairsByScript(batchSize)) },
@@ -30,7 +30,7 @@ export const redis: Suite = {
       name: 'in-flight',
       title: 'one message at a time, 100 under way, no-op handler',
       messages: 50_000,
-      repetitions: 5,
+      repetitions: 3,
       needs: ['redis'],
       contenders: [
         { name: 'SET NX, SET', run: store(({ setNxInFlight }) => setNxInFlight(100)) },
@@ -42,7 +42,7 @@ export const redis: Suite = {
       name: 'duplicates',
       title: 'claims of what is done, batches of 500, two at once',
       messages: 200_000,
-      repetitions: 5,
+      repetitions: 3,
       needs: ['redis'],
       contenders: [
         { name: 'MGET', run: store(({ duplicatesByMget }) => duplicatesByMget(500)) },

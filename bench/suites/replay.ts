@@ -27,8 +27,8 @@ export const replay: Suite = {
     {
       name: 'redis',
       title: 'Kafka, 1 KB in 8 partitions, all of it done before, leases in Redis',
-      messages: 200_000,
-      repetitions: 5,
+      messages: 100_000,
+      repetitions: 3,
       needs: ['kafka', 'redis'],
       place: EIGHT_PARTITIONS,
       contenders: [
@@ -49,8 +49,8 @@ export const replay: Suite = {
     {
       name: 'postgres',
       title: 'Kafka, 1 KB in 8 partitions, all of it done before, inbox in Postgres',
-      messages: 200_000,
-      repetitions: 5,
+      messages: 100_000,
+      repetitions: 3,
       needs: ['kafka', 'postgres'],
       place: EIGHT_PARTITIONS,
       contenders: [

@@ -21,7 +21,7 @@ export const schemesSuite: Suite = {
       name: 'identities',
       title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
       messages: 200_000,
-      repetitions: 5,
+      repetitions: 3,
       needs: [],
       contenders: [
         { name: 'one identity', run: inMemory(({ handleIdentified }) => handleIdentified(HUNDREDS, 1)) },
@@ -34,7 +34,7 @@ export const schemesSuite: Suite = {
       name: 'identities-kafka-redis',
       title: 'Kafka, 1 KB in 8 partitions, no-op handler, leases in Redis, 256 at once',
       messages: 200_000,
-      repetitions: 5,
+      repetitions: 3,
       needs: ['kafka', 'redis'],
       place: NO_DUPLICATES,
       contenders: [
@@ -48,7 +48,7 @@ export const schemesSuite: Suite = {
       name: 'observe',
       title: 'Kafka, 1 KB in 8 partitions, handler of 20 ms, 256 at once, verdicts recorded in Redis',
       messages: 50_000,
-      repetitions: 5,
+      repetitions: 3,
       needs: ['kafka', 'redis'],
       place: NO_DUPLICATES,
       contenders: [

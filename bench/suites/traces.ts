@@ -35,8 +35,8 @@ export const traces: Suite = {
     {
       name: 'memory',
       title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
-      messages: 600_000,
-      repetitions: 5,
+      messages: 300_000,
+      repetitions: 3,
       needs: [],
       contenders: [
         { name: 'off', run: untraced(({ handleEach }) => handleEach(HUNDREDS)) },
@@ -59,8 +59,8 @@ export const traces: Suite = {
     {
       name: 'kafka-redis',
       title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, leases in Redis, 256 at once',
-      messages: 400_000,
-      repetitions: 5,
+      messages: 200_000,
+      repetitions: 3,
       needs: ['kafka', 'redis'],
       place: EIGHT_PARTITIONS,
       contenders: [
@@ -104,8 +104,8 @@ export const traces: Suite = {
     {
       name: 'kafka-postgres',
       title: 'Kafka, 1 KB in 8 partitions, a handler that writes one row, inbox in Postgres',
-      messages: 150_000,
-      repetitions: 5,
+      messages: 50_000,
+      repetitions: 3,
       needs: ['kafka', 'postgres'],
       place: NO_DUPLICATES,
       contenders: [

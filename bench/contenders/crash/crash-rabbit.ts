@@ -8,7 +8,7 @@ import { startConsumer } from '../clients/amqplib.ts'
 import type { CrashBroker } from './crash.ts'
 
 /** Longer than the leases of those that were killed. */
-const QUIET_MS = 6_000
+const QUIET_MS = 4_000
 
 const deadLetterQueue = ({ place }: Job): string => `${place}.dead-letter`
 

@@ -11,7 +11,7 @@ import { batchBySetNx } from '../once/set-nx.ts'
 type Run = (job: Job) => Promise<Measurement>
 
 /** The messages of a killed worker stay claimed this long. */
-const LEASE_MS = 5_000
+const LEASE_MS = 3_000
 
 /** Each message by itself, by hand or with another library. */
 export function killedEachOnce(load: LoadCrashBroker, loadOnce: LoadOnce): Run {

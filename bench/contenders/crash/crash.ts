@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job, Measurement } from '../../suite.ts'
 import type { Broker } from '../library/broker.ts'
-import { crashFigures } from './crash-figures.ts'
+import { crashFigures, KILLED } from './crash-figures.ts'
 import { Effects, effectsInto } from './effects.ts'
 import { partGiven, startPart, untilTold } from '../part.ts'
 
@@ -45,11 +45,10 @@ interface Part {
   readonly worker: number
 }
 
-const KILLS = 3
 const WITHIN_MS = 240_000
 
 /**
- * Kills workers at full speed, one after the other, at random points of the middle third; a last one does the rest.
+ * Kills a worker at full speed, at a random point of the middle third; another one does the rest.
  * `around` opens and removes what they share.
  */
 export function crashing(
@@ -72,16 +71,13 @@ export function crashing(
 async function supervised(job: Job, broker: CrashBroker, readEffects: Parameters<Supervise>[0]): Promise<Measurement> {
   using effects = new Effects()
   const startedAt = performance.now()
-  const kills = job.isSmoke ? 1 : KILLS
-  let worker = 0
-  for (; worker < kills; worker++) {
-    const running = startPart({ file: effects.file, worker } satisfies Part)
-    const at = (job.ids / 3) * (1 + (worker + Math.random()) / kills)
-    await until(running, 1, async () => effects.count() >= at)
-    await ended(running, () => running.kill('SIGKILL'))
-  }
+  const killed = startPart({ file: effects.file, worker: KILLED } satisfies Part)
+  const at = (job.ids / 3) * (1 + Math.random())
+  await until(killed, 1, async () => effects.count() >= at)
+  await ended(killed, () => killed.kill('SIGKILL'))
+  let worker = KILLED
   do {
-    const running = startPart({ file: effects.file, worker: worker++ } satisfies Part)
+    const running = startPart({ file: effects.file, worker: ++worker } satisfies Part)
     await until(
       running,
       100,
@@ -91,8 +87,8 @@ async function supervised(job: Job, broker: CrashBroker, readEffects: Parameters
   } while (!(await broker.isSettled(job)))
   const tookMs = performance.now() - startedAt
   const setAside = await broker.deadLetters(job)
-  const committed = (await readEffects?.())?.map((id) => ({ id, worker: 0 }))
-  const figures = crashFigures({ effects: committed ?? effects.all(), kills, ids: job.ids, setAside })
+  const committed = (await readEffects?.())?.map((id) => ({ id, worker: KILLED }))
+  const figures = crashFigures({ effects: committed ?? effects.all(), ids: job.ids, setAside })
   const { user, system } = process.cpuUsage()
   return { messages: job.messages, tookMs, cpuMs: (user + system) / 1_000, figures }
 }

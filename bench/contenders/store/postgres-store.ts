@@ -85,7 +85,7 @@ export function duplicatesThroughInbox({ batchSize, transactions }: Shape): Run 
   return (job) =>
     onInbox(job, transactions, async (store) => {
       for (const batch of inBatches(itemsOf(job.name, job.messages), 1_000)) await markOnce(store, job, batch)
-      return timed(job, { batchSize, transactions }, async (batch) => {
+      return timedAgain(job, { batchSize, transactions }, async (batch) => {
         const answers = await claimItems(store, batch, job.name)
         expectAll(
           answers.map(({ verdict }) => verdict),
@@ -107,7 +107,7 @@ export function duplicatesBySelect({ batchSize, transactions }: Shape): Run {
           batch.map(bytesOf),
         ])
       }
-      return timed(job, { batchSize, transactions }, async (batch) => {
+      return timedAgain(job, { batchSize, transactions }, async (batch) => {
         const { rowCount } = await pool.query(`select key, fp from ${table} where key = any($1)`, [batch.map(bytesOf)])
         if (rowCount !== batch.length) throw new Error(`expected ${batch.length} rows, got ${rowCount}`)
       })
@@ -136,6 +136,12 @@ async function writeEffects(query: Query, { name }: Job, batch: readonly ClaimIt
 
 function bytesOf({ key }: ClaimItem): Buffer {
   return Buffer.from(key, 'base64url')
+}
+
+/** Having read all of it once: what made the rows may have warmed more or less of the code that reads them. */
+async function timedAgain(...read: Parameters<typeof timed>): Promise<Measurement> {
+  await timed(...read)
+  return timed(...read)
 }
 
 async function timed(

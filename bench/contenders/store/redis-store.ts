@@ -54,7 +54,7 @@ export function duplicatesThroughStore(batchSize: number): Run {
       for (const batch of inBatches(itemsOf(job.name, job.messages), 1_000)) {
         await store.mark(claimsIn(await claimItems(store, batch, job.name)))
       }
-      return timed(job, batchSize, async (batch) => {
+      return timedAgain(job, batchSize, async (batch) => {
         const answers = await claimItems(store, batch, job.name)
         expectAll(
           answers.map(({ verdict }) => verdict),
@@ -74,7 +74,7 @@ export function duplicatesByMget(batchSize: number): Run {
         for (const item of batch) pipeline.set(nameOf(item), `D|1|1|0|${item.digest}|abcdefghijkl|`, 'PX', RETENTION_MS)
         await pipeline.exec()
       }
-      return timed(job, batchSize, async (batch) => {
+      return timedAgain(job, batchSize, async (batch) => {
         const values = await redis.mget(batch.map(nameOf))
         if (values.some((value) => value === null)) throw new Error('expected a record under each key')
       })
@@ -141,6 +141,12 @@ export function pairsAmong(many: number, batchSize: number): Run {
         expectAll(await store.mark(claims), 'marked')
       })
     })
+}
+
+/** Having read all of it once: what made the records may have warmed more or less of the code that reads them. */
+async function timedAgain(...read: Parameters<typeof timed>): Promise<Measurement> {
+  await timed(...read)
+  return timed(...read)
 }
 
 async function timed(

@@ -32,7 +32,7 @@ describe('a contender that takes more than packages and servers', () => {
     const machine = { node: 'v1', system: 'S', processor: 'P', cores: 1, memoryGb: 1, versions }
     const run = { at: '', commit: '', load: { start: 0, end: 0 }, leftOut }
     const measured = reportOf(scenario, [{ ours: { messages: 1, tookMs: 1, cpuMs: 1 } }], run)
-    const report = { machine, suite: 's', scenarios: [measured] }
+    const report = { machine, suite: 's', smoke: false, scenarios: [measured] }
     expect(textOf(report)).toContain('left out: on another planet: no java in PATH')
     expect(sectionOf('s', report, undefined)).toContain('Left out: on another planet: no java in PATH')
   })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { SUITE_NAMES } from '../../../bench/catalogue.ts'
 import { chartOf } from '../../../bench/page/chart.ts'
-import { CHARTS, chartsOf, PAGE, withResults } from '../../../bench/page/page.ts'
+import { CHARTS, chartsOf, mixtureIn, PAGE, withResults } from '../../../bench/page/page.ts'
 import { recordedReports } from '../../../bench/page/results.ts'
 import type { Report, ScenarioReport } from '../../../bench/report.ts'
 import { spreadOf } from '../../../bench/statistics.ts'
@@ -28,18 +28,24 @@ const scenario: ScenarioReport = {
   bounds: [{ of: 'ours', figure: 'bytes each', most: 9, found: spreadOf([10]) }],
 }
 const machine = { node: 'v1', system: 'S', processor: 'P', cores: 1, memoryGb: 1, versions: { Redis: '7' } }
-const report: Report = { machine, suite: 'made', scenarios: [scenario] }
+const report: Report = { machine, suite: 'made', smoke: false, scenarios: [scenario] }
+
+/** A suite with a scenario of each of these commits. */
+const recordedAt = (suite: string, ...commits: readonly string[]): readonly [string, Report] => [
+  suite,
+  { ...report, suite, scenarios: commits.map((commit) => ({ ...scenario, run: { ...scenario.run, commit } })) },
+]
 
 const MARKED = [
   'written by people',
-  '<!-- results: written by npm run fix from bench/results, never by hand -->',
+  '<!-- results: written by npm run bench -- page from bench/results, never by hand -->',
   'old figures',
   '<!-- end of results -->',
   'also by people',
 ].join('\n\n')
 
 describe('docs/performance.md', () => {
-  it('is what the recorded runs say, with their charts and no others: npm run fix', () => {
+  it('is what the recorded runs say, with their charts and no others: npm run bench -- page', () => {
     const reports = recordedReports()
     const page = readFileSync(PAGE, 'utf8')
     expect(page).toBe(withResults(page, SUITE_NAMES, reports))
@@ -53,10 +59,10 @@ describe('docs/performance.md', () => {
     expect(page).toContain('| ours | 1,000 | 1,000 | 900 - 1,200 | 10.0 |')
     expect(page).toContain('| ours : by hand | 2.00 (1.50 - 3.00) | 0.50 | >= 2 | met |')
     expect(page).toContain('| ours : by hand | 2.00 (1.50 - 3.00) | 0.50 | >= 2.1 | **missed** |')
-    expect(page).toContain('| ours: bytes each | 10.0 |  | <= 9 | **missed** |')
+    expect(page).toContain('| ours: bytes each | 10.0 (10.0 - 10.0) |  | <= 9 | **missed** |')
     expect(page).toContain('2026-01-02, commit abc, medians of 3')
     expect(page).toContain('(performance/made.svg)')
-    expect(page).toContain('### other\n\nNot recorded yet: `npm run bench -- other --record`')
+    expect(page).toContain('### other\n\nNot recorded yet. Run it: `npm run bench -- other`')
   })
 
   it('keeps what people wrote, replaces what was there, and can be written again', () => {
@@ -71,6 +77,24 @@ describe('docs/performance.md', () => {
   it('refuses results of a suite that is gone, and a page without a place for them', () => {
     expect(() => withResults(MARKED, ['other'], new Map([['made', report]]))).toThrow('no suite is called made')
     expect(() => withResults('no marks', [], new Map())).toThrow('expected the lines')
+  })
+})
+
+describe('results that make no page', () => {
+  it('are those of several commits, between suites or inside one: the message says which, and what to do', () => {
+    const mixture = mixtureIn(new Map([recordedAt('cpu', 'aaa'), recordedAt('kafka', 'aaa', 'bbb')]))
+    expect(mixture).toMatch(/expected runs of one commit, .*: npm run bench -- record/)
+    expect(mixture).toMatch(/^ {2}aaa: cpu, kafka$/m)
+    expect(mixture).toMatch(/^ {2}bbb: kafka$/m)
+  })
+
+  it('are those of changes that were not committed, which nobody can run again', () => {
+    expect(mixtureIn(new Map([recordedAt('cpu', 'aaa-changed')]))).toContain('aaa-changed: cpu')
+  })
+
+  it('are not those of one commit, and not none', () => {
+    expect(mixtureIn(new Map([recordedAt('cpu', 'aaa'), recordedAt('kafka', 'aaa', 'aaa')]))).toBeUndefined()
+    expect(mixtureIn(new Map())).toBeUndefined()
   })
 })
 

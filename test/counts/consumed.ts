@@ -40,7 +40,7 @@ export async function countedRun<Tx>(options: Options<Tx>, gate: Lockstep, meter
     ...options,
     ...(options.store.strategy === 'offsets' ? {} : { id: messageId.header('id') }),
     name: 'counts',
-    store: gate.store(options.store),
+    store: gate.through(options.store),
   } as ConsumerOptions<unknown, unknown, Tx>)
   const dependencies = { source, publisher: source, clock: new ManualClock(), entropy: steadyEntropy() }
   const running = await runConsumer(consumer, dependencies)

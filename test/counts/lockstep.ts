@@ -1,3 +1,5 @@
+import type { Counted } from './expected.ts'
+
 /** What is asked of a server, with nothing else between the ask and the answer. */
 type Ask = () => Promise<() => void>
 
@@ -14,6 +16,7 @@ export class Lockstep {
   #asked = 0
   #isRunning = false
   #rounds = 0
+  readonly #calls: Record<string, number> = {}
 
   /** `isTogether`: what one round asks is sent in one turn. Otherwise one ask waits for the answer of the one before. */
   constructor(isTogether: boolean) {
@@ -23,6 +26,11 @@ export class Lockstep {
   /** Rounds so far, each one round trip if servers answer all equally quickly. */
   get rounds(): number {
     return this.#rounds
+  }
+
+  /** By what was called, on what `through` returned. */
+  get calls(): Counted {
+    return { ...this.#calls }
   }
 
   ask<T>(call: () => Promise<T>): Promise<T> {
@@ -46,14 +54,19 @@ export class Lockstep {
     while (this.#isRunning)
   }
 
-  /** A store whose calls are asked so. */
-  store<S extends object>(store: S): S {
-    return new Proxy(store, {
+  /** A store or a publisher whose calls are asked so. */
+  through<S extends object>(server: S): S {
+    return new Proxy(server, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name, target)
         if (typeof value !== 'function') return value
         const call = (...given: unknown[]): unknown => Reflect.apply(value, target, given)
-        return CALLS.has(name) ? (...given: unknown[]) => this.ask(async () => call(...given)) : call
+        const told = CALLS.get(name)
+        if (told === undefined) return call
+        return (...given: unknown[]) => {
+          this.#calls[told] = (this.#calls[told] ?? 0) + 1
+          return this.ask(async () => call(...given))
+        }
       },
     })
   }
@@ -89,4 +102,12 @@ export class Lockstep {
   }
 }
 
-const CALLS: ReadonlySet<string | symbol> = new Set(['claim', 'renew', 'mark', 'release', 'setAside'])
+const CALLS: ReadonlyMap<string | symbol, string> = new Map([
+  ['claim', 'claims'],
+  ['renew', 'renewals'],
+  ['mark', 'marks'],
+  ['release', 'releases'],
+  ['setAside', 'messages set aside'],
+  ['deadLetter', 'dead letters'],
+  ['retryLater', 'retry copies'],
+])

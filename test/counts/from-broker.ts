@@ -45,12 +45,12 @@ export async function countedFrom({ source, publisher, send, meter }: Broker, ki
   const common = { name: 'counts', id: messageId.header('id'), observe: watching.observe, maxInFlight: 2 * ARRIVAL }
   const consumer =
     kind === 'handleBatch'
-      ? defineConsumer<unknown>({
+      ? defineConsumer({
           ...common,
           store: gate.through(new MemoryInbox({ clock })),
           handleBatch: () => {},
         })
-      : defineConsumer<unknown>({
+      : defineConsumer({
           ...common,
           store: gate.through(inOrder(memoryStore({ clock }))),
           concurrency: 256,

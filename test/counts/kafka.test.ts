@@ -68,10 +68,10 @@ class Requests {
       (frame) => this.#count(frame),
     )
     const write = socket.write.bind(socket) as (bytes: Buffer, ...more: unknown[]) => boolean
-    socket.write = ((bytes: Buffer, ...more: unknown[]) => {
+    socket.write = (bytes: Buffer, ...more: unknown[]) => {
       sent.read(bytes)
       return write(bytes, ...more)
-    }) as Socket['write']
+    }
     return socket
   }
 

@@ -18,25 +18,16 @@ const repeated = (of: string, most: number): Bound => ({ of, figure: REPEATED, m
 function leases(broker: typeof rabbit): readonly Contender[] {
   return [
     { name: 'redisLease, rerun', run: onRedis(({ killedLease }) => killedLease(broker, {})) },
-    {
-      name: `redisLease, rerun, ${MORE_SLOTS} at once`,
-      run: onRedis(({ killedLease }) => killedLease(broker, { concurrency: MORE_SLOTS })),
-    },
     { name: 'redisLease, park', run: onRedis(({ killedLease }) => killedLease(broker, { onInDoubt: 'park' })) },
   ]
 }
 
-/** By default, and by as many slots as it was given. */
-const LEASE_BOUNDS: readonly Bound[] = [
-  repeated('redisLease, rerun', SLOTS),
-  repeated(`redisLease, rerun, ${MORE_SLOTS} at once`, MORE_SLOTS),
-  repeated('redisLease, park', 0),
-]
+const LEASE_BOUNDS: readonly Bound[] = [repeated('redisLease, rerun', SLOTS), repeated('redisLease, park', 0)]
 
 const kafkaRedis: Scenario = {
   name: 'kafka-redis',
   title: 'Kafka, 8 partitions, leases in Redis; a worker killed at full speed: effects repeated, rates mean nothing',
-  messages: 40_000,
+  messages: 20_000,
   repetitions: 5,
   needs: ['kafka', 'redis'],
   place: EIGHT_PARTITIONS,
@@ -45,15 +36,20 @@ const kafkaRedis: Scenario = {
     { name: 'SET NX, SET each', run: onRedis(({ killedEachOnce }) => killedEachOnce(crashOnKafka, bySetNx)) },
     { name: 'Powertools', run: onRedis(({ killedEachOnce }) => killedEachOnce(crashOnKafka, byPowertools)) },
     ...leases(crashOnKafka),
+    {
+      name: `redisLease, rerun, ${MORE_SLOTS} at once`,
+      run: onRedis(({ killedLease }) => killedLease(crashOnKafka, { concurrency: MORE_SLOTS })),
+    },
   ],
   ratios: [],
-  bounds: LEASE_BOUNDS,
+  // As many as there are slots.
+  bounds: [...LEASE_BOUNDS, repeated(`redisLease, rerun, ${MORE_SLOTS} at once`, MORE_SLOTS)],
 }
 
 const rabbitRedis: Scenario = {
   name: 'rabbitmq-redis',
   title: `RabbitMQ, quorum queue, prefetch ${PREFETCH}, leases in Redis; a worker killed at full speed: effects repeated, rates mean nothing`,
-  messages: 40_000,
+  messages: 20_000,
   repetitions: 5,
   needs: ['rabbitmq', 'redis'],
   place: { queueType: 'quorum', duplicates: true },
@@ -71,7 +67,7 @@ const INBOX = 'postgresInbox, handleBatch of 500'
 const kafkaPostgres: Scenario = {
   name: 'kafka-postgres',
   title: 'Kafka, 8 partitions, inbox in Postgres; a worker killed at full speed: rows repeated, rates mean nothing',
-  messages: 40_000,
+  messages: 20_000,
   repetitions: 5,
   needs: ['kafka', 'postgres'],
   place: EIGHT_PARTITIONS,
@@ -83,7 +79,7 @@ const kafkaPostgres: Scenario = {
 const rabbitPostgres: Scenario = {
   name: 'rabbitmq-postgres',
   title: `RabbitMQ, quorum queue, prefetch ${PREFETCH}, inbox in Postgres; a worker killed at full speed: rows repeated, rates mean nothing`,
-  messages: 40_000,
+  messages: 20_000,
   repetitions: 5,
   needs: ['rabbitmq', 'postgres'],
   place: { queueType: 'quorum', duplicates: true },

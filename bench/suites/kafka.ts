@@ -42,7 +42,7 @@ const HANDLE_BATCH: Contender = {
 const noStore: Scenario = {
   name: 'no-store',
   title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, no store on a server',
-  messages: 150_000,
+  messages: 100_000,
   repetitions: 3,
   needs: ['kafka'],
   place: EIGHT_PARTITIONS,
@@ -67,7 +67,7 @@ const noStore: Scenario = {
 const redis: Scenario = {
   name: 'redis',
   title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, leases in Redis',
-  messages: 120_000,
+  messages: 100_000,
   repetitions: 3,
   needs: ['kafka', 'redis'],
   place: EIGHT_PARTITIONS,

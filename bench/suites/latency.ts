@@ -14,7 +14,7 @@ const ON_REDIS_PER_SECOND = 1_500
 const ON_POSTGRES_PER_SECOND = 500
 
 /** Of each run, a quarter of which is not measured. */
-const SECONDS = 8
+const SECONDS = 6
 
 const byHand = lazily(() => import('../contenders/latency/latency.ts'))
 const redis = lazily(() => import('../contenders/latency/latency-redis.ts'))
@@ -103,7 +103,7 @@ function onInbox(system: 'kafka' | 'rabbitmq', perSecond: number): Scenario {
   return {
     name: perSecond === ON_POSTGRES_PER_SECOND ? `${system}-postgres` : `${system}-postgres-${perSecond}`,
     title: titled(`${place}, inbox in Postgres`, perSecond),
-    messages: SECONDS * perSecond,
+    messages: Math.max(100, SECONDS * perSecond),
     repetitions: 3,
     needs: [system, 'postgres'],
     contenders: [

@@ -51,7 +51,7 @@ export const metrics: Suite = {
   name: 'metrics',
   packages: ['prom-client', '@opentelemetry/sdk-metrics', 'kafkajs', 'amqplib', 'ioredis', 'pg'],
   smoke: 500,
-  // So many that what a process compiles at its start is no part of the difference.
+  // What a process compiles at its start is a part of both sides.
   scenarios: [
     {
       name: 'memory',

@@ -6,7 +6,7 @@ import { committedOffsets } from '../clients/kafka-client.ts'
 import { MemoryWatch } from './memory-watch.ts'
 
 /** After this time without a new start, everything that can be handled has been handled. */
-const QUIET_MS = 10_000
+const QUIET_MS = 5_000
 const QUIET_IN_SMOKE_MS = 2_000
 export const OTHERS = 'others, %'
 

@@ -32,7 +32,7 @@ export interface RunFacts {
   readonly leftOut?: readonly string[]
 }
 
-interface BoundReport extends Bound {
+export interface BoundReport extends Bound {
   readonly found: Spread
 }
 
@@ -141,7 +141,7 @@ function scenarioText({
     whole(rate.median),
     `${whole(rate.least)} - ${whole(rate.most)}`,
     cpuMicroseconds.median.toFixed(1),
-    ...Object.values(figures).map(({ median }) => short(median)),
+    ...Object.values(figures).map((found) => rangeText(found)),
   ])
   const head = ['', 'messages', 'median/s', 'range', CPU_EACH, ...Object.keys(contenders[0]?.figures ?? {})]
   return [
@@ -152,13 +152,26 @@ function scenarioText({
       const outcome = goal === undefined ? '' : `, goal ${goal}: ${median >= goal ? 'met' : 'missed'}`
       return `  ${of} : ${to} = ${ratio(median)} (${ratio(least)} - ${ratio(most)})${outcome}; CPU x ${ratio(cpu.median)}`
     }),
-    ...bounds.map(({ of, figure, most, timesThatOf, found: { median, least, most: greatest } }) => {
-      const text = timesThatOf === undefined ? short : ratio
-      const range = `${text(median)} (${text(least)} - ${text(greatest)})`
-      const found = timesThatOf === undefined ? range : `${range} times that of ${timesThatOf}`
-      return `  ${of}: ${figure} ${found}, at most ${most}: ${median <= most ? 'met' : 'missed'}`
+    ...bounds.map((bound) => {
+      const { of, figure, most, timesThatOf } = bound
+      const times = timesThatOf === undefined ? '' : ` times that of ${timesThatOf}`
+      return `  ${of}: ${figure} ${boundText(bound)}${times}, at most ${most}: ${isMet(bound) ? 'met' : 'missed'}`
     }),
   ].join('\n')
+}
+
+export function isMet({ most, in: judged = 'median', found }: BoundReport): boolean {
+  return (judged === 'each' ? found.most : found.median) <= most
+}
+
+/** The median of a bound and its range. */
+export function boundText({ timesThatOf, found }: BoundReport): string {
+  return rangeText(found, timesThatOf === undefined ? short : ratio)
+}
+
+/** A median, and where repetitions differed, from what to what. */
+export function rangeText({ median, least, most }: Spread, text: (value: number) => string = short): string {
+  return text(least) === text(most) ? text(median) : `${text(median)} (${text(least)} - ${text(most)})`
 }
 
 /** The first column to the left, all others to the right. */

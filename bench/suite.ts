@@ -84,6 +84,8 @@ export interface Bound {
   /** A name in its `figures`, or `CPU_EACH`. */
   readonly figure: string
   readonly most: number
+  /** What may be no more: the median, or what was found in each repetition. @defaultValue 'median' */
+  readonly in?: 'median' | 'each'
   /** Then `most` is a multiple of that figure of this contender in the same repetition. */
   readonly timesThatOf?: string
 }

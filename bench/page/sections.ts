@@ -1,4 +1,4 @@
-import { ratio, short, whole, type Report, type ScenarioReport } from '../report.ts'
+import { boundText, isMet, rangeText, ratio, whole, type Report, type ScenarioReport } from '../report.ts'
 import { CPU_EACH } from '../suite.ts'
 
 /** Section of the page for one suite. `chart` is the path of its drawing, relative to the page. */
@@ -30,7 +30,7 @@ function scenarioText({ title, run, repetitions, contenders, ratios, bounds }: S
     whole(rate.median),
     `${whole(rate.least)} - ${whole(rate.most)}`,
     cpuMicroseconds.median.toFixed(1),
-    ...figures.map((figure) => (found[figure] === undefined ? '' : short(found[figure].median))),
+    ...figures.map((figure) => (found[figure] === undefined ? '' : rangeText(found[figure]))),
   ])
   const compared = [
     ...ratios.map(({ of, to, goal, rate: { median, least, most }, cpu }) => [
@@ -40,12 +40,12 @@ function scenarioText({ title, run, repetitions, contenders, ratios, bounds }: S
       goal === undefined ? '' : `>= ${goal}`,
       goal === undefined ? '' : outcomeOf(median >= goal),
     ]),
-    ...bounds.map(({ of, figure, most, found: { median, least, most: greatest } }) => [
-      `${of}: ${figure}`,
-      repetitions === 1 ? short(median) : `${short(median)} (${short(least)} - ${short(greatest)})`,
+    ...bounds.map((bound) => [
+      `${bound.of}: ${bound.figure}`,
+      boundText(bound),
       '',
-      `<= ${most}`,
-      outcomeOf(median <= most),
+      `<= ${bound.most}`,
+      outcomeOf(isMet(bound)),
     ]),
   ]
   return [
@@ -57,7 +57,7 @@ function scenarioText({ title, run, repetitions, contenders, ratios, bounds }: S
   ].join('\n\n')
 }
 
-const outcomeOf = (isMet: boolean): string => (isMet ? 'met' : '**missed**')
+const outcomeOf = (isGood: boolean): string => (isGood ? 'met' : '**missed**')
 
 /** The first column to the left, all others to the right. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

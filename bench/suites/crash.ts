@@ -13,7 +13,7 @@ const onRedis = lazily(() => import('../contenders/crash/crash-redis.ts'))
 const onPostgres = lazily(() => import('../contenders/crash/crash-postgres.ts'))
 const rabbit = crashOnRabbit(PREFETCH, 'quorum')
 
-const repeated = (of: string, most: number): Bound => ({ of, figure: REPEATED, most })
+const repeated = (of: string, most: number): Bound => ({ of, figure: REPEATED, most, in: 'each' })
 
 function leases(broker: typeof rabbit): readonly Contender[] {
   return [

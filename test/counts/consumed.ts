@@ -11,7 +11,7 @@ import { steadyEntropy } from '../kit/rig.ts'
 import type { Counted } from './expected.ts'
 import type { Lockstep } from './lockstep.ts'
 
-export const MESSAGES = 1_000
+const MESSAGES = 1_000
 /** Enough for the batches of an inbox to reach their size. */
 const MESSAGES_BEFORE = 500
 

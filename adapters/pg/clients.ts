@@ -19,6 +19,7 @@ export interface ClientLike {
   readonly processID?: number | null | undefined
   /** A text with several statements returns a result for each. */
   query(query: PgQuery & { readonly queryMode?: 'extended' }): Promise<ClientResult | ClientResult[]>
+  query(text: string, values: unknown[]): Promise<ClientResult | ClientResult[]>
   /** Returns it to the pool, or with an error removes it from the pool and closes it. */
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown

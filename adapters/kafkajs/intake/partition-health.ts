@@ -3,7 +3,7 @@ import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 
 /** Progress of a partition as this member knows it. The end of the partition is that of the last batch. */
 export function partitionHealth(epoch: PartitionEpoch, isAllPaused: boolean): PartitionHealth {
-  const { name, watermark, committed, high, load, watermarkAgeMs, holds } = epoch
+  const { name, watermark, committed, high, inFlight, bytes, watermarkAgeMs, holds } = epoch
   return {
     name,
     watermark: watermark?.toString(),
@@ -11,8 +11,8 @@ export function partitionHealth(epoch: PartitionEpoch, isAllPaused: boolean): Pa
     lag: distance(watermark, high),
     committedLag: distance(committed, high),
     watermarkAgeMs,
-    inFlight: load.inFlight,
-    bytesInFlight: load.bytes,
+    inFlight,
+    bytesInFlight: bytes,
     paused: isAllPaused ? ['consumer', ...holds] : [...holds],
   }
 }
@@ -22,9 +22,9 @@ export function partitionHealth(epoch: PartitionEpoch, isAllPaused: boolean): Pa
  * fetch brings them within seconds.
  */
 export function unfetchedOf(epoch: PartitionEpoch): Work | undefined {
-  const { name, watermark, high, load, waiting, holds } = epoch
+  const { name, watermark, high, inFlight, waiting, holds } = epoch
   if (watermark === undefined || high === undefined || high <= watermark) return undefined
-  if (load.inFlight > 0 || waiting > 0 || holds.size > 0) return undefined
+  if (inFlight > 0 || waiting > 0 || holds.size > 0) return undefined
   return { place: name, item: epoch, step: watermark, position: `${epoch.partition}@${watermark}` }
 }
 

@@ -25,7 +25,7 @@ export type Hold =
  * One partition during one assignment. Every join of the group ends all epochs: deliveries of an earlier epoch cannot
  * be settled in a later one, because the later one reads again from the committed offset.
  */
-export class PartitionEpoch {
+export class PartitionEpoch implements Load {
   readonly topic: string
   readonly partition: number
   /** `topic/partition` */
@@ -197,22 +197,29 @@ export class PartitionEpoch {
     this.#inFlight--
     this.#bytes -= bytes
     if (this.#watermark.finish(ticket)) this.#watermarkSince = performance.now()
-    if (this.#limits === undefined || isFull(this.load, this.#limits, true)) return
+    if (this.#limits === undefined || isFull(this, this.#limits, true)) return
     this.#limits = undefined
     this.onRoom?.()
   }
 
   /** True when `limits` are reached, and until at most half is left. Then `onRoom` is called. */
   isFullBy(limits: Load): boolean {
-    if (this.#limits === undefined && isFull(this.load, limits, false)) this.#limits = limits
+    if (this.#limits === undefined && isFull(this, limits, false)) this.#limits = limits
     return this.#limits !== undefined
   }
 
-  get load(): Load {
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  get watermarkLag(): number {
     const lowest = this.#watermark.lowestUnfinished
     const next = this.#taken
-    const watermarkLag = lowest === undefined || next === undefined ? 0 : Number(next - lowest)
-    return { inFlight: this.#inFlight, bytes: this.#bytes, watermarkLag }
+    return lowest === undefined || next === undefined ? 0 : Number(next - lowest)
   }
 
   get watermarkAgeMs(): number {

@@ -60,11 +60,10 @@ export class PoolConnection extends TakenConnection {
    * protocol.)
    */
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
-    const sent = typeof query === 'string' ? { text: query, values } : { ...query, ...partsOf(query, values) }
     return this.#turns.take(async () => {
       this.#refuseIfOver()
       try {
-        const result = (await this.#client.query({ ...sent, queryMode: 'extended' })) as PgResult<unknown>
+        const result = (await this.#send(query, values)) as PgResult<unknown>
         this.answered()
         return result
       } catch (error) {
@@ -74,6 +73,13 @@ export class PoolConnection extends TakenConnection {
         throw error
       }
     })
+  }
+
+  #send(query: string | PgQuery, values: unknown[] | undefined): Promise<unknown> {
+    // `pg` uses the extended protocol for values. A config would be copied, which costs more than all else here.
+    if (typeof query === 'string' && values !== undefined && values.length > 0) return this.#client.query(query, values)
+    const sent = typeof query === 'string' ? { text: query, values } : { ...query, ...partsOf(query, values) }
+    return this.#client.query({ ...sent, queryMode: 'extended' })
   }
 
   protected giveBack(): void {

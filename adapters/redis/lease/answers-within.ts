@@ -18,6 +18,8 @@ export async function answersWithin<T>(
   const outcomes = await Promise.race([Promise.allSettled(asked), late])
   cancel?.()
   if (outcomes === 'late') throw new StoreError('STORE_AMBIGUOUS', `${server}: no answer within ${timeoutMs} ms`)
+  const [only] = outcomes
+  if (outcomes.length === 1 && only?.status === 'fulfilled') return only.value
   const failures = outcomes.flatMap((outcome) =>
     outcome.status === 'rejected' ? [storeError(server, outcome.reason)] : [],
   )

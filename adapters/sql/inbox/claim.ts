@@ -114,7 +114,7 @@ async function claimOnce<Tx>(
       return await claimOthers(place, request, items, others)
     }
     const records = byKey(seen)
-    const begun = granted.map((stored) => ({ ...stored, attempt: counted.of(stored.key)?.attempt ?? 1 }))
+    const begun = granted.map(({ item, key, fp }) => ({ item, key, fp, attempt: counted.of(key)?.attempt ?? 1 }))
     const ledger = new InboxLedger(place, {
       token,
       items: begun,

@@ -24,12 +24,15 @@ export function viewOfRow(row: RecordRow): RecordView {
 }
 
 /** The record in terms of `transition()`. A row that exists is kept, however old. */
-export function recordOfRow({ outcome, fp, owner: writer, result, ...row }: RecordRow): Kept {
-  const common = { digest: fp === null ? '' : keyOf(fp), fence: 0, owner: writer ?? '' }
+export function recordOfRow(row: RecordRow): Kept {
+  const { outcome, fp, since, result } = row
+  const digest = fp === null ? '' : keyOf(fp)
+  const owner = row.owner ?? ''
   const keepUntil = Number.POSITIVE_INFINITY
+  // One for each duplicate: a spread would take longer than all else.
+  if (outcome === 'd') return { state: 'done', digest, fence: 0, owner, since, result: result ?? undefined, keepUntil }
+  const common = { digest, fence: 0, owner }
   switch (outcome) {
-    case 'd':
-      return { state: 'done', ...common, since: row.since, result: result ?? undefined, keepUntil }
     case 'g':
       return { state: 'given-up', ...common, ...storyOf(row), keepUntil }
     case 'p':

@@ -38,8 +38,9 @@ export function followClaim(tasks: readonly Task[], steps: readonly ClaimStep[],
   const again: Task[] = []
   const waitingLanes = new Set<string | undefined>()
   let mustStartOver = false
-  for (const [index, task] of tasks.entries()) {
-    const step = steps[index]
+  let index = 0
+  for (const task of tasks) {
+    const step = steps[index++]
     switch (step?.next) {
       case undefined:
         break
@@ -51,7 +52,7 @@ export function followClaim(tasks: readonly Task[], steps: readonly ClaimStep[],
           task.tried(attempts, false)
           mustStartOver ||= tasks.length > hooks.companyOf(task) || hooks.needsQuiet(task)
         }
-        mustStartOver ||= task.lane !== undefined && waitingLanes.has(task.lane)
+        mustStartOver ||= waitingLanes.size > 0 && task.lane !== undefined && waitingLanes.has(task.lane)
         break
       }
       case 'skip':

@@ -268,7 +268,7 @@ export class InboxRunner extends Runner {
     this.services.endTogether(() => {
       for (const [index, { task, claim }] of items.entries()) {
         const evidence = Evidence.ofMark(verdicts[index])
-        const skip = skipped[index - begun]
+        const skip = index < begun ? undefined : skipped[index - begun]
         if (evidence === undefined) this.end(task, RERUN)
         else if (skip === undefined) this.end(task, { end: 'marked', evidence, claim, result: results?.[index] })
         else this.end(task, endOfSkip(skip, evidence))

@@ -210,6 +210,10 @@ export class Pipeline implements Intake, Services {
     return this.#isDraining
   }
 
+  get isTurnOver(): boolean {
+    return this.#slices.isTurnOver
+  }
+
   /** Deliveries taken and not yet ended. */
   get inFlight(): number {
     return this.#inFlight

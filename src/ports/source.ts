@@ -94,6 +94,12 @@ export interface Intake {
   readonly storedPositions?: StoredPositions | undefined
   /** Takes deliveries over, in this order. */
   deliver(deliveries: readonly Delivery[]): void
+  /**
+   * It has looked at deliveries for as long as one turn of the event loop bears. More would wait: a source that has many
+   * delivers them in the next turn.
+   * @defaultValue false
+   */
+  readonly isTurnOver?: boolean
   /** The standing of earlier deliveries may have changed: partitions were revoked or a channel closed. */
   standingChanged(): void
   /** Passes an event to observers and logs. */

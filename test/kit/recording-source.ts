@@ -140,6 +140,11 @@ export class RecordingSource implements Source, Publisher {
     throw new Error('not confirmed')
   }
 
+  /** See `Intake`. */
+  get isTurnOver(): boolean {
+    return this.#intake?.isTurnOver === true
+  }
+
   /** One batch. */
   deliver(...sent: readonly Sent[]): TestDelivery[] {
     const batch = sent.map((one) => this.#delivery(one))

@@ -42,9 +42,8 @@ const ROOM_WITHIN_MS = 200
 /** Pause before a batch that could not be handed over, because of a bug, is read again. */
 const READ_AGAIN_AFTER_MS = 1_000
 
-/** Messages of one partition that are handed over together, and of all partitions in one turn of the event loop. */
-const SLICE = 50
-const MOST_IN_A_TURN = 250
+/** Messages that are handed over before the pipeline is asked whether this turn of the event loop bears more. */
+const TOGETHER = 64
 
 /**
  * The work of `eachBatch`: registers the offsets of a batch, hands its deliveries over while there is room, and
@@ -56,7 +55,6 @@ export class BatchIntake {
   #limits: Load
   #order: Order = 'key'
   #turn: Promise<void> | undefined
-  #takenInTurn = 0
 
   constructor(parts: BatchIntakeParts) {
     this.#parts = parts
@@ -125,8 +123,9 @@ export class BatchIntake {
   }
 
   /**
-   * Hands over the fetched messages of a partition in slices. Messages beyond the limits stay raw bytes, and no slice
-   * blocks the event loop for long. Resolves with `true` when all are handed over and there is room for the next batch.
+   * Hands over the fetched messages of a partition, in one turn of the event loop what the pipeline has time for. The
+   * number has no bound of its own: what is handed over in one turn is claimed together. Messages beyond the limits stay
+   * raw bytes. Resolves with `true` when all are handed over and there is room for the next batch.
    * If the epoch ends first, it resolves with `false` or never. Never rejects.
    */
   async #takeAsThereIsRoom(epoch: PartitionEpoch): Promise<boolean> {
@@ -151,24 +150,29 @@ export class BatchIntake {
       } else if (epoch.waiting === 0 || this.#intake === undefined) {
         return
       } else {
-        this.#takeSlice(epoch)
+        this.#takeInTurn(epoch, this.#intake)
         await this.#claimsSent()
       }
     }
   }
 
-  #takeSlice(epoch: PartitionEpoch): void {
-    const most = Math.min(SLICE, MOST_IN_A_TURN - this.#takenInTurn)
+  #takeInTurn(epoch: PartitionEpoch, intake: Intake): void {
+    while (intake.isTurnOver !== true) {
+      const deliveries = this.#someOf(epoch)
+      if (deliveries.length === 0) return
+      intake.deliver(deliveries)
+    }
+  }
+
+  #someOf(epoch: PartitionEpoch): readonly KafkaDelivery[] {
     const reading = { order: this.#order, originOf: this.#parts.originOf }
     const deliveries: KafkaDelivery[] = []
-    while (deliveries.length < most && !epoch.isFullBy(this.#limits)) {
+    while (deliveries.length < TOGETHER && !epoch.isFullBy(this.#limits)) {
       const raw = epoch.takeWaiting()
       if (raw === undefined) break
       deliveries.push(new KafkaDelivery(this.#parts.assignment, epoch, raw, reading))
     }
-    if (deliveries.length === 0) return
-    this.#takenInTurn += deliveries.length
-    this.#intake?.deliver(deliveries)
+    return deliveries
   }
 
   /**
@@ -184,7 +188,6 @@ export class BatchIntake {
   async #endOfTurn(): Promise<void> {
     await nextTurn()
     this.#turn = undefined
-    this.#takenInTurn = 0
   }
 
   /** kafkajs fetches a batch that does not fit again at once. Slow that down. */

@@ -37,6 +37,30 @@ export function places({ length }: readonly unknown[]): string {
   return `generate_series(0, ${length - 1}) as place`
 }
 
+/**
+ * The rows of some keys, after `from` and before an alias: one lookup in the primary key for each, whatever the planner
+ * believes. It has no statistics of a new table, nor of one that is empty whenever it is analyzed. Then it takes a scope
+ * for a handful of rows, and reads all of them.
+ */
+export function rowsByKey(
+  table: string,
+  { scope, keys, columns }: { readonly scope: number; readonly keys: readonly string[]; readonly columns: string },
+): string {
+  const [first, second] = keys
+  if (first !== undefined && second === undefined) {
+    return `(select ${columns} from ${table} where scope = ${scope} and key = ${bytes(first)})`
+  }
+  return `${places(keys)} cross join lateral (
+  select ${columns} from ${table} where scope = ${scope} and key = ${keyAt(keys)} offset 0)`
+}
+
+/** The part after `where`, for an UPDATE or DELETE of a table without partitions: see `rowsByKey`. */
+export function areRowsOf(table: string, scope: number, keys: readonly string[]): string {
+  const [first, second] = keys
+  if (first !== undefined && second === undefined) return `scope = ${scope} and key = ${bytes(first)}`
+  return `ctid = any (array(select r.ctid from ${rowsByKey(table, { scope, keys, columns: 'ctid' })} r))`
+}
+
 /** Milliseconds since 1970; null if the column is null. */
 export function epochMs(column: string): string {
   return `floor(extract(epoch from ${column}) * 1000)::float8`

@@ -2,24 +2,25 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Moment } from '../times.ts'
 
 /**
- * Most steps in one turn, and about how long they may take together. Timers, sockets and heartbeats wait until they are
- * done.
+ * About how long the steps of one turn may take together. Timers, sockets and heartbeats wait until they are done. Their
+ * number has no bound: messages of one turn are claimed together.
  */
-const MOST_IN_A_TURN = 250
 const LONGEST_TURN_MS = 5
 
 /**
  * Divides long work into small steps. It runs as many at once as one turn of the event loop should bear, and the rest
- * in the following turns. A step costs one clock reading and no timer; short work needs no further turn.
+ * in the following turns. A step costs one clock reading and no timer.
  */
 export class Slices {
   readonly #clock: Clock
   readonly #step: () => boolean
-  #steps = 0
-  #spentMs = 0
   #turn: Moment = { at: 0 }
+  #spentMs = 0
   #isRunning = false
+  /** Called at the end of this turn. */
   #isScheduled = false
+  /** Nothing more runs in this turn, and the next one goes on. */
+  #goesOn = false
 
   /** `step` does the next piece of work; it returns `false` if there is none to do now. */
   constructor(clock: Clock, step: () => boolean) {
@@ -27,23 +28,28 @@ export class Slices {
     this.#step = step
   }
 
-  /** When the steps of this turn began. */
+  /** This turn bears no more steps. */
+  get isTurnOver(): boolean {
+    return this.#goesOn
+  }
+
+  /** When the steps that run now began. */
   get turn(): Moment {
     return this.#turn
   }
 
   /** There is work: runs as many steps as this turn can still bear. A step may call it. */
   run(): void {
-    if (this.#isRunning || this.#isScheduled) return
+    if (this.#isRunning || this.#goesOn) return
     this.#isRunning = true
     this.#turn = { at: this.#clock.monotonic() }
     const began = this.#turn.at - this.#spentMs
     try {
       while (this.#step()) {
-        this.#steps++
         this.#spentMs = this.#clock.monotonic() - began
-        if (this.#steps >= MOST_IN_A_TURN || this.#spentMs >= LONGEST_TURN_MS) return this.later()
+        if (this.#spentMs >= LONGEST_TURN_MS) return this.later()
       }
+      if (this.#spentMs > 0) this.#schedule()
     } finally {
       this.#isRunning = false
     }
@@ -51,12 +57,18 @@ export class Slices {
 
   /** There is work, but the caller is busy: runs it in the next turn. */
   later(): void {
+    this.#goesOn = true
+    this.#schedule()
+  }
+
+  #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
     this.#clock.nextTurn(() => {
       this.#isScheduled = false
-      this.#steps = 0
       this.#spentMs = 0
+      if (!this.#goesOn) return
+      this.#goesOn = false
       this.run()
     })
   }

@@ -12,20 +12,30 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((source) => source.close()))
 })
 
-/** Counts what is delivered in each turn of the event loop. */
+/** Counts what is delivered in each turn of the event loop, which bears so many deliveries and the rest of their slice. */
 class CountingIntake extends RecordingIntake {
-  mostInATurn = 0
+  readonly turns: number[] = []
+  readonly #bearsInATurn: number
   #inTurn = 0
 
-  constructor(maxInFlight: number) {
+  constructor(maxInFlight: number, bearsInATurn: number = Number.POSITIVE_INFINITY) {
     super()
     this.capacity = { ...this.capacity, maxInFlight }
+    this.#bearsInATurn = bearsInATurn
+  }
+
+  get isTurnOver(): boolean {
+    return this.#inTurn >= this.#bearsInATurn
   }
 
   override deliver(deliveries: readonly Delivery[]): void {
-    if (this.#inTurn === 0) void nextTurn().then(() => (this.#inTurn = 0))
+    if (this.#inTurn === 0) {
+      setImmediate(() => {
+        this.turns.push(this.#inTurn)
+        this.#inTurn = 0
+      })
+    }
     this.#inTurn += deliveries.length
-    this.mostInATurn = Math.max(this.mostInATurn, this.#inTurn)
     super.deliver(deliveries)
   }
 
@@ -41,7 +51,11 @@ interface Started {
 }
 
 /** A source that has joined with so many partitions of `t`, each of them empty before 0. */
-async function start(partitions: number, maxInFlight: number, options: Partial<KafkaOptions> = {}): Promise<Started> {
+async function start(
+  partitions: number,
+  maxInFlight: number,
+  { bearsInATurn, ...options }: Partial<KafkaOptions> & { readonly bearsInATurn?: number } = {},
+): Promise<Started> {
   const kafka = new ScriptedKafka()
   kafka.topics.push('t')
   const numbers = Array.from({ length: partitions }, (_, partition) => partition)
@@ -52,7 +66,7 @@ async function start(partitions: number, maxInFlight: number, options: Partial<K
   kafka.onRun = (consumer) => consumer.join({ t: numbers })
   const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group'), commitEveryMs: 5, ...options })
   opened.push(source)
-  const intake = new CountingIntake(maxInFlight)
+  const intake = new CountingIntake(maxInFlight, bearsInATurn)
   await source.open(intake)
   return { consumer: kafka.newest, source, intake }
 }
@@ -64,11 +78,20 @@ function settle(deliveries: readonly Delivery[]): void {
 }
 
 describe('a batch of thousands of messages', () => {
-  it('is taken in slices: eight at once give at most 250 messages to one turn of the event loop', async () => {
+  it('is taken in one turn of the event loop, and so are eight: what arrives together is claimed together', async () => {
     const { consumer, intake } = await start(8, 5_000)
     await Promise.all(upTo(8).map((partition) => consumer.fetch(`t/${partition}`, 0, upTo(2_000))))
     await intake.untilDelivered(16_000)
-    expect(intake.mostInATurn).toBeLessThanOrEqual(250)
+    await nextTurn()
+    expect(intake.turns).toEqual([16_000])
+  })
+
+  it('is taken in several turns if one does not bear it: eight at once give no turn more than that', async () => {
+    const { consumer, intake } = await start(8, 5_000, { bearsInATurn: 250 })
+    await Promise.all(upTo(8).map((partition) => consumer.fetch(`t/${partition}`, 0, upTo(2_000))))
+    await intake.untilDelivered(16_000)
+    expect(Math.max(...intake.turns)).toBeLessThanOrEqual(250 + 64)
+    expect(intake.turns.length).toBeLessThanOrEqual(16_000 / 250)
   })
 
   it('waits as it is beyond maxInFlight, and is taken when half is left; then its partition is fetched again', async () => {

@@ -1,7 +1,17 @@
 import { AnsweredKeys } from './answered-keys.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
 import type { AttemptRow, Counted } from '../../../sql/inbox/statements.ts'
-import { bytes, epochMs, fromNow, isAmong, keyAt, places, text } from '../../statements/literals.ts'
+import {
+  areRowsOf,
+  bytes,
+  epochMs,
+  fromNow,
+  isAmong,
+  keyAt,
+  places,
+  rowsByKey,
+  text,
+} from '../../statements/literals.ts'
 import type { Script } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 import { fpAt, insertKeys, removeHeld } from './records.ts'
@@ -50,8 +60,9 @@ export function countFirst(tables: Tables, { scope, items, token, keepMs }: Coun
   ${RETURNED}
 )
 ${TOGETHER};
-delete from ${attempt} a where a.scope = ${scope} and a.key ${isAmong(keys)} and a.owner = ${text(token)}
-  and exists (select from ${inbox} i where i.scope = a.scope and i.key = a.key)`,
+delete from ${attempt} where owner = ${text(token)} and ctid = any (array(
+  select a.ctid from ${rowsByKey(inbox, { scope, keys, columns: 'key' })} r
+  cross join lateral (select ctid from ${attempt} where scope = ${scope} and key = r.key offset 0) as a))`,
   }
 }
 
@@ -147,7 +158,7 @@ interface Ended {
  * is.
  */
 export function refundAttempts({ attempt }: Tables, { scope, keys, token }: Ended): Script {
-  const mine = `scope = ${scope} and key ${isAmong(keys)} and owner = ${text(token)}`
+  const mine = `${areRowsOf(attempt, scope, keys)} and owner = ${text(token)}`
   return {
     text: `delete from ${attempt} where ${mine} and n <= 1 and last_at <> '${FOR_EVER}';
 update ${attempt} set n = n - 1, owner = '' where ${mine}`,
@@ -184,7 +195,7 @@ export function holdBack({ attempt }: Tables, { scope, keys, token, delayMs, cau
   // mutant: pg-held-back-by-anyone
   return {
     text: `update ${attempt} set not_before = ${until}, cause = ${cause === undefined ? 'null' : text(cause)}
-where scope = ${scope} and key ${isAmong(keys)} and owner = ${text(token)}`,
+where ${areRowsOf(attempt, scope, keys)} and owner = ${text(token)}`,
   }
 }
 
@@ -193,7 +204,7 @@ where scope = ${scope} and key ${isAmong(keys)} and owner = ${text(token)}`,
  * attempts of a key a claim must hold its inbox row, which this transaction holds, so it waits for nothing.
  */
 export function forgetAttempts({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
-  return { text: `delete from ${attempt} where scope = ${scope} and key ${isAmong(keys)}` }
+  return { text: `delete from ${attempt} where ${areRowsOf(attempt, scope, keys)}` }
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Decision } from '../../../../src/spi.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
 import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
-import { bytes, epochMs, fromNow, isAmong, keyAt, places, text } from '../../statements/literals.ts'
+import { bytes, epochMs, fromNow, isAmong, keyAt, places, rowsByKey, text } from '../../statements/literals.ts'
 import type { Script, Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 import { DURABLY } from '../../statements/transaction.ts'
@@ -86,7 +86,8 @@ const RECORD: string = `encode(i.key, 'hex') as key, case when ${IS_TORN} then '
  * such a row is not done but parked, with its number of attempts. Joined in the same snapshot as the row.
  */
 function tornOf({ attempt }: Tables): string {
-  return `left join ${attempt} t on i.outcome = 'd' and t.scope = i.scope and t.key = i.key`
+  return `left join lateral (
+  select n, cause from ${attempt} where i.outcome = 'd' and scope = i.scope and key = i.key offset 0) t on true`
 }
 
 export interface ReadRow extends RecordRow {
@@ -103,7 +104,7 @@ export interface ReadRow extends RecordRow {
 export function readRecords(tables: Tables, scope: number, keys: readonly string[]): Script<ReadRow> {
   return {
     text: `select ${RECORD}, (select flush_ticker from ${tables.scope} where id = ${scope}) as is_late
-from ${tables.inbox} i ${tornOf(tables)} where i.scope = ${scope} and i.key ${isAmong(keys)}`,
+from ${rowsByKey(tables.inbox, { scope, keys, columns: '*, xmin' })} i ${tornOf(tables)}`,
   }
 }
 
@@ -187,10 +188,11 @@ export function keepResults({ inbox }: Tables, scope: number, results: readonly 
     const [key, result] = first
     return { text: `update ${inbox} set result = ${text(result)} where scope = ${scope} and key = ${bytes(key)}` }
   }
-  const rows = results.map(([key, result]) => `(${bytes(key)}, ${text(result)})`)
+  // As the conflict of an INSERT each row is found by its key: see `rowsByKey`.
+  const rows = results.map(([key, result]) => `(${scope}, ${bytes(key)}, ${text(result)})`)
   return {
-    text: `update ${inbox} i set result = r.result from (values ${rows.join(', ')}) as r (key, result)
-where i.scope = ${scope} and i.key = r.key`,
+    text: `insert into ${inbox} (scope, key, result) values ${rows.join(', ')}
+on conflict (scope, key) do update set result = excluded.result`,
   }
 }
 

@@ -3,12 +3,14 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import { messageId } from '../../../../src/identity/message-id.ts'
 import type { IncomingMessage } from '../../../../src/identity/message-id.ts'
 import { ManualClock, turns } from '../../../kit/manual-clock.ts'
-import { endRigs, gate, startRig, type Rig, type RigOptions } from '../../../kit/rig.ts'
+import { endRigs, gate, startRig, World, type Rig, type RigOptions } from '../../../kit/rig.ts'
 import { Slices } from '../../../../src/pipeline/intake/slices.ts'
 
 afterEach(endRigs)
 
-const MOST_IN_A_TURN = 250
+/** How long it takes to identify a message or to hand it back, and how many of them fit into the 5 ms of a turn. */
+const EACH_MS = 0.1
+const MOST_IN_A_TURN = 5 / EACH_MS + 1
 
 const sent = (count: number, name = 'm'): { id: string; lane: string }[] =>
   Array.from({ length: count }, (_, index) => ({ id: `${name}${index}`, lane: `${name}${index % 10}` }))
@@ -20,14 +22,20 @@ interface Watched {
 }
 
 /** Counts how many messages were looked at. */
-async function start(options: Omit<RigOptions, 'id'>): Promise<Watched> {
+async function start(options: Omit<RigOptions, 'id' | 'world'>, eachMs: number = EACH_MS): Promise<Watched> {
   let asked = 0
   const id = messageId.header('id')
+  const world = new World()
   const rig = await startRig({
     ...options,
+    world,
     id: (message: IncomingMessage<unknown>) => {
       asked++
+      world.clock.skip(eachMs)
       return id(message)
+    },
+    observe: (event) => {
+      if (event.type === 'delivery' && event.outcome === 'handed-back') world.clock.skip(eachMs)
     },
   })
   return { rig, identified: () => asked }
@@ -45,15 +53,26 @@ async function growths(count: () => number, total: number): Promise<number[]> {
 }
 
 describe('a turn of the event loop', () => {
-  it('identifies at most 250 messages, however many are delivered at once', async () => {
+  it('identifies messages for 5 ms, however many are delivered at once', async () => {
     const held = gate()
     const { rig, identified } = await start({ maxInFlight: 5_000, effect: () => held.opened })
     rig.source.deliver(...sent(2_000))
+    expect(rig.source.isTurnOver).toBe(true)
     expect(Math.max(...(await growths(identified, 2_000)))).toBeLessThanOrEqual(MOST_IN_A_TURN)
+    expect(rig.source.isTurnOver).toBe(false)
     held.open()
   })
 
-  it('hands back at most 250 messages when a rebalance takes thousands', async () => {
+  it('identifies all messages that are quick, and claims as many of them together as may run', async () => {
+    const { rig, identified } = await start({ maxInFlight: 5_000, concurrency: 1_000, effect: () => {} }, 0)
+    rig.source.deliver(...sent(2_000).map(({ id }) => ({ id, lane: id })))
+    expect(identified()).toBe(2_000)
+    await growths(() => rig.outcomes().length, 2_000)
+    const claims = rig.events.flatMap((event) => (event.type === 'claims' ? [event.count] : []))
+    expect(claims).toEqual([500, 500, 500, 500])
+  })
+
+  it('hands messages back for 5 ms when a rebalance takes thousands', async () => {
     const held = gate()
     const { rig, identified } = await start({ maxInFlight: 5_000, effect: () => held.opened })
     const deliveries = rig.source.deliver(...sent(2_000))
@@ -85,7 +104,7 @@ describe('a turn of the event loop', () => {
     held.open()
   })
 
-  it('hands back at most 250 messages when a stop meets thousands', async () => {
+  it('hands messages back for 5 ms when a stop meets thousands', async () => {
     const held = gate()
     const { rig, identified } = await start({ maxInFlight: 5_000, effect: () => held.opened })
     rig.source.deliver(...sent(2_000))

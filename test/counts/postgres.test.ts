@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import type { Pool, PoolClient } from 'pg'
+import { Client, type Pool, type PoolClient } from 'pg'
 import { postgresInbox, postgresLease, postgresOffsets, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { startProxyOf, type FaultProxy } from '../kit/fault-proxy.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { withPostgres } from '../kit/servers/clients.ts'
 import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { describePostgres, newPlace, type PgPlace } from '../pg/support.ts'
 import { changes } from './changes.ts'
@@ -30,8 +29,8 @@ describePostgres('what 1,000 messages cost at Postgres', () => {
   afterAll(async () => {
     await proxy.stop()
     const { url } = await server('postgres')
-    await withPostgres(url, (client) => client.query(`drop database ${nameOf(database)} with (force)`))
-  })
+    await asAdmin(url, `drop database ${nameOf(database)} with (force)`)
+  }, SERVER_WITHIN_MS)
 
   /** As the scene says; the store is on a pool of four transactions, and what the library needs beside them. */
   const counted = (
@@ -99,8 +98,19 @@ function handleBatch({ schema }: PgPlace, gate: Lockstep): Omit<Options<PgTransa
  */
 async function newDatabase(url: string): Promise<string> {
   const name = uniqueName('counts')
-  await withPostgres(url, (client) => client.query(`create database ${name}`))
+  await asAdmin(url, `create database ${name}`)
   return Object.assign(new URL(url), { pathname: name }).href
+}
+
+/** Without a time limit of its own: to create or drop a database the server writes a checkpoint, of all that others have changed. */
+async function asAdmin(connectionString: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
 }
 
 function nameOf(url: string): string {

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
+import { keepResults } from '../../adapters/pg/inbox/statements/records.ts'
+import { tablesIn } from '../../adapters/pg/statements/tables.ts'
 import { type Store } from '../../src/index.ts'
 import { failureOf, resultOf } from '../../src/spi.ts'
 import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
@@ -22,6 +24,27 @@ describe('results of postgresInbox', () => {
     expect(sent.filter((text) => text.includes('set result'))).toEqual([expect.stringMatching(/\ncommit$/)])
     // The scope is looked up by the first, and its first claim noted.
     expect(sent).toHaveLength(2 * length - 2)
+  })
+})
+
+describePostgres('the results of a batch', () => {
+  it('are written into the rows that there are, and make none', async () => {
+    const place = await newPlace()
+    try {
+      await place.newInbox()
+      const tables = tablesIn(place.schema)
+      const [held, gone] = ['a'.repeat(32), 'b'.repeat(32)]
+      await place.pool.query(`insert into ${tables.inbox} (scope, key) values (1, '\\x${held}')`)
+      const { text } = keepResults(tables, 1, [
+        [held, 'one'],
+        [gone, 'other'],
+      ])
+      await place.pool.query(text)
+      const { rows } = await place.pool.query(`select encode(key, 'hex') as key, result from ${tables.inbox}`)
+      expect(rows).toEqual([{ key: held, result: 'one' }])
+    } finally {
+      await place.close()
+    }
   })
 })
 

@@ -188,10 +188,12 @@ export function keepResults({ inbox }: Tables, scope: number, results: readonly 
     const [key, result] = first
     return { text: `update ${inbox} set result = ${text(result)} where scope = ${scope} and key = ${bytes(key)}` }
   }
-  // As the conflict of an INSERT each row is found by its key: see `rowsByKey`.
-  const rows = results.map(([key, result]) => `(${scope}, ${bytes(key)}, ${text(result)})`)
+  const rows = results.map(([key, result]) => `(${bytes(key)}, ${text(result)})`)
+  // As the conflict of an INSERT each row is found by its key: see `rowsByKey`. It inserts nothing where there is none.
   return {
-    text: `insert into ${inbox} (scope, key, result) values ${rows.join(', ')}
+    text: `insert into ${inbox} (scope, key, result)
+select ${scope}, r.key, r.result from (values ${rows.join(', ')}) as r (key, result)
+cross join lateral (select from ${inbox} where scope = ${scope} and key = r.key offset 0) as held
 on conflict (scope, key) do update set result = excluded.result`,
   }
 }

@@ -28,7 +28,12 @@ export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumer'> = {
   },
 }
 
-const ELSEWHERE: ReadonlySet<unknown> = new Set(['NOT_COORDINATOR_FOR_GROUP', 'GROUP_LOAD_IN_PROGRESS'])
+/** A broker that gets no CPU for seconds gives its groups up, and takes them again; it learns late of a topic that is made anew. */
+const NOT_NOW: ReadonlySet<unknown> = new Set([
+  'NOT_COORDINATOR_FOR_GROUP',
+  'GROUP_LOAD_IN_PROGRESS',
+  'UNKNOWN_TOPIC_OR_PARTITION',
+])
 
 /** A cluster as its administrator sees it, with topics that end with the test. */
 export class Cluster implements AsyncDisposable {
@@ -108,8 +113,7 @@ export class Cluster implements AsyncDisposable {
         answer = (await this.admin.fetchOffsets({ groupId, topics: [topic] }))[0]
         return true
       } catch (error) {
-        // A broker that gets no CPU for seconds gives its groups up, and takes them again.
-        if (!ELSEWHERE.has((error as { readonly type?: unknown }).type)) throw error
+        if (!NOT_NOW.has((error as { readonly type?: unknown }).type)) throw error
         return false
       }
     })

@@ -15,14 +15,14 @@ const CONNECTIONS = 5
 /** The version whose plans are in the table: another one may read other rows for the same statement. */
 const PLANNER = '10.11'
 
-describeMariadb('what 1,000 messages cost at MariaDB', () => {
-  let proxy: FaultProxy & { readonly url: string }
+describeMariadb(`what 1,000 messages cost at MariaDB (rows read: on ${PLANNER} alone) or MySQL`, () => {
+  let proxy: (FaultProxy & { readonly url: string }) | undefined
   let wire = new MysqlWire()
 
   beforeAll(async () => {
     proxy = await startProxyOf((await server('mariadb')).url, 3_306, () => wire.connection())
   }, SERVER_WITHIN_MS)
-  afterAll(() => proxy.stop())
+  afterAll(() => proxy?.stop())
 
   const counted = (
     scene: string,
@@ -33,7 +33,7 @@ describeMariadb('what 1,000 messages cost at MariaDB', () => {
       const place = await newMysqlPlace()
       try {
         wire = new MysqlWire()
-        const pool = place.newPool({ uri: proxy.url, connectionLimit: CONNECTIONS, idleTimeout: 3_600_000 })
+        const pool = place.newPool({ uri: proxy?.url ?? '', connectionLimit: CONNECTIONS, idleTimeout: 3_600_000 })
         const store = storeOn(pool)
         await store.open()
         const gate = new Lockstep(false)
@@ -44,10 +44,12 @@ describeMariadb('what 1,000 messages cost at MariaDB', () => {
         const options = { ...optionsOf(gate), store } as Options<MysqlTransaction>
         const { 'rows read': read = 0, ...counts } = await countedRun(options, gate, meter)
         const [about] = await place.rows('select version() as version')
-        const ofPlans = String(about?.['version']).startsWith(`${PLANNER}.`)
-          ? changes(`${scene}, by the plans of ${PLANNER}`, { 'rows read': read })
-          : ''
-        expect([changes(scene, counts), ofPlans].join('\n').trim()).toBe('')
+        const version = String(about?.['version'])
+        const isPlanner = version.startsWith(`${PLANNER}.`)
+        const ofPlans = isPlanner ? changes(`${scene}, by the plans of ${PLANNER}`, { 'rows read': read }) : ''
+        // MySQL gets other statements, and has other counters.
+        const named = version.includes('MariaDB') ? scene : scene.replace('MariaDB', 'MySQL')
+        expect([changes(named, counts), ofPlans].join('\n').trim()).toBe('')
       } finally {
         await place.close()
       }

@@ -15,7 +15,7 @@ const describeRabbit = backends.has('rabbitmq') ? describe : describe.skip
 
 describeRabbit('what 1,000 messages cost at RabbitMQ', () => {
   let rabbit: Rabbit
-  let proxy: FaultProxy & { readonly url: string }
+  let proxy: (FaultProxy & { readonly url: string }) | undefined
   let wire: RabbitWire
 
   beforeEach(async () => {
@@ -25,7 +25,7 @@ describeRabbit('what 1,000 messages cost at RabbitMQ', () => {
   }, SERVER_WITHIN_MS)
   afterEach(async () => {
     await rabbit[Symbol.asyncDispose]()
-    await proxy.stop()
+    await proxy?.stop()
   })
 
   for (const [kind, title] of Object.entries(KINDS) as [Kind, string][]) {
@@ -36,7 +36,7 @@ describeRabbit('what 1,000 messages cost at RabbitMQ', () => {
       if (kind === 'retries') rabbit.delayQueues(queue, RETRY_MS)
       const retry: Pick<RabbitOptions, 'retry'> = kind === 'retries' ? { retry: { delayQueues: [RETRY_MS] } } : {}
       const channels: Channel[] = []
-      const broker = rabbitSource(() => arrivingTogether(proxy.url, channels), { ...options, ...retry })
+      const broker = rabbitSource(() => arrivingTogether(proxy?.url ?? '', channels), { ...options, ...retry })
       // What was sent on a channel before a question is counted when that is answered. A closed one has sent all.
       const meter = async (): Promise<Counted> => {
         for (const channel of channels) await asked(channel, queue)

@@ -39,11 +39,19 @@ const DECIDE_WITHIN_MS = 5_000
  */
 const ROOM_WITHIN_MS = 200
 
+/** To be awaited: the promises of other partitions go on, in the same turn of the event loop. */
+const othersTakeSome = Promise.resolve()
+
 /** Pause before a batch that could not be handed over, because of a bug, is read again. */
 const READ_AGAIN_AFTER_MS = 1_000
 
-/** Messages that are handed over before the pipeline is asked whether this turn of the event loop bears more. */
+/** Messages of one partition that are handed over before the others have their turn. */
 const TOGETHER = 64
+/**
+ * Messages of all partitions that are handed over in one turn of the event loop. The pipeline says before that when the
+ * time of a turn is over; this bounds what it only puts into a queue, as while a decoder answers later.
+ */
+const MOST_IN_A_TURN = 2_000
 
 /**
  * The work of `eachBatch`: registers the offsets of a batch, hands its deliveries over while there is room, and
@@ -55,6 +63,7 @@ export class BatchIntake {
   #limits: Load
   #order: Order = 'key'
   #turn: Promise<void> | undefined
+  #takenInTurn = 0
 
   constructor(parts: BatchIntakeParts) {
     this.#parts = parts
@@ -150,21 +159,16 @@ export class BatchIntake {
       } else if (epoch.waiting === 0 || this.#intake === undefined) {
         return
       } else {
-        this.#takeInTurn(epoch, this.#intake)
+        while (this.#takeSome(epoch)) await othersTakeSome
         await this.#claimsSent()
       }
     }
   }
 
-  #takeInTurn(epoch: PartitionEpoch, intake: Intake): void {
-    while (intake.isTurnOver !== true) {
-      const deliveries = this.#someOf(epoch)
-      if (deliveries.length === 0) return
-      intake.deliver(deliveries)
-    }
-  }
-
-  #someOf(epoch: PartitionEpoch): readonly KafkaDelivery[] {
+  /** `false`: nothing, because none is left or has room, or because this turn bears no more. */
+  #takeSome(epoch: PartitionEpoch): boolean {
+    const intake = this.#intake
+    if (intake === undefined || intake.isTurnOver === true || this.#takenInTurn >= MOST_IN_A_TURN) return false
     const reading = { order: this.#order, originOf: this.#parts.originOf }
     const deliveries: KafkaDelivery[] = []
     while (deliveries.length < TOGETHER && !epoch.isFullBy(this.#limits)) {
@@ -172,7 +176,10 @@ export class BatchIntake {
       if (raw === undefined) break
       deliveries.push(new KafkaDelivery(this.#parts.assignment, epoch, raw, reading))
     }
-    return deliveries
+    if (deliveries.length === 0) return false
+    this.#takenInTurn += deliveries.length
+    intake.deliver(deliveries)
+    return true
   }
 
   /**
@@ -188,6 +195,7 @@ export class BatchIntake {
   async #endOfTurn(): Promise<void> {
     await nextTurn()
     this.#turn = undefined
+    this.#takenInTurn = 0
   }
 
   /** kafkajs fetches a batch that does not fit again at once. Slow that down. */

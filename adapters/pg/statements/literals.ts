@@ -54,7 +54,11 @@ export function rowsByKey(
   select ${columns} from ${table} where scope = ${scope} and key = ${keyAt(keys)} offset 0)`
 }
 
-/** The part after `where`, for an UPDATE or DELETE of a table without partitions: see `rowsByKey`. */
+/**
+ * The part after `where`, for an UPDATE or DELETE of a table without partitions: see `rowsByKey`. A row that another
+ * transaction changes between the snapshot of the statement and its lock is left out, so it is for rows that nobody else
+ * changes meanwhile: attempts of the caller's own owner token, or of keys whose inbox rows its transaction holds.
+ */
 export function areRowsOf(table: string, scope: number, keys: readonly string[]): string {
   const [first, second] = keys
   if (first !== undefined && second === undefined) return `scope = ${scope} and key = ${bytes(first)}`

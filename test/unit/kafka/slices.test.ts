@@ -83,7 +83,18 @@ describe('a batch of thousands of messages', () => {
     await Promise.all(upTo(8).map((partition) => consumer.fetch(`t/${partition}`, 0, upTo(2_000))))
     await intake.untilDelivered(16_000)
     await nextTurn()
-    expect(intake.turns).toEqual([16_000])
+    // At most 2,000 in a turn, and the rest of their slices.
+    expect(intake.turns).toEqual([...Array<number>(7).fill(2_048), 16_000 - 7 * 2_048])
+  })
+
+  it('leaves the others their turns: each partition gives 64 messages, and then the next one', async () => {
+    const { consumer, intake } = await start(3, 10_000, { bearsInATurn: 640 })
+    await Promise.all(upTo(3).map((partition) => consumer.fetch(`t/${partition}`, 0, upTo(640))))
+    await intake.untilDelivered(3 * 640)
+    const order = intake.batches.map(([first]) => first?.message.position.split('@')[0])
+    // Each begins some microtasks after the one before, and has so much more behind it.
+    for (const partition of ['0', '1', '2']) expect(order.slice(0, 9)).toContain(partition)
+    expect(order.slice(9, 21).join('')).toMatch(/^(?:012|120|201)+$/)
   })
 
   it('is taken in several turns if one does not bear it: eight at once give no turn more than that', async () => {

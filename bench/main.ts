@@ -44,7 +44,10 @@ ${SERVERS}`
 const SMOKE = 'as few messages as show that it works, once: no figure means anything'
 const JSON_ALONE = 'one JSON object on stdout, and nothing else there'
 
-const bench = new Command('bench').description('What a message costs, beside others and beside other commits.')
+// A wrong command ends with 2, so that 1 says one thing alone: a goal was missed, or a contender failed.
+const bench = new Command('bench')
+  .description('What a message costs, beside others and beside other commits.')
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
 bench
   .command('suite', { isDefault: true })
   .description('runs the contenders of a suite side by side, each in a process of its own')

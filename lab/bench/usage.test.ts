@@ -37,5 +37,5 @@ it.each([
   })
   expect(stderr).toMatch(why)
   expect(stdout).toBe('')
-  expect(status).not.toBe(0)
+  expect(status).toBe(2)
 })

@@ -11,6 +11,7 @@ import {
   countNext,
   Counts,
   forgetAttempts,
+  forgetDecided,
   holdBack,
   letRun,
   readAttempts,
@@ -77,7 +78,7 @@ export function pgInbox(sessions: PgSessions, tables: Tables, scope: number): In
       const forgotten = forgetAttempts(tables, scope, keys)
       return results.size === 0 ? [forgotten] : [keepResults(tables, scope, [...results]), forgotten]
     },
-    forgetAttempts: (keys) => forgetAttempts(tables, scope, keys),
+    forgetAttempts: (keys) => forgetDecided(tables, scope, keys),
     refund: (attempts) => refundAttempts(tables, { scope, ...attempts }),
     refundLost: (attempts) => refundLostAttempts(tables, { scope, ...attempts }),
     holdBack: (failed) => holdBack(tables, { scope, ...failed }),

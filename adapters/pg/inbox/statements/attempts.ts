@@ -207,6 +207,11 @@ export function forgetAttempts({ attempt }: Tables, scope: number, keys: readonl
   return { text: `delete from ${attempt} where ${areRowsOf(attempt, scope, keys)}` }
 }
 
+/** The same for keys that a person decides about: a claim may be counting one that a person has let run before. */
+export function forgetDecided({ attempt }: Tables, scope: number, keys: readonly string[]): Script {
+  return { text: `delete from ${attempt} where scope = ${scope} and key ${isAmong(keys)}` }
+}
+
 /**
  * Restores all attempts of keys that a person has let run, in the transaction of the decision. A row without attempts
  * stays, and shows that the key is known: otherwise a message older than retention would look like one whose record was

@@ -60,8 +60,8 @@ export function memoryAdmin(
     forget: async (scope, keys, why) => decideAll(scope, keys, 'forget', why),
     import: async (scope, keys, why) => {
       const verdicts = decideAll(scope, keys, 'import', why)
-      const imported = keys.filter((_, at) => verdicts[at] === 'decided')
-      history.used(scope, { keys: imported, now: clock.now(), retentionMs: recordsEnd ? why.retentionMs : undefined })
+      const items = keys.filter((_, at) => verdicts[at] === 'decided').map((key) => ({ key }))
+      history.used(scope, { items, now: clock.now(), retentionMs: recordsEnd ? why.retentionMs : undefined })
       return verdicts
     },
     purge: async (_scope, how) => purge(how),

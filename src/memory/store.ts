@@ -89,7 +89,7 @@ class MemoryStore implements LeaseStore {
 
   async claim({ token, leaseMs, retentionMs, alone, scope, items }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
     const now = this.#clock.now()
-    this.#history.used(scope, { keys: items.map(({ key }) => key), now, retentionMs })
+    this.#history.used(scope, { items, records: this.#records, now, retentionMs })
     return items.map(({ key, digest }): LeaseAnswer => {
       const command = { command: 'claim', token, digest, leaseMs, retentionMs, alone } as const
       const { next, verdict: answer } = transition<'claim'>(this.#record(key), command, now)

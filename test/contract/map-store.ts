@@ -60,7 +60,7 @@ export class MapStore implements LeaseStore {
   async open(): Promise<void> {}
 
   async claim({ items, scope, token, leaseMs, retentionMs, alone }: ClaimRequest): Promise<readonly LeaseAnswer[]> {
-    this.#history.used(scope, { keys: items.map(({ key }) => key), now: this.now, retentionMs })
+    this.#history.used(scope, { items, records: this.records, now: this.now, retentionMs })
     return items.map(({ key, digest }): LeaseAnswer => {
       const answer = this.move(key, { command: 'claim', token, digest, leaseMs, retentionMs, alone })
       if (typeof answer === 'string') throw new TypeError('a verdict of another command (map-store)')

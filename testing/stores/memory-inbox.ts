@@ -114,9 +114,10 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
   async open(): Promise<void> {}
 
   async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<Tx>[]> {
+    const { scope, items } = request
+    const { rows, history } = this.database
+    history.used(scope, { items, records: rows, now: this.#clock.now(), retentionMs: undefined })
     // Sent again: the connection of the first call is gone, and its transaction with it.
-    const keys = request.items.map(({ key }) => key)
-    this.database.history.used(request.scope, { keys, now: this.#clock.now(), retentionMs: undefined })
     for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
     const { locks } = this.database
     const transaction = this.#begin(request)

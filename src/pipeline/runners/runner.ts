@@ -102,7 +102,7 @@ export abstract class Runner {
 
   /** A run of the handler has ended. */
   protected ran(run: HandlerRun<unknown>, end: RunEnd): void {
-    const { isHeard, isEachHeard, traces, clock, observe, counts } = this.services
+    const { isHeard, isEachHeard, traces, clock, observe, counts, consumer } = this.services
     traces?.handled(run, end)
     // For the outcome, if this run is marked. A message that runs again may be handled then.
     if (run.state === 'ended') for (const { task } of run.items) task.skipped = end.skipped
@@ -112,7 +112,8 @@ export abstract class Runner {
     const durationMs = run.ranMs(now)
     for (const { task } of items) task.handlerMs = durationMs
     counts.ran(end.result, durationMs)
-    if (isEachHeard) observe({ type: 'handler-run', result: end.result, count: items.length, durationMs })
+    if (!isEachHeard) return
+    observe({ type: 'handler-run', consumer: consumer.name, result: end.result, count: items.length, durationMs })
   }
 
   protected stillOurs(tasks: readonly Task[]): readonly Task[] {

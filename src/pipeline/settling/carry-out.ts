@@ -14,6 +14,7 @@ import type { Ending, FoundAside } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
 import { isOfThisDelivery } from '../hold.ts'
 import type { Unidentified } from '../intake/identify.ts'
+import type { Named } from '../telemetry/observe.ts'
 import { redactedDetail } from '../telemetry/redact.ts'
 import { openKept } from '../handling/remember.ts'
 import type { Services } from '../services.ts'
@@ -340,14 +341,14 @@ export class CarryOut {
   }
 
   #tell(delivery: Delivery, { outcome, told, task, trace }: DeliveryEnded): void {
-    const { clock, observe } = this.#services
+    const { clock, observe, consumer } = this.#services
     const { message } = delivery
     const endToEndMs = endToEndOf(message, this.#together?.now ?? clock.now())
     // The times of a delivery that had joined are not known.
     const durations = task?.first === delivery ? task.until(clock.monotonic()) : undefined
-    // With a place for the name of the consumer, which `observe` fills in. A spread would take longer than all else here.
-    const event = { type: 'delivery', consumer: '', message, outcome, durations, endToEndMs } as const
-    const full: DeliveryEvent & { readonly consumer: string } = Object.assign(event, told)
+    const event = { type: 'delivery', consumer: consumer.name, message, outcome, durations, endToEndMs } as const
+    // A spread would take longer than all else here.
+    const full: DeliveryEvent & Named = Object.assign(event, told)
     observe(trace?.traceparent === undefined ? full : { ...full, trace: trace.traceparent })
   }
 }

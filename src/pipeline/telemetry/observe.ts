@@ -1,5 +1,6 @@
 import { SILENT, type ResolvedConsumer } from '../../consumer/resolve-options.ts'
 import { unawaited } from '../../foundation/at-once.ts'
+import { isThenable } from '../../foundation/thenable.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Counts, CountingObserver, Observer, ObserverEvent, PipelineEvent } from '../../ports/observer.ts'
 import { AllCounts } from './all-counts.ts'
@@ -10,7 +11,10 @@ import { loggedError } from './logged-error.ts'
 import { SettleRefusals } from './settle-refusals.ts'
 
 /** Tells an event of the pipeline to whoever listens. It never throws. */
-export type Tell = (event: PipelineEvent) => void
+export type Tell = (event: PipelineEvent & Partial<Named>) => void
+
+/** What is made for each message has the name of the consumer already: adding it later takes longer than making the event. */
+export type Named = Pick<ObserverEvent, 'consumer'>
 
 /**
  * Calls the consumer's log and observers. An exception in them is the user's own and must not leave a message half
@@ -56,26 +60,35 @@ export class Telling {
 
   readonly observe: Tell = (event) => {
     if (!this.isHeard) return
-    // The event was made for this call, so it is completed in place: a copy would cost as much as the event.
-    const told = event as PipelineEvent & { consumer: string }
-    told.consumer = this.#consumer.name
+    const told = event.consumer === undefined ? this.#named(event) : (event as ObserverEvent)
     if (told.type === 'delivery' && DELIVERY.hasSubscribers) DELIVERY.publish(told)
-    if (this.#isLogged) unlessItThrows(() => this.#toLog(told))
+    if (this.#isLogged) this.#log(told)
     const observers = this.#isCounted && isCounted(told) ? this.#listeners : this.#consumer.observers
     // By index: an iterator would make an object for each event and each observer.
-    for (let at = 0; at < observers.length; at++) {
-      const observer = observers[at] as Observer
-      try {
-        unawaited(observer(told), (error) => unlessItThrows(() => this.#logObserverError(error, told)))
-      } catch (error) {
-        unlessItThrows(() => this.#logObserverError(error, told))
-      }
+    for (let at = 0; at < observers.length; at++) this.#call(observers[at] as Observer, told)
+  }
+
+  /** In place, because the event was made for this call. */
+  #named(event: PipelineEvent): ObserverEvent {
+    return Object.assign(event, { consumer: this.#consumer.name })
+  }
+
+  #call(observer: Observer, told: ObserverEvent): void {
+    try {
+      const answer: unknown = observer(told)
+      if (isThenable(answer)) unawaited(answer, (error) => this.#observerThrew(error, told))
+    } catch (error) {
+      this.#observerThrew(error, told)
     }
   }
 
   /** Logs the counts that are not logged yet, and leaves no timer. */
   end(): void {
     unlessItThrows(() => this.#refusals.flush())
+  }
+
+  #log(event: ObserverEvent): void {
+    unlessItThrows(() => this.#toLog(event))
   }
 
   #toLog(event: ObserverEvent): void {
@@ -91,10 +104,10 @@ export class Telling {
     }
   }
 
-  #logObserverError(error: unknown, event: ObserverEvent): unknown {
+  #observerThrew(error: unknown, event: ObserverEvent): void {
     const { log, name } = this.#consumer
     const about = 'message' in event ? event.message : undefined
-    return log.error({ consumer: name, err: loggedError(error, about) }, OBSERVER_THREW)
+    unlessItThrows(() => log.error({ consumer: name, err: loggedError(error, about) }, OBSERVER_THREW))
   }
 }
 

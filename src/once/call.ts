@@ -19,7 +19,7 @@ import type { Claim, ClaimAnswer, ReleaseOptions, Store, TransactionClaim } from
 import { askStore, type Asking, type Limit } from './ask.ts'
 import { LostRun } from './lost-run.ts'
 import type { OnceSettings } from './options.ts'
-import { OnceRun, type Granted, type OnceKeeper, type RunContext, type RunEnd } from './run.ts'
+import { OnceRun, type Granted, type OnceDeadlines, type RunContext, type RunEnd } from './run.ts'
 import type { Turn, Turns } from './turns.ts'
 import { Wait } from './wait.ts'
 
@@ -60,7 +60,7 @@ export type OnceWork = (context: RunContext, claim: Claim) => unknown
 
 interface CallParts {
   readonly store: Store<unknown>
-  readonly keeper: OnceKeeper
+  readonly deadlines: OnceDeadlines
   readonly settings: OnceSettings
   readonly work: OnceWork
   readonly wait: Wait
@@ -86,7 +86,7 @@ interface Lost {
 /** One call that no other call of this process waits for: claim, run, mark. */
 export class Call {
   readonly #store: Store<unknown>
-  readonly #keeper: OnceKeeper
+  readonly #deadlines: OnceDeadlines
   readonly #settings: OnceSettings
   readonly #work: OnceWork
   readonly #wait: Wait
@@ -99,9 +99,9 @@ export class Call {
   /** A claim that nobody waits for any more was not granted. */
   #onRefused: (() => void) | undefined
 
-  constructor({ store, keeper, settings, work, wait, turns }: CallParts) {
+  constructor({ store, deadlines, settings, work, wait, turns }: CallParts) {
     this.#store = store
-    this.#keeper = keeper
+    this.#deadlines = deadlines
     this.#settings = settings
     this.#work = work
     this.#wait = wait
@@ -196,7 +196,7 @@ export class Call {
     begin: (granted: Granted) => Promise<Answered | undefined>,
   ): Promise<Answered | undefined> {
     const { clock, signal } = this.#settings
-    const mayBegin = this.#keeper.mayBegin(granted.sentAt, clock.monotonic())
+    const mayBegin = this.#deadlines.mayBegin(granted.sentAt, clock.monotonic())
     const isTooLate = this.#lost !== undefined && this.#wait.leftMs === 0
     if (mayBegin && !isTooLate && signal?.aborted !== true) return begin(granted)
     await this.#release(granted.claim, { refund: true, doubt: false })
@@ -207,7 +207,7 @@ export class Call {
 
   async #run(granted: Granted): Promise<Answered | undefined> {
     const { claim } = granted
-    const run = new OnceRun({ keeper: this.#keeper, settings: this.#settings, granted })
+    const run = new OnceRun({ deadlines: this.#deadlines, settings: this.#settings, granted })
     try {
       const end = await run.start(
         (context) => this.#work(context, claim),
@@ -282,7 +282,7 @@ export class Call {
   async #reconcile(granted: Granted): Promise<Answered | undefined> {
     const { claim } = granted
     const { reconcile, idempotencyKey } = this.#settings
-    const run = new OnceRun({ keeper: this.#keeper, settings: this.#settings, granted })
+    const run = new OnceRun({ deadlines: this.#deadlines, settings: this.#settings, granted })
     try {
       const end = await run.start(
         () => reconcile?.(idempotencyKey),

@@ -1,12 +1,12 @@
 import type { Digest, Result } from '../core/record.ts'
-import { LeaseKeeper } from '../pipeline/store/lease-keeper.ts'
+import { Deadlines } from '../execution/deadlines.ts'
 import { StoreError } from '../foundation/errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import { Call, busyError, type Answered, type OnceWork } from './call.ts'
 import type { OnceSettings } from './options.ts'
 import { Purges } from './purges.ts'
-import type { OnceItem, OnceKeeper } from './run.ts'
+import type { OnceDeadlines } from './run.ts'
 import { Turns } from './turns.ts'
 import { Wait } from './wait.ts'
 
@@ -17,11 +17,11 @@ interface Flight {
   readonly ended: Promise<Result | undefined>
 }
 
-/** Keepers that stay for the next call with their times. */
-const MOST_IDLE_KEEPERS = 16
+/** Of different times; they stay for the next call with those. */
+const MOST_IDLE = 16
 
-interface UsedKeeper {
-  readonly keeper: OnceKeeper
+interface Used {
+  readonly deadlines: OnceDeadlines
   users: number
 }
 
@@ -41,7 +41,7 @@ class Calls {
   readonly #store: Store<unknown>
   readonly #flights = new Map<string, Flight>()
   /** By clock and times. */
-  readonly #keepers = new Map<Clock, Map<string, UsedKeeper>>()
+  readonly #deadlines = new Map<Clock, Map<string, Used>>()
   readonly #purges: Purges
   readonly #turns = new Turns()
   #opening: Promise<void> | undefined
@@ -52,10 +52,10 @@ class Calls {
   }
 
   /** How much is kept between calls. Nothing of it may grow with their number. */
-  get kept(): { readonly flights: number; readonly keepers: number; readonly scopes: number } {
-    let keepers = 0
-    for (const { size } of this.#keepers.values()) keepers += size
-    return { flights: this.#flights.size, keepers, scopes: this.#purges.size }
+  get kept(): { readonly flights: number; readonly deadlines: number; readonly scopes: number } {
+    let deadlines = 0
+    for (const { size } of this.#deadlines.values()) deadlines += size
+    return { flights: this.#flights.size, deadlines, scopes: this.#purges.size }
   }
 
   /** A duplicate waits in this process, not at the store: on an inbox it would hold a connection. */
@@ -83,11 +83,11 @@ class Calls {
     })
     this.#flights.set(idempotencyKey, { digest, ended })
     let kept: Result | undefined
-    const keeper = this.#useKeeper(settings)
+    const used = this.#use(settings)
     try {
       const answered = await new Call({
         store: this.#store,
-        keeper: keeper.keeper,
+        deadlines: used.deadlines,
         settings,
         work,
         wait,
@@ -96,7 +96,7 @@ class Calls {
       kept = answered.kept
       return answered
     } finally {
-      keeper.done()
+      used.done()
       this.#flights.delete(idempotencyKey)
       land?.(kept)
       const { scope, retentionMs, purge, clock } = settings
@@ -115,34 +115,31 @@ class Calls {
     return opening
   }
 
-  /** Calls with the same times share one keeper. Times may differ in each call, so only a few are kept between calls. */
-  #useKeeper(settings: OnceSettings): { readonly keeper: OnceKeeper; readonly done: () => void } {
+  /** Calls with the same times share one timer. Times may differ in each call, so only a few are kept between calls. */
+  #use(settings: OnceSettings): { readonly deadlines: OnceDeadlines; readonly done: () => void } {
     const { clock, leaseMs, handlerTimeoutMs, graceMs } = settings
-    const byTimes = this.#keepers.get(clock) ?? new Map<string, UsedKeeper>()
+    const byTimes = this.#deadlines.get(clock) ?? new Map<string, Used>()
     const times = [leaseMs, handlerTimeoutMs, graceMs].join()
-    const used = byTimes.get(times) ?? { keeper: this.#newKeeper(settings), users: 0 }
+    const used = byTimes.get(times) ?? { deadlines: this.#newDeadlines(settings), users: 0 }
     used.users++
     byTimes.set(times, used)
-    this.#keepers.set(clock, byTimes)
+    this.#deadlines.set(clock, byTimes)
     const done = (): void => {
-      if (--used.users > 0 || this.kept.keepers <= MOST_IDLE_KEEPERS) return
+      if (--used.users > 0 || this.kept.deadlines <= MOST_IDLE) return
       byTimes.delete(times)
-      if (byTimes.size === 0) this.#keepers.delete(clock)
+      if (byTimes.size === 0) this.#deadlines.delete(clock)
     }
-    return { keeper: used.keeper, done }
+    return { deadlines: used.deadlines, done }
   }
 
-  #newKeeper({ clock, leaseMs, renewEveryMs, handlerTimeoutMs, graceMs }: OnceSettings): OnceKeeper {
-    return new LeaseKeeper<OnceItem>(
+  #newDeadlines({ clock, leaseMs, renewEveryMs, handlerTimeoutMs, graceMs }: OnceSettings): OnceDeadlines {
+    return new Deadlines(
       {
         consumer: { leaseMs, renewEveryMs, handlerTimeoutMs, graceMs, onStoreDown: 'pause' },
         clock,
         // Without an answer in time, the local deadline aborts the functions.
         store: { isDown: false, renew: (claims) => this.#store.renew(claims, leaseMs).catch(() => []) },
-      },
-      ({ items }) => {
-        for (const { onStuck } of items) onStuck()
-      },
+      }
     )
   }
 }

@@ -2,19 +2,13 @@ import type { HandlerResult } from '../core/decision.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import { StoppedError } from '../foundation/errors.ts'
 import { resultOfThrow } from '../pipeline/handling/handler-run.ts'
-import { HeldLease, type LeaseKeeper } from '../pipeline/store/lease-keeper.ts'
-import { TimedRun } from '../pipeline/handling/timed-run.ts'
+import type { Claims } from '../execution/claims.ts'
+import { Held, type Deadlines } from '../execution/deadlines.ts'
+import { TimedRun } from '../execution/timed-run.ts'
 import type { Claim, LentTransaction, TransactionClaim } from '../ports/store.ts'
 import type { OnceSettings } from './options.ts'
 
-/** A claim with the function that runs under it. */
-export interface OnceItem {
-  readonly claim: Claim
-  /** The function did not end within its grace period. */
-  readonly onStuck: () => void
-}
-
-export type OnceKeeper = LeaseKeeper<OnceItem>
+export type OnceDeadlines = Deadlines<Claims>
 
 /** A claim, and when the call that granted or last renewed it was sent. */
 export interface Granted {
@@ -38,7 +32,7 @@ export interface RunContext {
 }
 
 interface RunParts {
-  readonly keeper: OnceKeeper
+  readonly deadlines: OnceDeadlines
   readonly settings: Pick<OnceSettings, 'signal' | 'clock'>
   readonly granted: Granted
 }
@@ -47,28 +41,28 @@ interface RunParts {
 export class OnceRun {
   readonly #parts: RunParts
   readonly #run = new TimedRun()
-  readonly #lease: HeldLease<OnceItem>
+  readonly #held: Held<Claims>
   #resolve: (end: RunEnd) => void = () => {}
 
   constructor(parts: RunParts) {
     const { claim, sentAt } = parts.granted
     this.#parts = parts
-    this.#lease = new HeldLease([{ claim, onStuck: () => this.#stuck() }], sentAt)
+    this.#held = new Held([{ claim }], sentAt, () => this.#stuck())
   }
 
   /** The same claim, as it is renewed now. */
   get granted(): Granted {
-    return { ...this.#parts.granted, sentAt: this.#lease.sentAt }
+    return { ...this.#parts.granted, sentAt: this.#held.sentAt }
   }
 
   /** Resolves once. `onLate` gets the value of a function that ended after that. */
   start(work: (context: RunContext) => unknown, onLate: (value: unknown) => void): Promise<RunEnd> {
-    const { keeper, settings, granted } = this.#parts
+    const { deadlines, settings, granted } = this.#parts
     const lent = lend(granted.claim)
     const abort = (): void => this.#run.abort(reasonOf(settings.signal))
     this.#run.onAbort = () => void lent?.revoke()
     this.#run.begin(settings.clock.monotonic())
-    keeper.keep(this.#lease, this.#run)
+    deadlines.keep(this.#held, this.#run)
     settings.signal?.addEventListener('abort', abort)
     const over = (end: RunEnd): void => {
       settings.signal?.removeEventListener('abort', abort)
@@ -96,7 +90,7 @@ export class OnceRun {
 
   /** Its claim is renewed no longer. */
   close(): void {
-    this.#parts.keeper.release(this.#lease)
+    this.#parts.deadlines.release(this.#held)
   }
 
   #stuck(): void {

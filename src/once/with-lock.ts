@@ -1,9 +1,11 @@
 import { systemClock } from '../foundation/clock.ts'
-import { leaseMarginMs } from '../core/lease-margin.ts'
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { digestOf, identityOf } from '../identity/digest.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
-import { ConfigError, LeaseLostError, StoreError } from '../foundation/errors.ts'
+import type { Claims } from '../execution/claims.ts'
+import { Deadlines, Held } from '../execution/deadlines.ts'
+import { TimedRun } from '../execution/timed-run.ts'
+import { ConfigError, StoreError } from '../foundation/errors.ts'
 import { askStore, type Limit } from './ask.ts'
 import { Wait } from './wait.ts'
 import { faultOfRelease, faultsOfClaims, type FindFault } from '../pipeline/store/store-answers.ts'
@@ -188,31 +190,37 @@ function releaseLock(parts: StoreParts, claim: Claim, limit: Limit): Promise<Rel
   return askStore(parts, { operation: 'release', call, faultOf: faultOfRelease, limit })
 }
 
-/** A granted lock, until it is released. */
+/** A granted lock, until it is released. Its function has no time limit. */
 class Lock {
   readonly #parts: LockParts
-  readonly #controller = new AbortController()
-  /** Until when the store grants it to nobody else, by the local clock: counted from the request, not the answer. */
-  #heldUntil: MonotonicMs
-  #cancelRenewal: () => void = () => {}
-  #cancelAbort: () => void = () => {}
-  #isOver = false
+  readonly #run = new TimedRun()
+  readonly #held: Held<Claims>
+  readonly #deadlines: Deadlines<Claims>
 
   constructor(parts: LockParts, sentAt: MonotonicMs) {
+    const { store, clock, leaseMs, claim } = parts
     this.#parts = parts
-    this.#heldUntil = sentAt + parts.leaseMs
+    this.#held = new Held([{ claim }], sentAt)
+    this.#deadlines = new Deadlines(
+      {
+        consumer: { leaseMs, renewEveryMs: Math.floor(leaseMs / 3), ...NO_LIMIT },
+        clock,
+        store: { isDown: false, renew: (claims) => store.renew(claims, leaseMs).catch(() => []) },
+      }
+    )
   }
 
   async run<T>(fn: (lock: HeldLock) => T | Promise<T>, caller: AbortSignal | undefined): Promise<WithLock<T>> {
-    const { fence } = this.#parts.claim
-    const abort = (): void => this.#controller.abort(caller?.reason)
+    const { clock, claim } = this.#parts
+    const { fence } = claim
+    const abort = (): void => this.#run.abort(caller?.reason as Error)
     caller?.addEventListener('abort', abort)
     if (caller?.aborted === true) abort()
-    this.#watch()
+    this.#deadlines.keep(this.#held, this.#run.begin(clock.monotonic()))
     let isHeld = false
     let result: T
     try {
-      result = await fn({ fence, signal: this.#controller.signal })
+      result = await fn({ fence, signal: this.#run.signal })
     } finally {
       caller?.removeEventListener('abort', abort)
       isHeld = await this.#release()
@@ -220,41 +228,22 @@ class Lock {
     return { verdict: isHeld ? 'ran' : 'lost', result, fence }
   }
 
-  /** Renews at a third of the lease, and aborts shortly before its end. */
-  #watch(): void {
-    const { clock, leaseMs } = this.#parts
-    this.#cancelAbort()
-    const leftMs = this.#heldUntil - clock.monotonic() - leaseMarginMs(leaseMs)
-    this.#cancelAbort = clock.after(Math.max(0, leftMs), () => this.#lose('its lease was not renewed in time'))
-    this.#cancelRenewal = clock.after(Math.floor(leaseMs / 3), () => void this.#renew())
-  }
-
-  async #renew(): Promise<void> {
-    const { store, clock, leaseMs, claim } = this.#parts
-    const sentAt = clock.monotonic()
-    const verdicts = await store.renew([claim], leaseMs).catch(() => undefined)
-    if (this.#isOver) return
-    // Without an answer, the deadline stays, and the next renewal tries again.
-    if (verdicts !== undefined && verdicts[0] !== 'renewed') return this.#lose('another holder has it')
-    if (verdicts !== undefined) this.#heldUntil = sentAt + leaseMs
-    this.#watch()
-  }
-
-  #lose(why: string): void {
-    this.#cancelRenewal()
-    this.#controller.abort(new LeaseLostError('LEASE_LOST', `the lock is lost: ${why}`))
-  }
-
   /** False if another may have had it before. */
   async #release(): Promise<boolean> {
-    const { clock, claim } = this.#parts
-    this.#isOver = true
-    this.#cancelRenewal()
-    this.#cancelAbort()
-    const leftMs = this.#heldUntil - clock.monotonic()
+    const { clock, leaseMs, claim } = this.#parts
+    this.#run.end()
+    this.#deadlines.close()
+    // By the local clock, counted from the request, not from its answer.
+    const leftMs = this.#held.sentAt + leaseMs - clock.monotonic()
     // A lock that is not released ends with its lease: nobody waits for it longer than that.
     const limit: Limit = (giveUp) => clock.after(Math.min(Math.max(1, leftMs), RELEASE_MS), giveUp)
     const verdict = await releaseLock(this.#parts, claim, limit).catch(() => undefined)
     return verdict === undefined ? leftMs > 0 : verdict !== 'refused'
   }
 }
+
+const NO_LIMIT = {
+  handlerTimeoutMs: Number.POSITIVE_INFINITY,
+  graceMs: Number.POSITIVE_INFINITY,
+  onStoreDown: 'pause',
+} as const

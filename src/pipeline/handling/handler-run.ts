@@ -1,6 +1,5 @@
 import type { HandlerResult } from '../../core/decision.ts'
 import type { Result } from '../../core/record.ts'
-import type { MonotonicMs } from '../../core/units.ts'
 import {
   NoEffectError,
   OutcomeUnknownError,
@@ -17,7 +16,8 @@ import type { RunTrace } from '../../ports/tracing.ts'
 import { Skipped, skip } from '../../consumer/skipped.ts'
 import { HANDLE, isWatched } from '../telemetry/channels.ts'
 import type { Task } from '../task.ts'
-import { TimedRun } from './timed-run.ts'
+import type { Held } from '../../execution/deadlines.ts'
+import { TimedRun } from '../../execution/timed-run.ts'
 import { withoutTransaction, type Asked } from './without-transaction.ts'
 
 /** A claimed message with its decoded payload. */
@@ -45,31 +45,30 @@ export interface RunEnd {
   readonly skipped?: string | undefined
 }
 
-type OnEnd<Lease> = (run: HandlerRun<Lease>, end: RunEnd) => void
+export type OnEnd = (run: HandlerRun, end: RunEnd) => void
 
 const HANDLED: RunEnd = { result: 'handled' }
 
-/** One run of the user's handler, for one message or a batch. `lease`: the lease under which it runs, if any. */
-export class HandlerRun<Lease = undefined> extends TimedRun {
+/** One run of the user's handler, for one message or a batch. */
+export class HandlerRun extends TimedRun {
   readonly items: readonly RunItem[]
-  readonly lease: Lease
+  readonly held: Held<RunItem>
   /** Its trace, if the consumer is traced. Set before the start. */
   trace: RunTrace | undefined = undefined
   /** The handler asked for a transaction, and there is none. */
   askedForTransaction = false
 
-  constructor(items: readonly RunItem[], lease: Lease) {
+  constructor(held: Held<RunItem>) {
     super()
-    this.items = items
-    this.lease = lease
+    this.held = held
+    this.items = held.items
   }
 
   /**
-   * Starts the handler and calls `onEnd` once when it ends. Never throws. A callback, because a promise would be one
-   * more for each message.
+   * Calls the handler of a run that has begun, and `onEnd` once when it ends. Never throws. A callback, because a promise
+   * would be one more for each message.
    */
-  start(consumer: ResolvedConsumer, tx: unknown, now: MonotonicMs, onEnd: OnEnd<Lease>): void {
-    this.begin(now)
+  start(consumer: ResolvedConsumer, tx: unknown, onEnd: OnEnd): void {
     const handled = (value: unknown): void => {
       if (this.end()) onEnd(this, endOf(value, consumer))
     }
@@ -200,7 +199,7 @@ abstract class AnyBatch {
   readonly messages: readonly Item[]
   readonly log: Logger
 
-  constructor(run: HandlerRun<unknown>, log: Logger) {
+  constructor(run: HandlerRun, log: Logger) {
     this.#run = run
     this.messages = run.items.map((item) => new Item(item))
     this.log = log
@@ -218,7 +217,7 @@ abstract class AnyBatch {
 class BatchInTransaction extends AnyBatch {
   readonly tx: unknown
 
-  constructor(run: HandlerRun<unknown>, log: Logger, tx: unknown) {
+  constructor(run: HandlerRun, log: Logger, tx: unknown) {
     super(run, log)
     this.tx = tx
   }
@@ -227,7 +226,7 @@ class BatchInTransaction extends AnyBatch {
 class Batch extends AnyBatch {
   readonly #asked: Asked
 
-  constructor(run: HandlerRun<unknown>, log: Logger) {
+  constructor(run: HandlerRun, log: Logger) {
     super(run, log)
     this.#asked = run
   }

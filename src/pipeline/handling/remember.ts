@@ -30,7 +30,7 @@ const SEAL_AT_ONCE = 'use functions of node:crypto that answer at once, and load
  * Computes the result that duplicates get. It runs before the mark, because a result that cannot be kept may prevent
  * the mark.
  */
-export function remember(run: HandlerRun<unknown>, end: RunEnd, services: Services): RunEnd {
+export function remember(run: HandlerRun, end: RunEnd, services: Services): RunEnd {
   const { rememberResult, rememberFailure } = services.consumer
   if (end.result === 'handled') return rememberResult ? keepResult(run, end, services) : end
   // After an abort the error is a consequence of the abort, whatever it looks like.
@@ -86,7 +86,7 @@ export const RESULT_UNREADABLE: RememberedFailure = {
 const UNREADABLE = failureOf(RESULT_UNREADABLE)
 
 /** The key that is bound to a sealed result. */
-function keyOf({ items }: HandlerRun<unknown>): Key {
+function keyOf({ items }: HandlerRun): Key {
   return items[0]?.task.key ?? ''
 }
 
@@ -132,7 +132,7 @@ export function notKept(error: TerminalError, { sealResult }: Pick<ResolvedConsu
  * happened: a release or a set-aside would repeat it sooner or later, so the message is marked with a failure instead
  * of the result.
  */
-function keepResult(run: HandlerRun<unknown>, { value, skipped }: RunEnd, services: Services): RunEnd {
+function keepResult(run: HandlerRun, { value, skipped }: RunEnd, services: Services): RunEnd {
   const { store, maxResultBytes, sealResult } = services.consumer
   const limits = { maxResultBytes, sealResult }
   try {

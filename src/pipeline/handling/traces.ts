@@ -63,7 +63,7 @@ export class Traces {
     task.ambient = this.#ambient.get(task.first)
   }
 
-  begin(run: HandlerRun<unknown>): void {
+  begin(run: HandlerRun): void {
     const { items } = run
     if (!isSome(items)) return
     const at = (): EpochMs => (items[0].task.claimCall?.from ?? run.startedAt) + this.#offset
@@ -79,7 +79,7 @@ export class Traces {
     for (const { task } of items) task.trace = trace
   }
 
-  handled({ trace, items }: HandlerRun<unknown>, { result, error }: RunEnd): void {
+  handled({ trace, items }: HandlerRun, { result, error }: RunEnd): void {
     if (trace?.isRecorded !== true) return
     quietly(() => trace.handled({ result, error: errorOf(items, result, error) }))
   }

@@ -3,9 +3,11 @@ import { FIRST_PACE, isOpenLongEnough, paced, shareOf, type Lap, type Pace } fro
 import { afterHandler } from '../../core/decision.ts'
 import type { Result } from '../../core/record.ts'
 import type { MonotonicMs } from '../../core/units.ts'
-import { LeaseLostError, TransactionError, describeError } from '../../foundation/errors.ts'
+import { TransactionError, describeError } from '../../foundation/errors.ts'
 import type { ReleaseOptions } from '../../ports/store.ts'
-import { claimsOf } from '../store/claims.ts'
+import { claimsOf } from '../../execution/claims.ts'
+import { Held, timeoutError, WITHOUT_LEASE, type OnStuck } from '../../execution/deadlines.ts'
+import type { TimedRun } from '../../execution/timed-run.ts'
 import type { GivenBack } from '../store/claim-step.ts'
 import { endOfSkip } from '../store/marks.ts'
 import { DROPPED, RERUN } from '../ending.ts'
@@ -13,7 +15,6 @@ import { Evidence } from '../evidence.ts'
 import { failedAttempt } from '../handling/failed-attempt.ts'
 import { HandlerRun, type RunEnd, type RunItem } from '../handling/handler-run.ts'
 import { decodePayloads, type Undecoded } from '../handling/decode-payloads.ts'
-import { remember, remembers } from '../handling/remember.ts'
 import { splitUp } from './batches.ts'
 import { followClaim } from './follow-claim.ts'
 import { Runner, tasksOf } from './runner.ts'
@@ -24,24 +25,17 @@ import {
   transactionOf,
   withResultsOf,
   type Claimed,
-  type Held,
+  type HeldItems,
   type TransactionEnd,
 } from './shared-transaction.ts'
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
-import { TimeLimit } from '../handling/time-limit.ts'
 import { keptWithTrace } from '../handling/traces.ts'
 
 /** How a transaction is taken: beside nothing, or of messages that were handled beside one that failed. */
 interface How {
   readonly isQuiet?: boolean
   readonly isProven?: boolean
-}
-
-/** A transaction whose handlers may begin. */
-interface Open {
-  readonly limit: TimeLimit
-  readonly openedAt: MonotonicMs
 }
 
 const REFUND: ReleaseOptions = { refund: true, doubt: false }
@@ -62,33 +56,29 @@ const NO_REFUND: ReleaseOptions = { refund: false, doubt: false }
  * the message that kills the process is found, and no other is given up because of it (model/promela/suspects.pml).
  */
 export class InboxRunner extends Runner {
-  readonly #remembers: boolean
   #pace: Pace = FIRST_PACE
-  readonly #running = new Set<HandlerRun>()
-  readonly #limits = new Set<TimeLimit>()
+  /** The runs under way, with what ends the wait for each. */
+  readonly #running = new Map<TimedRun, () => void>()
   /** Batches that were handled beside a message that failed: the next transactions take them without it. */
   readonly #proven: (readonly Task[])[] = []
+  readonly #onStuck: OnStuck<RunItem> = (_, run) => this.#running.get(run)?.()
   #open = 0
   #isOver = false
 
-  constructor(services: Services) {
-    super(services)
-    this.#remembers = remembers(services.consumer)
-  }
-
-  abandon(): void {
+  override abandon(): void {
     this.#isOver = true
-    for (const limit of this.#limits) limit.giveUp()
+    for (const waitNoMore of this.#running.values()) waitNoMore()
+    super.abandon()
   }
 
-  deliveriesLost(): void {
+  override deliveriesLost(): void {
     // A running transaction goes on: effect and mark commit together, and the redelivery waits for it or joins it.
   }
 
-  interrupt(reason: Error): void {
+  override interrupt(reason: Error): void {
     // Handlers that wait for their turn in a transaction must not begin either.
     this.#isOver = true
-    for (const run of this.#running) run.abort(reason)
+    super.interrupt(reason)
   }
 
   override drain(): void {
@@ -191,17 +181,10 @@ export class InboxRunner extends Runner {
     const mayBegin = !this.services.isDraining && granted.every(({ task }) => task.isCurrent)
     if (!mayBegin) return this.#rollBack(held)
 
-    const limit = new TimeLimit(this.services)
-    this.#limits.add(limit)
-    try {
-      // Before the payloads are decoded: the transaction is open while a decoder answers later.
-      const openedAt = this.services.clock.monotonic()
-      const decoded = await this.#decode(claimed)
-      if (decoded !== undefined) await this.#handle(decoded, claimed, { limit, openedAt })
-    } finally {
-      limit.end()
-      this.#limits.delete(limit)
-    }
+    // Before the payloads are decoded: the transaction is open while a decoder answers later.
+    const openedAt = this.services.clock.monotonic()
+    const decoded = await this.#decode(claimed)
+    if (decoded !== undefined) await this.#handle(decoded, claimed, openedAt)
   }
 
   /** Its keys are given back. It is claimed again alone, because others must not start over with it. */
@@ -216,7 +199,7 @@ export class InboxRunner extends Runner {
    * A message that cannot be decoded is set aside in a transaction of its own, because the row must not commit with the
    * others. Those behind it in its lane wait for that.
    */
-  async #decode({ granted, skipped, isProven }: Claimed): Promise<Held | undefined> {
+  async #decode({ granted, skipped, isProven }: Claimed): Promise<HeldItems | undefined> {
     const decoding = decodePayloads(granted, this.services.decoding)
     const isLate = decoding instanceof Promise
     const undecoded = isLate ? await decoding : decoding
@@ -242,12 +225,12 @@ export class InboxRunner extends Runner {
   }
 
   /** `skipped` items are marked with the others, without a run. */
-  async #handle({ items: run, left, undecoded }: Held, claimed: Claimed, { limit, openedAt }: Open): Promise<void> {
+  async #handle({ items: run, left, undecoded }: HeldItems, claimed: Claimed, openedAt: MonotonicMs): Promise<void> {
     const { skipped, runless, isProven } = claimed
     // No handler of it began, so the attempt does not count.
     if (this.#mustEnd) return this.#rollBack([...run, ...skipped, ...left], undecoded)
     const { clock, store } = this.services
-    const end = await this.#runAll(run, limit, openedAt)
+    const end = await this.#runAll(run, openedAt)
     const { begun } = end
     const isHandled = end.result === 'handled'
     const ranAt = clock.monotonic()
@@ -255,7 +238,7 @@ export class InboxRunner extends Runner {
     if (!isHandled) this.#measured(lap)
     const leaving = [...left, ...this.#leave(run.slice(begun))]
     const items = [...run.slice(0, begun), ...skipped]
-    const held: Held = { items, left: leaving, undecoded, isProven }
+    const held: HeldItems = { items, left: leaving, undecoded, isProven }
     // The writes of a remembered failure are rolled back and only its mark is committed, so its transaction must hold
     // nothing else.
     const mayMark = isHandled || (end.result === 'remembered' && items.length === 1)
@@ -279,10 +262,10 @@ export class InboxRunner extends Runner {
   }
 
   /** Runs the handlers of a transaction one after the other, as long as it may stay open. */
-  async #runAll(items: readonly RunItem[], limit: TimeLimit, openedAt: MonotonicMs): Promise<TransactionEnd> {
+  async #runAll(items: readonly RunItem[], openedAt: MonotonicMs): Promise<TransactionEnd> {
     if (this.#isBatch) {
       if (items.length === 0) return { result: 'handled', begun: 0 }
-      const end = await this.#run(items, limit)
+      const end = await this.#run(items)
       const results = end.kept === undefined ? undefined : items.map(() => end.kept)
       return { ...end, begun: items.length, results }
     }
@@ -294,7 +277,7 @@ export class InboxRunner extends Runner {
       const endsHere =
         this.#mustEnd || isOpenLongEnough(this.#pace, this.services.clock.monotonic() - openedAt) || isChanged(item) // mutant: stop-runs-the-batch
       if (at > 0 && endsHere) return { result: 'handled', isInterrupted, begun: at, results: results() }
-      const end = await this.#run([item], limit)
+      const end = await this.#run([item])
       kept.push(end.kept)
       if (end.result !== 'handled') return { ...end, begun: at + 1, failed: at, results: results() }
       isInterrupted ||= end.isInterrupted === true
@@ -302,32 +285,24 @@ export class InboxRunner extends Runner {
     return { result: 'handled', isInterrupted, begun: items.length, results: results() }
   }
 
-  async #run(items: readonly RunItem[], limit: TimeLimit): Promise<Omit<TransactionEnd, 'begun' | 'failed'>> {
+  async #run(items: readonly RunItem[]): Promise<Omit<TransactionEnd, 'begun' | 'failed'>> {
     const [first] = items
     const transaction = first && transactionOf(first)
     if (transaction === undefined) throw new TypeError('an inbox must give a transaction (inbox-runner.run)')
     const lent = transaction.lend()
-    const run = new HandlerRun(items, undefined)
+    const run = new HandlerRun(new Held(items, WITHOUT_LEASE, this.#onStuck))
     run.onAbort = () => lent.revoke()
-    this.#running.add(run)
-    const { consumer, clock, traces } = this.services
-    traces?.begin(run)
-    const end = await limit.wait<RunEnd>(run, (onEnd) => {
-      run.start(consumer, lent.tx, clock.monotonic(), (_, ended) => {
-        this.stuckRuns.delete(run)
-        onEnd(ended)
-      })
-    })
+    const end = await this.#endOf(run, lent.tx)
     this.#running.delete(run)
+    this.executor.deadlines.release(run.held)
     const pending = lent.revoke()
     const { isInterrupted } = run
     if (end === undefined) {
-      this.letGo(run, items)
-      const error = new LeaseLostError('HANDLER_TIMEOUT', 'the handler did not end when aborted')
-      return { result: 'unknown', error, isInterrupted }
+      const { handlerTimeoutMs } = this.services.consumer
+      this.executor.letGo(run, items)
+      return { result: 'unknown', error: run.abortedBy ?? timeoutError(handlerTimeoutMs), isInterrupted }
     }
-    const remembered = this.#withKept(run, this.#remembers ? remember(run, end, this.services) : end)
-    this.ran(run, remembered)
+    const remembered = this.#withKept(run, end)
     const { result } = remembered
     if ((result === 'handled' || result === 'remembered') && pending > 0) {
       const error = new TransactionError(
@@ -340,6 +315,18 @@ export class InboxRunner extends Runner {
     return isInterrupted ? { ...remembered, isInterrupted } : remembered
   }
 
+  /**
+   * `undefined`: it is past its timeout and ignores its signal, or nobody waits any more. One promise for each run:
+   * `Promise.race` would need three, and keep one until the transaction ends.
+   */
+  #endOf(run: HandlerRun, tx: unknown): Promise<RunEnd | undefined> {
+    return new Promise((resolve) => {
+      this.#running.set(run, () => resolve(undefined))
+      const now = this.services.clock.monotonic()
+      this.executor.begin(run, tx, now, (_, end) => resolve(this.executor.ended(run, end)))
+    })
+  }
+
   /** A position has no room for a trace. */
   #withKept(run: HandlerRun, end: RunEnd): RunEnd {
     if (run.trace?.traceparent === undefined || this.services.consumer.store.strategy === 'offsets') return end
@@ -347,7 +334,7 @@ export class InboxRunner extends Runner {
   }
 
   /** Nothing was committed, so nothing is in doubt. Here `unknown` is treated as an ordinary failure. */
-  async #failed(held: Held, end: TransactionEnd): Promise<void> {
+  async #failed(held: HeldItems, end: TransactionEnd): Promise<void> {
     const { items } = held
     const [first, ...others] = items
     if (first === undefined) return
@@ -362,7 +349,7 @@ export class InboxRunner extends Runner {
   }
 
   /** Messages that were handled before do not share a transaction with untried ones again: each runs twice at most. */
-  #endLeft({ left, undecoded, isProven }: Held): void {
+  #endLeft({ left, undecoded, isProven }: HeldItems): void {
     // One that cannot be decoded holds those behind it in its lane.
     if (isProven && undecoded.length === 0) this.#without(left)
     else for (const item of left) this.endUndecoded(item, undecoded)

@@ -1,26 +1,24 @@
-import { durationText } from '../../core/duration-text.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import { companyOf } from '../../core/company.ts'
 import { afterHandler, type InDoubtPolicy } from '../../core/decision.ts'
-import { LeaseLostError, describeError } from '../../foundation/errors.ts'
+import { describeError } from '../../foundation/errors.ts'
 import type { Reconciled } from '../../consumer/options.ts'
 import type { LeaseStore, ReleaseOptions } from '../../ports/store.ts'
 import { causeOf } from '../telemetry/cause.ts'
-import { claimsOf } from '../store/claims.ts'
+import { claimsOf } from '../../execution/claims.ts'
 import type { GivenBack, Granted } from '../store/claim-step.ts'
 import type { ClaimedBatch } from '../store/store-client.ts'
 import { DROPPED, RERUN, type SettingAside } from '../ending.ts'
 import { failedAttempt } from '../handling/failed-attempt.ts'
 import { HandlerRun, type RunEnd, type RunItem } from '../handling/handler-run.ts'
 import { decodePayloads, type Undecoded } from '../handling/decode-payloads.ts'
-import { HeldLease, LeaseKeeper } from '../store/lease-keeper.ts'
+import { Held, timeoutError } from '../../execution/deadlines.ts'
 import { Marks } from '../store/marks.ts'
-import { remember, remembers } from '../handling/remember.ts'
 import { batchesOf, splitUp } from './batches.ts'
 import { Runner, tasksOf } from './runner.ts'
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
-import { TimedRun } from '../handling/timed-run.ts'
+import { TimedRun } from '../../execution/timed-run.ts'
 import { keptWithTrace, tracedBy } from '../handling/traces.ts'
 import { Unprotected } from './unprotected.ts'
 
@@ -34,7 +32,7 @@ interface Doubt {
   readonly earlier?: 0 | 1
 }
 
-type LeasedRun = HandlerRun<HeldLease>
+type HeldLease = Held<RunItem>
 
 /**
  * Runs tasks under leases. Each turn of the event loop makes one claim call for ready tasks: as many as there are free
@@ -45,24 +43,21 @@ type LeasedRun = HandlerRun<HeldLease>
  */
 export class LeaseRunner extends Runner {
   readonly #store: LeaseStore
-  readonly #keeper: LeaseKeeper
   readonly #marks: Marks
-  readonly #remembers: boolean
   /** Set with `onStoreDown: 'run-unprotected'`. */
   readonly #unprotected: Unprotected | undefined
+  readonly #onStuck = (lease: HeldLease, run: TimedRun): void => this.#abandon(lease, run)
   /** One function for all runs. */
-  readonly #onEnd = (run: LeasedRun, end: RunEnd): void => this.#ended(run, end)
+  readonly #onEnd = (run: HandlerRun, end: RunEnd): void => this.#ended(run, end)
   /** Handlers that have not ended. */
   #running = 0
 
   constructor(services: Services, store: LeaseStore) {
     super(services)
     this.#store = store
-    this.#remembers = remembers(services.consumer)
-    this.#keeper = new LeaseKeeper(services, (lease, run) => this.#abandon(lease, run))
     const unprotected = (this.#unprotected = this.#newUnprotected())
     this.#marks = new Marks(services, {
-      onAnswered: (lease) => this.#keeper.release(lease),
+      onAnswered: (lease) => this.executor.deadlines.release(lease),
       end: (task, ending) => this.end(task, ending),
       onUnmarked: unprotected && ((task) => unprotected.tell(task, { result: 'handled' })),
     })
@@ -70,14 +65,7 @@ export class LeaseRunner extends Runner {
 
   #newUnprotected(): Unprotected | undefined {
     if (this.services.consumer.onStoreDown !== 'run-unprotected') return undefined
-    return new Unprotected(this.services, {
-      ran: (run, end) => {
-        this.stuckRuns.delete(run)
-        this.ran(run, end)
-      },
-      end: (task, ending) => this.end(task, ending),
-      letGo: (run, items) => this.letGo(run, items),
-    })
+    return new Unprotected(this.services, this.executor, (task, ending) => this.end(task, ending))
   }
 
   override async written(): Promise<void> {
@@ -93,20 +81,8 @@ export class LeaseRunner extends Runner {
     this.#claimReady()
   }
 
-  deliveriesLost(): void {
-    const reason = new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone')
-    for (const { run, items } of this.#keeper.leases) if (items.every(({ task }) => task.isLost)) run?.abort(reason)
-    this.#unprotected?.runs.deliveriesLost()
-  }
-
-  interrupt(reason: Error): void {
-    for (const { run } of this.#keeper.leases) run?.abort(reason)
-    this.#unprotected?.runs.interrupt(reason)
-  }
-
-  abandon(): void {
-    for (const { run, items } of this.#keeper.leases) if (run !== undefined) this.letGo(run, items)
-    this.#keeper.close()
+  override abandon(): void {
+    super.abandon()
     this.#unprotected?.abandon()
   }
 
@@ -256,9 +232,9 @@ export class LeaseRunner extends Runner {
 
   /** Renews the lease of granted tasks that wait to begin. Returns when it was granted or last renewed. */
   async #renewedUntil(over: Promise<unknown>, items: readonly RunItem[], sentAt: number): Promise<number> {
-    const lease = this.#keeper.keep(new HeldLease(items, sentAt))
+    const lease = this.executor.deadlines.keep(new Held(items, sentAt))
     await over
-    this.#keeper.release(lease)
+    this.executor.deadlines.release(lease)
     return lease.sentAt
   }
 
@@ -313,11 +289,11 @@ export class LeaseRunner extends Runner {
   }
 
   #run(items: readonly RunItem[], sentAt: number): void {
-    const { consumer, clock, isDraining, traces } = this.services
+    const { clock, isDraining } = this.services
     const now = clock.monotonic()
     // The last check before effects begin: the answer may have been slow, and a stop or a rebalance may have happened
     // meanwhile.
-    const mayBegin = !isDraining && this.#keeper.mayBegin(sentAt, now)
+    const mayBegin = !isDraining && this.executor.deadlines.mayBegin(sentAt, now)
     const beginning = mayBegin ? currentOf(items) : []
     if (beginning.length < items.length) {
       const begins = new Set(beginning)
@@ -328,12 +304,9 @@ export class LeaseRunner extends Runner {
     }
     if (beginning.length === 0) return
 
-    const lease = new HeldLease(beginning, sentAt)
-    const run = new HandlerRun(beginning, lease)
-    this.#keeper.keep(lease, run)
     this.#running++
-    traces?.begin(run)
-    run.start(consumer, undefined, now, this.#onEnd)
+    const run = new HandlerRun(new Held(beginning, sentAt, this.#onStuck))
+    this.executor.begin(run, undefined, now, this.#onEnd)
   }
 
   /** Their handler never began, or reported that it did nothing. `refund`: the attempt does not count. */
@@ -342,15 +315,13 @@ export class LeaseRunner extends Runner {
     for (const { task } of items) this.end(task, RERUN)
   }
 
-  #ended(run: LeasedRun, how: RunEnd): void {
-    const { lease } = run
-    const end = this.#remembers ? remember(run, how, this.services) : how
+  #ended(run: HandlerRun, how: RunEnd): void {
+    const { held: lease } = run
+    const end = this.executor.ended(run, how)
     lease.kept = keptWithTrace(end.kept, run.trace)
-    this.ran(run, end)
     if (lease.isOutlived) for (const { task } of run.items) this.#unprotected?.tell(task, end)
     this.#running--
     if (run.state === 'late') {
-      this.stuckRuns.delete(run)
       if (end.result === 'handled') void this.#marks.markLate(lease)
     } else if (end.result === 'handled') {
       this.#marks.add(lease)
@@ -361,8 +332,8 @@ export class LeaseRunner extends Runner {
   }
 
   /** Also handles a run whose effect is unknown. */
-  async #endedWithoutEffect(run: LeasedRun, { result, error }: RunEnd): Promise<void> {
-    const { items, lease } = run
+  async #endedWithoutEffect(run: HandlerRun, { result, error }: RunEnd): Promise<void> {
+    const { items, held: lease } = run
     const [first, ...others] = items
     if (first === undefined) return
     const { consumer, entropy, isDraining } = this.services
@@ -372,7 +343,7 @@ export class LeaseRunner extends Runner {
     const isSplit = others.length > 0 && (result === 'failed' || result === 'fatal')
     if (isSplit) splitUp(tasksOf(items))
     if (isSplit || (result === 'failed' && run.isInterrupted)) {
-      this.#keeper.release(lease)
+      this.executor.deadlines.release(lease)
       const runsAgainHere = !isDraining && items.every(({ task: its }) => its.isCurrent)
       return this.#giveBack(items, isSplit && runsAgainHere)
     }
@@ -385,7 +356,7 @@ export class LeaseRunner extends Runner {
       case 'retry': {
         const { release, ending } = failedAttempt(this.services, first, error)
         await this.release(items, { refund: false, doubt: false, ...release })
-        this.#keeper.release(lease)
+        this.executor.deadlines.release(lease)
         return this.end(task, ending)
       }
       case 'rerun-in-doubt': {
@@ -395,7 +366,7 @@ export class LeaseRunner extends Runner {
         const delayMs = run.isInterrupted ? 0 : rerunInMs
         const cause = causeOf({ detail: describeError(error), error }, task.message)
         await this.release(items, { refund: false, doubt: true, delayMs, cause })
-        this.#keeper.release(lease)
+        this.executor.deadlines.release(lease)
         return this.endAll(tasksOf(items), { end: 'rerun', delayMs: rerunInMs })
       }
       case 'set-aside': {
@@ -403,7 +374,7 @@ export class LeaseRunner extends Runner {
         if (reason === 'in-doubt') this.#inDoubt(items, { policy: 'park', error })
         const why = { reason, detail: describeError(error), error }
         await Promise.all(items.map((item) => this.giveUp(item, as, { ...why, attempts: item.claim.attempt })))
-        return this.#keeper.release(lease)
+        return this.executor.deadlines.release(lease)
       }
     }
   }
@@ -418,38 +389,31 @@ export class LeaseRunner extends Runner {
     } catch (error) {
       failure = { error }
     }
-    if (!this.#isInTime(run)) return
+    if (!this.executor.isInTime(run)) return
     if (answer === 'happened') return this.#marks.mark([lease])
     if (answer === 'did-not-happen') {
-      this.#keeper.release(lease)
+      this.executor.deadlines.release(lease)
       return this.#decode([item], lease.sentAt)
     }
     const detail = 'error' in failure ? `reconcile threw: ${describeError(failure.error)}` : 'reconcile could not tell'
     await this.setAside(item, 'parked', { reason: 'in-doubt', detail, ...failure, attempts: claim.attempt - 1 })
-    this.#keeper.release(lease)
+    this.executor.deadlines.release(lease)
   }
 
   /** A function of the user that is not a handler runs under a lease and the time limit of a handler. */
   #keep(items: readonly RunItem[], sentAt: number): readonly [HeldLease, TimedRun] {
     const run = new TimedRun().begin(this.services.clock.monotonic())
-    return [this.#keeper.keep(new HeldLease(items, sentAt), run), run]
-  }
-
-  /** False if the run was abandoned: its tasks went on without it. */
-  #isInTime(run: TimedRun): boolean {
-    run.end()
-    this.stuckRuns.delete(run)
-    return run.state === 'ended'
+    return [this.executor.deadlines.keep(new Held(items, sentAt, this.#onStuck), run), run]
   }
 
   #abandon(lease: HeldLease, run: TimedRun): void {
     const { items } = lease
-    this.letGo(run, items)
-    this.#keeper.release(lease)
+    this.executor.letGo(run, items)
+    this.executor.deadlines.release(lease)
     const { onInDoubt, leaseMs, handlerTimeoutMs } = this.services.consumer
     if (onInDoubt !== 'park') return this.endAll(tasksOf(items), { end: 'rerun', delayMs: leaseMs })
     this.#inDoubt(items, { policy: 'park' })
-    const detail = `the handler ran longer than ${durationText(handlerTimeoutMs)} and did not end when aborted`
+    const detail = `${timeoutError(handlerTimeoutMs).message} and did not end when aborted`
     for (const item of items) {
       void this.giveUp(item, 'parked', { reason: 'in-doubt', detail, attempts: item.claim.attempt })
     }

@@ -36,13 +36,8 @@ export class ObserveRunner extends Runner {
       onBatch: () => this.#observation.flush(),
       onLost: (count) => this.#observation.lost(count),
     })
-    this.#runs = new UnclaimedRuns(services, {
-      ran: (run, end) => {
-        this.stuckRuns.delete(run)
-        this.ran(run, end)
-      },
+    this.#runs = new UnclaimedRuns(services, this.executor, {
       end: (task, ending) => this.end(task, ending),
-      letGo: (run, items) => this.letGo(run, items),
       onHandled: (item, kept) => this.#handled(item, kept),
       onFailed: ({ task, claim }, { result }, undecoded) => this.#failed(task, claim.attempt, result, undecoded),
     })
@@ -63,16 +58,8 @@ export class ObserveRunner extends Runner {
     await this.#observation.save()
   }
 
-  deliveriesLost(): void {
-    this.#runs.deliveriesLost()
-  }
-
-  interrupt(reason: Error): void {
-    this.#runs.interrupt(reason)
-  }
-
-  abandon(): void {
-    this.#runs.abandon()
+  override abandon(): void {
+    super.abandon()
     this.#marks.close()
     this.#observation.close()
   }

@@ -1,16 +1,15 @@
 import type { ReleaseOptions } from '../../ports/store.ts'
-import { claimsOf } from '../store/claims.ts'
+import { claimsOf } from '../../execution/claims.ts'
 import { DoubtQueue, type Apart } from './doubt-queue.ts'
 import { DROPPED, RERUN, type Ending, type SettingAside } from '../ending.ts'
-import type { HandlerRun, RunEnd, RunItem } from '../handling/handler-run.ts'
+import { Executor } from '../handling/executor.ts'
+import type { RunItem } from '../handling/handler-run.ts'
 import type { Undecoded } from '../handling/decode-payloads.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { Unidentified } from '../intake/identify.ts'
 import { Semaphore } from '../intake/semaphore.ts'
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
-import type { TimedRun } from '../handling/timed-run.ts'
-import { tracedBy } from '../handling/traces.ts'
 
 /**
  * Claims, handles and marks ready tasks, and returns one `Ending` for each. There is one runner for each strategy of the
@@ -19,13 +18,14 @@ import { tracedBy } from '../handling/traces.ts'
 export abstract class Runner {
   protected readonly services: Services
   protected readonly permits: Semaphore = new Semaphore()
-  protected readonly stuckRuns: Set<TimedRun> = new Set()
+  protected readonly executor: Executor
   /** Runs tasks apart from others that may have killed a process. */
   protected readonly doubts: DoubtQueue
   #isWoken = false
 
   constructor(services: Services) {
     this.services = services
+    this.executor = new Executor(services)
     this.doubts = new DoubtQueue(services, {
       permits: this.permits,
       companyOf: (task) => this.companyApart(task),
@@ -42,7 +42,7 @@ export abstract class Runner {
 
   /** Handlers that are past their timeout and ignore `signal`. */
   get stuck(): number {
-    return this.stuckRuns.size
+    return this.executor.stuck
   }
 
   /** The group that runs apart from all others, which wait for it. */
@@ -85,11 +85,19 @@ export abstract class Runner {
   }
 
   /** The standing of deliveries has changed: partitions were revoked or a channel closed. */
-  abstract deliveriesLost(): void
+  deliveriesLost(): void {
+    this.executor.deliveriesLost()
+  }
+
   /** The stop deadline has passed: aborts every run. A run that still finishes is marked. */
-  abstract interrupt(reason: Error): void
+  interrupt(reason: Error): void {
+    this.executor.deadlines.abort(reason)
+  }
+
   /** The stop deadline and its grace are over: stops waiting for handlers, and leaves no timer. */
-  abstract abandon(): void
+  abandon(): void {
+    this.executor.abandon()
+  }
 
   /** Tasks that become ready later, and runs that end later, wake the runner themselves. */
   protected abstract get hasWork(): boolean
@@ -99,22 +107,6 @@ export abstract class Runner {
   /** The task has one attempt left: nothing else begins before it has ended. */
   protected abstract isLastAttempt(task: Task): boolean
   protected abstract runApart(tasks: readonly Task[]): Promise<void>
-
-  /** A run of the handler has ended. */
-  protected ran(run: HandlerRun<unknown>, end: RunEnd): void {
-    const { isHeard, isEachHeard, traces, clock, observe, counts, consumer } = this.services
-    traces?.handled(run, end)
-    // For the outcome, if this run is marked. A message that runs again may be handled then.
-    if (run.state === 'ended') for (const { task } of run.items) task.skipped = end.skipped
-    if (!isHeard) return
-    const now = clock.monotonic()
-    const { items } = run
-    const durationMs = run.ranMs(now)
-    for (const { task } of items) task.handlerMs = durationMs
-    counts.ran(end.result, durationMs)
-    if (!isEachHeard) return
-    observe({ type: 'handler-run', consumer: consumer.name, result: end.result, count: items.length, durationMs })
-  }
 
   protected stillOurs(tasks: readonly Task[]): readonly Task[] {
     if (tasks.every(({ isCurrent }) => isCurrent)) return tasks
@@ -175,21 +167,6 @@ export abstract class Runner {
     const { decoding } = this.services
     if (of?.next === 'again') this.end(task, { end: 'rerun', delayMs: decoding.failed(task, task.message, of.error) })
     else this.end(task, RERUN)
-  }
-
-  /** Nobody waits for this run any more. Its tasks go on without it, and `health()` says that a restart would help. */
-  protected letGo(run: TimedRun, items: readonly RunItem[]): void {
-    if (!run.abandon()) return
-    this.stuckRuns.add(run)
-    for (const { task, claim } of items) {
-      this.services.observe({
-        type: 'stuck',
-        key: task.key,
-        message: task.message,
-        attempt: claim.attempt,
-        ...tracedBy(task),
-      })
-    }
   }
 }
 

@@ -20,7 +20,7 @@ export interface TransactionEnd extends RunEnd {
 }
 
 /** One transaction, with the messages that leave it: no handler of them begins, and they are claimed again. */
-export interface Held {
+export interface HeldItems {
   readonly items: readonly RunItem[]
   readonly left: readonly RunItem[]
   /** Why some of these leave. */

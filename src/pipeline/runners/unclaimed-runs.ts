@@ -1,29 +1,24 @@
-import { durationText } from '../../core/duration-text.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import type { DurationMs } from '../../core/units.ts'
 import type { Claim } from '../../ports/store.ts'
-import { LeaseLostError } from '../../foundation/errors.ts'
+import { Held, WITHOUT_LEASE, type OnStuck } from '../../execution/deadlines.ts'
 import { RERUN, type Ending } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
+import type { Executor } from '../handling/executor.ts'
 import { HandlerRun, type RunEnd, type RunItem } from '../handling/handler-run.ts'
 import { decodePayloads, type Undecoded, type Unreadable } from '../handling/decode-payloads.ts'
 import { batchesOf, splitUp } from './batches.ts'
-import { remember, remembers } from '../handling/remember.ts'
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
 import { tracedBy } from '../handling/traces.ts'
 
 interface UnclaimedHooks {
-  readonly ran: (run: HandlerRun<unknown>, end: RunEnd) => void
+  readonly onRan?: (run: HandlerRun, end: RunEnd) => void
   readonly end: (task: Task, ending: Ending) => void
-  /** A handler ignores its signal: somebody tells it. */
-  readonly letGo: (run: HandlerRun<unknown>, items: readonly RunItem[]) => void
   readonly onHandled: (item: RunItem, kept: RunEnd['kept']) => void
   /** An attempt failed; it is repeated. `undecoded`: the payload could not be read, and no handler ran. */
   readonly onFailed: (item: RunItem, end: Pick<RunEnd, 'result' | 'error'>, undecoded?: Unreadable) => void
 }
-
-const LONGEST_TICK_MS = 500
 
 /**
  * Runs handlers without a claim: in mode `observe`, and while the store is down under `onStoreDown: 'run-unprotected'`. A
@@ -33,15 +28,15 @@ const LONGEST_TICK_MS = 500
 export class UnclaimedRuns {
   readonly #services: Services
   readonly #hooks: UnclaimedHooks
-  readonly #runs = new Set<HandlerRun>()
-  readonly #remembers: boolean
-  #cancelTick: (() => void) | undefined
+  readonly #executor: Executor
   readonly #onEnd = (run: HandlerRun, end: RunEnd): void => this.#ended(run, end)
+  /** The message still waits for it: another run beside it could repeat the effect. */
+  readonly #onStuck: OnStuck<RunItem> = ({ items }, run) => this.#executor.letGo(run, items)
 
-  constructor(services: Services, hooks: UnclaimedHooks) {
+  constructor(services: Services, executor: Executor, hooks: UnclaimedHooks) {
     this.#services = services
     this.#hooks = hooks
-    this.#remembers = remembers(services.consumer)
+    this.#executor = executor
   }
 
   start(tasks: readonly Task[]): void {
@@ -53,22 +48,6 @@ export class UnclaimedRuns {
       else this.#decode([item])
     }
     for (const batch of batchesOf(together)) this.#decode(batch)
-  }
-
-  deliveriesLost(): void {
-    const reason = new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone')
-    for (const run of this.#runs) if (run.items.every(({ task }) => task.isLost)) run.abort(reason)
-  }
-
-  interrupt(reason: Error): void {
-    for (const run of this.#runs) run.abort(reason)
-  }
-
-  /** Stops waiting for handlers, and leaves no timer. */
-  abandon(): void {
-    for (const run of this.#runs) this.#hooks.letGo(run, run.items)
-    this.#runs.clear()
-    this.#cancelTick?.()
   }
 
   /** Nothing can be marked with this claim: no store has granted it. */
@@ -86,16 +65,13 @@ export class UnclaimedRuns {
   }
 
   #begin(items: readonly RunItem[], undecoded: readonly Undecoded[]): void {
-    const { isDraining, consumer, clock, traces } = this.#services
+    const { isDraining, clock } = this.#services
     // Nearly always.
     const allBegin = undecoded.length === 0 && !isDraining && items.every(({ task }) => task.isCurrent)
     const beginning = allBegin ? items : this.#sorted(items, undecoded)
     if (beginning.length === 0) return
-    const run = new HandlerRun(beginning, undefined)
-    this.#runs.add(run)
-    this.#schedule()
-    traces?.begin(run)
-    run.start(consumer, undefined, clock.monotonic(), this.#onEnd)
+    const run = new HandlerRun(new Held(beginning, WITHOUT_LEASE, this.#onStuck))
+    this.#executor.begin(run, undefined, clock.monotonic(), this.#onEnd)
   }
 
   /** Ends those that cannot begin, and returns the others. */
@@ -121,9 +97,9 @@ export class UnclaimedRuns {
   }
 
   #ended(run: HandlerRun, how: RunEnd): void {
-    this.#runs.delete(run)
-    const end = this.#remembers ? remember(run, how, this.#services) : how
-    this.#hooks.ran(run, end)
+    this.#executor.deadlines.release(run.held)
+    const end = this.#executor.ended(run, how)
+    this.#hooks.onRan?.(run, end)
     const evidence = Evidence.ofRun(end)
     if (evidence !== undefined) {
       for (const item of run.items) {
@@ -153,31 +129,5 @@ export class UnclaimedRuns {
     task.firstFailureAt ??= clock.now()
     observe({ type: 'attempt-failed', key, message, attempt, error, retryInMs, ...tracedBy(task) })
     this.#hooks.end(task, { end: 'rerun', delayMs: retryInMs })
-  }
-
-  /** One timer for all runs. */
-  #schedule(): void {
-    if (this.#cancelTick !== undefined) return
-    const { clock, consumer } = this.#services
-    const tickMs = Math.min(LONGEST_TICK_MS, Math.ceil(consumer.handlerTimeoutMs / 2))
-    this.#cancelTick = clock.after(tickMs, () => {
-      this.#cancelTick = undefined
-      if (this.#runs.size === 0) return
-      this.#watchTime()
-      this.#schedule()
-    })
-  }
-
-  #watchTime(): void {
-    const { clock, consumer } = this.#services
-    const { handlerTimeoutMs, graceMs } = consumer
-    const now = clock.monotonic()
-    for (const run of this.#runs) {
-      const ranMs = run.ranMs(now)
-      if (ranMs < handlerTimeoutMs) continue
-      run.abort(new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${durationText(handlerTimeoutMs)}`))
-      // Its message still waits for it: another run beside it could repeat the effect.
-      if (ranMs >= handlerTimeoutMs + graceMs && run.state === 'running') this.#hooks.letGo(run, run.items)
-    }
   }
 }

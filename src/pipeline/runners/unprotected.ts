@@ -1,18 +1,13 @@
 import type { Result } from '../../core/record.ts'
 import type { Claim } from '../../ports/store.ts'
 import type { Ending } from '../ending.ts'
-import type { HandlerRun, RunEnd, RunItem } from '../handling/handler-run.ts'
+import type { Executor } from '../handling/executor.ts'
+import type { RunEnd } from '../handling/handler-run.ts'
 import { LateMarks, type LateMark } from '../store/late-marks.ts'
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
 import { tracedBy } from '../handling/traces.ts'
 import { UnclaimedRuns } from './unclaimed-runs.ts'
-
-interface UnprotectedHooks {
-  readonly ran: (run: HandlerRun<unknown>, end: RunEnd) => void
-  readonly end: (task: Task, ending: Ending) => void
-  readonly letGo: (run: HandlerRun<unknown>, items: readonly RunItem[]) => void
-}
 
 /**
  * `onStoreDown: 'run-unprotected'`: runs handlers without a claim while the store does not answer, and writes their
@@ -20,7 +15,7 @@ interface UnprotectedHooks {
  * mark ends it, or its release if the handler failed.
  */
 export class Unprotected {
-  readonly runs: UnclaimedRuns
+  readonly #runs: UnclaimedRuns
   readonly #services: Services
   readonly #marks: LateMarks
   readonly #running = new WeakSet<Task>()
@@ -28,19 +23,17 @@ export class Unprotected {
   /** What to keep with the marks of tasks that were handled. */
   readonly #handled = new WeakMap<Task, LateMark>()
 
-  constructor(services: Services, hooks: UnprotectedHooks) {
+  constructor(services: Services, executor: Executor, end: (task: Task, ending: Ending) => void) {
     this.#services = services
     this.#marks = new LateMarks(services, {})
-    this.runs = new UnclaimedRuns(services, {
-      ran: (run, end) => {
-        for (const { task } of run.items) this.tell(task, end)
-        hooks.ran(run, end)
+    this.#runs = new UnclaimedRuns(services, executor, {
+      onRan: ({ items }, ended) => {
+        for (const { task } of items) this.tell(task, ended)
       },
       end: (task, ending) => {
         this.#ended(task)
-        hooks.end(task, ending)
+        end(task, ending)
       },
-      letGo: hooks.letGo,
       onHandled: ({ task }, kept) => this.#mark(task, kept),
       onFailed: () => {},
     })
@@ -48,7 +41,7 @@ export class Unprotected {
 
   start(tasks: readonly Task[]): void {
     for (const task of tasks) this.#running.add(task)
-    this.runs.start(tasks)
+    this.#runs.start(tasks)
   }
 
   /** The store has answered the claim of a task that was started without it. */
@@ -70,7 +63,6 @@ export class Unprotected {
   }
 
   abandon(): void {
-    this.runs.abandon()
     this.#marks.close()
   }
 

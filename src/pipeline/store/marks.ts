@@ -3,13 +3,13 @@ import type { Granted } from './claim-step.ts'
 import { LEASE_LOST, RERUN, DROPPED, type Ending } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
 import type { RunItem } from '../handling/handler-run.ts'
-import type { HeldLease } from './lease-keeper.ts'
+import type { Held } from '../../execution/deadlines.ts'
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
 
 interface MarksHooks {
   /** The store has answered for this lease, or never will. */
-  readonly onAnswered: (lease: HeldLease) => void
+  readonly onAnswered: (lease: Held<RunItem>) => void
   readonly end: (task: Task, ending: Ending) => void
   /**
    * `onStoreDown: 'run-unprotected'`: called for each message that is settled because the store does not answer for its
@@ -22,7 +22,7 @@ interface MarksHooks {
 export class Marks {
   readonly #services: Services
   readonly #hooks: MarksHooks
-  #ended: HeldLease[] = []
+  #ended: Held<RunItem>[] = []
   readonly #underWay = new Set<Promise<void>>()
   #tasksUnderWay = 0
 
@@ -32,7 +32,7 @@ export class Marks {
   }
 
   /** To be marked at the end of the turn. */
-  add(lease: HeldLease): void {
+  add(lease: Held<RunItem>): void {
     this.#ended.push(lease)
   }
 
@@ -57,14 +57,14 @@ export class Marks {
     return this.#underWay.size === 0 ? undefined : Promise.all(this.#underWay)
   }
 
-  async mark(leases: readonly HeldLease[]): Promise<void> {
+  async mark(leases: readonly Held<RunItem>[]): Promise<void> {
     const marking = this.#mark(leases)
     this.#underWay.add(marking)
     await marking
     this.#underWay.delete(marking)
   }
 
-  async #mark(leases: readonly HeldLease[]): Promise<void> {
+  async #mark(leases: readonly Held<RunItem>[]): Promise<void> {
     const { store } = this.#services
     const { end, onAnswered, onUnmarked } = this.#hooks
     const items: RunItem[] = []
@@ -122,7 +122,7 @@ export class Marks {
    * The tasks went on without this run, but its effect happened after all. The owner token decides whether its mark
    * counts.
    */
-  async markLate(lease: HeldLease): Promise<void> {
+  async markLate(lease: Held<RunItem>): Promise<void> {
     const { store } = this.#services
     const verdicts = await store.mark(lease.items, resultsOf([lease]))
     if (verdicts !== undefined) store.observeMarks(verdicts)
@@ -145,7 +145,7 @@ export function endOfSkip({ duplicateOf }: Granted, evidence: Evidence): Ending 
 }
 
 /** What to keep for each item. `undefined`: nothing. */
-function resultsOf(leases: readonly HeldLease[]): readonly (Result | undefined)[] | undefined {
+function resultsOf(leases: readonly Held<RunItem>[]): readonly (Result | undefined)[] | undefined {
   if (leases.every(({ kept }) => kept === undefined)) return undefined
   const results: (Result | undefined)[] = []
   for (const { items, kept } of leases) for (let left = items.length; left > 0; left--) results.push(kept)

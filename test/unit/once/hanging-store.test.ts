@@ -221,9 +221,9 @@ describe('what calls leave behind', () => {
     for (let at = 0; at < 3_000; at++) {
       await once(store, 'k', () => at, { clock, scope: `s${at}`, timeoutMs: 1_000 + at, purge: 'background' })
     }
-    const { flights, keepers, scopes } = callsOn(store).kept
+    const { flights, deadlines, scopes } = callsOn(store).kept
     expect(flights).toBe(0)
-    expect(keepers).toBeLessThanOrEqual(17)
+    expect(deadlines).toBeLessThanOrEqual(17)
     expect(scopes).toBeLessThanOrEqual(1_000)
     // The purge comes again and again, on a timer that does not keep the process alive.
     clocks.splice(0)

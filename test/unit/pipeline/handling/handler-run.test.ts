@@ -1,7 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { definitionOf, defineConsumer } from '../../../../src/consumer/define-consumer.ts'
 import { memoryStore } from '../../../../src/memory/store.ts'
-import { HandlerRun, type RunEnd } from '../../../../src/pipeline/handling/handler-run.ts'
+import { Held, WITHOUT_LEASE } from '../../../../src/execution/deadlines.ts'
+import { HandlerRun, type RunEnd, type RunItem } from '../../../../src/pipeline/handling/handler-run.ts'
 import { runInline } from '../../../../src/run/inline.ts'
 import { turns } from '../../../kit/manual-clock.ts'
 import type { Message } from '../../../../src/ports/message.ts'
@@ -33,7 +34,9 @@ function spoilt(field: 'constructor' | 'then', how: PropertyDescriptor, what: ob
 async function endsOf(handleBatch: (context: unknown) => unknown): Promise<readonly RunEnd[]> {
   const consumer = definitionOf(defineConsumer({ name: 'c', store: memoryStore(), handleBatch }))
   const ends: RunEnd[] = []
-  new HandlerRun([], undefined).start(consumer, undefined, 0, (_, end) => ends.push(end))
+  const run = new HandlerRun(new Held<RunItem>([], WITHOUT_LEASE))
+  run.begin(0)
+  run.start(consumer, undefined, (_, end) => ends.push(end))
   await turns()
   return ends
 }

@@ -1,5 +1,5 @@
-import type { DurationMs, MonotonicMs } from '../../core/units.ts'
-import { hasCode } from '../../foundation/errors.ts'
+import type { DurationMs, MonotonicMs } from '../core/units.ts'
+import { hasCode } from '../foundation/errors.ts'
 
 /**
  * States of a run.
@@ -70,6 +70,11 @@ export class TimedRun {
 
   get isAborted(): boolean {
     return this.#abortedBy !== undefined
+  }
+
+  /** Why it was aborted. */
+  get abortedBy(): Error | undefined {
+    return this.#abortedBy
   }
 
   /** It did not fail: its delivery is gone, or the process stops. */

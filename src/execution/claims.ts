@@ -1,5 +1,5 @@
-import { isMarked } from '../../core/decision.ts'
-import type { Claim } from '../../ports/store.ts'
+import { isMarked } from '../core/decision.ts'
+import type { Claim } from '../ports/store.ts'
 
 /** The claims of one message: one, or one for each of its identities. */
 export interface Claims {

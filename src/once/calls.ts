@@ -133,14 +133,12 @@ class Calls {
   }
 
   #newDeadlines({ clock, leaseMs, renewEveryMs, handlerTimeoutMs, graceMs }: OnceSettings): OnceDeadlines {
-    return new Deadlines(
-      {
-        consumer: { leaseMs, renewEveryMs, handlerTimeoutMs, graceMs, onStoreDown: 'pause' },
-        clock,
-        // Without an answer in time, the local deadline aborts the functions.
-        store: { isDown: false, renew: (claims) => this.#store.renew(claims, leaseMs).catch(() => []) },
-      }
-    )
+    return new Deadlines({
+      consumer: { leaseMs, renewEveryMs, handlerTimeoutMs, graceMs, onStoreDown: 'pause' },
+      clock,
+      // Without an answer in time, the local deadline aborts the functions.
+      store: { isDown: false, renew: (claims) => this.#store.renew(claims, leaseMs).catch(() => []) },
+    })
   }
 }
 

@@ -201,13 +201,11 @@ class Lock {
     const { store, clock, leaseMs, claim } = parts
     this.#parts = parts
     this.#held = new Held([{ claim }], sentAt)
-    this.#deadlines = new Deadlines(
-      {
-        consumer: { leaseMs, renewEveryMs: Math.floor(leaseMs / 3), ...NO_LIMIT },
-        clock,
-        store: { isDown: false, renew: (claims) => store.renew(claims, leaseMs).catch(() => []) },
-      }
-    )
+    this.#deadlines = new Deadlines({
+      consumer: { leaseMs, renewEveryMs: Math.floor(leaseMs / 3), ...NO_LIMIT },
+      clock,
+      store: { isDown: false, renew: (claims) => store.renew(claims, leaseMs).catch(() => []) },
+    })
   }
 
   async run<T>(fn: (lock: HeldLock) => T | Promise<T>, caller: AbortSignal | undefined): Promise<WithLock<T>> {

@@ -28,7 +28,6 @@ import {
   type HeldItems,
   type TransactionEnd,
 } from './shared-transaction.ts'
-import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
 import { keptWithTrace } from '../handling/traces.ts'
 

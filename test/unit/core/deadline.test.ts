@@ -22,15 +22,11 @@ describe('what the time asks of a run', () => {
   it.each([[WITHOUT_LEASE], [300], [1_000], [1_200], [1_500], [9_000]])(
     'changes next when it says, and not before, with a lease that ends at %f',
     (leaseEndsAt) => {
-      for (let now = 0; now < 1_500; now += 100) {
-        const due = dueOf({ startedAt: 0, leaseEndsAt }, now, LIMITS)
-        const next = nextDueAt({ startedAt: 0, leaseEndsAt, isAborted: due !== 'nothing' }, now, LIMITS)
-        expect(next).toBeGreaterThan(now)
-        if (due === 'nothing') expect(dueOf({ startedAt: 0, leaseEndsAt }, next, LIMITS)).not.toBe('nothing')
-        for (let before = now; before < next && due === 'nothing'; before += 50) {
-          expect(dueOf({ startedAt: 0, leaseEndsAt }, before, LIMITS)).toBe('nothing')
-        }
-      }
+      const dueAt = (at: number): string => dueOf({ startedAt: 0, leaseEndsAt }, at, LIMITS)
+      const quiet = Array.from({ length: 15 }, (_, step) => step * 100).filter((now) => dueAt(now) === 'nothing')
+      const next = quiet.map((now) => nextDueAt({ startedAt: 0, leaseEndsAt, isAborted: false }, now, LIMITS))
+      expect(next.map((at) => [dueAt(at - 1), dueAt(at) === 'nothing'])).toEqual(quiet.map(() => ['nothing', false]))
+      expect(nextDueAt({ startedAt: 0, leaseEndsAt, isAborted: true }, 1_100, LIMITS)).toBe(1_500)
     },
   )
 

@@ -17,7 +17,7 @@ interface Flight {
   readonly ended: Promise<Result | undefined>
 }
 
-/** Of different times; they stay for the next call with those. */
+/** How many timers stay for later calls with the same times. */
 const MOST_IDLE = 16
 
 interface Used {

@@ -133,8 +133,9 @@ export class BatchIntake {
 
   /**
    * Hands over the fetched messages of a partition, in one turn of the event loop what the pipeline has time for: what
-   * is handed over in one turn is claimed together. Messages beyond the limits stay raw bytes. Resolves with `true` when all are handed over and there is room for the next batch.
-   * If the epoch ends first, it resolves with `false` or never. Never rejects.
+   * is handed over in one turn is claimed together. Messages beyond the limits stay raw bytes. Resolves with `true` when
+   * all are handed over and there is room for the next batch. If the epoch ends first, it resolves with `false` or
+   * never. Never rejects.
    */
   async #takeAsThereIsRoom(epoch: PartitionEpoch): Promise<boolean> {
     try {

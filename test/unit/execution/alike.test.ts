@@ -39,16 +39,19 @@ class World {
   readonly store: ScriptedStore<never> & LeaseStore
   /** For a function that waits. */
   readonly gate = gate()
+  /** How long the function may run. */
+  readonly timeoutMs: number
   runs = 0
 
-  constructor(strategy: Strategy) {
+  constructor(strategy: Strategy, timeoutMs: number = TIMEOUT_MS) {
+    this.timeoutMs = timeoutMs
     const { clock, records, database } = this
     const store = strategy === 'lease' ? memoryStore({ clock, records }) : new MemoryInbox({ clock, database })
     // Which of the two makes no difference to those who call it here.
     this.store = scriptedStore(store as Store) as ScriptedStore<never> & LeaseStore
   }
 
-  /** Of the only key. */
+  /** The state of the one record there is. */
   get state(): string {
     const [record] = this.records.values()
     const [row] = this.database.rows.values()
@@ -76,14 +79,14 @@ const BACKOFF = { initialMs: 3_600_000, maxMs: 3_600_000 }
 
 type Handler = 'handle' | 'handleBatch'
 
-function consumerOf({ store }: World, work: (signal: () => AbortSignal) => unknown, handler: Handler) {
+function consumerOf({ store, timeoutMs }: World, work: (signal: () => AbortSignal) => unknown, handler: Handler) {
   const settings = {
     name: 'consumer',
     id: messageId.header('id'),
     decode: (bytes: Uint8Array | null) => bytes,
     store,
     ...TIMES,
-    handlerTimeoutMs: TIMEOUT_MS,
+    handlerTimeoutMs: timeoutMs,
     backoff: BACKOFF,
   }
   return handler === 'handle'
@@ -146,8 +149,8 @@ const refusedOr = (error: unknown): Told =>
 
 const ONCE: Entry = {
   name: 'once',
-  open: async ({ store, clock }, work) => {
-    const options = { ...TIMES, timeoutMs: TIMEOUT_MS, clock, purge: 'never' } as const
+  open: async ({ store, clock, timeoutMs }, work) => {
+    const options = { ...TIMES, timeoutMs, clock, purge: 'never' } as const
     const fn = async ({ signal }: { signal: AbortSignal }): Promise<void> => void (await work(() => signal))
     return (payload) => toldBy(once(store, 'k', fn, { ...options, payload }).then(() => 'done', refusedOr))
   },
@@ -155,13 +158,13 @@ const ONCE: Entry = {
 
 const HTTP: Entry = {
   name: 'an HTTP handler',
-  async open({ store, clock }, work) {
+  async open({ store, clock, timeoutMs }, work) {
     const handler = idempotent(
       async (_request, context) => {
         await work(() => context?.signal ?? AbortSignal.abort())
         return new Response('ok')
       },
-      { store, caller: () => 'ann', ...TIMES, timeoutMs: TIMEOUT_MS, clock, purge: 'never', whenBusy: 'wait' },
+      { store, caller: () => 'ann', ...TIMES, timeoutMs, clock, purge: 'never', whenBusy: 'wait' },
     )
     const headers = { 'idempotency-key': 'k' }
     const toldOf = async (body: string): Promise<Told> => {
@@ -188,11 +191,13 @@ interface Situation {
   readonly before?: (world: World) => void
   /** What is called, and what happens meanwhile. @defaultValue one call, and two seconds */
   readonly steps?: (world: World, call: (payload?: string) => void) => Promise<void>
+  /** @defaultValue 1000 */
+  readonly timeoutMs?: number
   readonly runs: number
   readonly record: string
   /** On an inbox; `undefined`: there is no such thing there. @defaultValue as `record` */
   readonly onInbox?: string | undefined
-  /** Of each call, in order. @defaultValue not compared */
+  /** What each call is told, in order. @defaultValue not compared */
   readonly told?: readonly Told[]
 }
 
@@ -338,6 +343,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'another owner takes the lease while it runs',
+    // It is aborted for its lease, not for its time.
+    timeoutMs: 60_000,
     work: async ({ signal }) => {
       throw await aborted(signal)
     },
@@ -353,6 +360,8 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'the store is down until its lease ends',
+    // It is aborted for its lease, not for its time.
+    timeoutMs: 60_000,
     work: async ({ signal }) => {
       throw await aborted(signal)
     },
@@ -456,7 +465,7 @@ describe('a function under a claim', () => {
     'ends alike everywhere when %s: %s, %s',
     async (_situation, _entry, strategy, { situation, entry: used, record }) => {
       const { before, work = () => {}, steps = oneCall, runs, told } = situation
-      const world = new World(strategy)
+      const world = new World(strategy, situation.timeoutMs)
       before?.(world)
       const entry = await used.open(world, (signal) => {
         world.runs++

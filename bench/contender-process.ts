@@ -33,8 +33,24 @@ export async function runAlone(order: Order, { child, profiles }: ProcessOptions
   try {
     return JSON.parse((await run).stdout) as Measurement
   } catch (error) {
-    const { stderr = '', killed = false } = error as { stderr?: string; killed?: boolean }
-    const why = killed ? `no end within ${WITHIN_MS / 1000} s` : stderr.trim() || String(error)
-    throw new Error(`${order.scenario}, ${contender}: ${why}`, { cause: error })
+    throw new Error(`${order.scenario}, ${contender}: ${whyFailed(error)}`, { cause: error })
   }
+}
+
+/** A process that a signal ended, such as the kernel's when memory is short, has said nothing. */
+export function whyFailed(error: unknown): string {
+  const { stderr = '', killed = false, signal, code } = error as Failed
+  if (killed) return `no end within ${WITHIN_MS / 1000} s`
+  const said = stderr.trim()
+  if (said !== '') return said
+  if (signal != null) return `ended by ${signal}, and said nothing`
+  return typeof code === 'number' ? `exit code ${code}, and said nothing` : String(error)
+}
+
+/** What `execFile` rejects with. `killed`: it was out of time. */
+interface Failed {
+  readonly stderr?: string
+  readonly killed?: boolean
+  readonly signal?: string | null
+  readonly code?: number | string
 }

@@ -49,6 +49,7 @@ describe('docs/performance.md', () => {
     const reports = recordedReports()
     const page = readFileSync(PAGE, 'utf8')
     expect(page).toBe(withResults(page, SUITE_NAMES, reports))
+    expect(mixtureIn(reports)).toBeUndefined()
     const files = existsSync(CHARTS) ? readdirSync(CHARTS) : []
     const drawn = new Map(files.map((file) => [file, readFileSync(join(CHARTS, file), 'utf8')]))
     expect(drawn).toEqual(chartsOf(reports))

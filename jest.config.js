@@ -11,7 +11,6 @@ export default {
     '^consume-once/dashboard$': '<rootDir>/dashboard/server/index.ts',
     '^consume-once/spi$': '<rootDir>/src/spi.ts',
     '^consume-once/testing$': '<rootDir>/testing/index.ts',
-    '^consume-once/(ioredis|node-redis)$': '<rootDir>/adapters/redis/$1/index.ts',
     '^consume-once/(.*)$': '<rootDir>/adapters/$1/index.ts',
     // Prisma's client imports the parts of its runtime that are ES modules.
     '^(@prisma/client/runtime/.*)\\.mjs$': '$1.js',

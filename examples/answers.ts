@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { connect, type ConsumeMessage } from 'amqplib'
 import { defineConsumer, json, messageId, runInline } from 'consume-once'
 import { confirmedPublisher, rabbitMessage } from 'consume-once/amqplib'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { redisUnder, removeKeys } from './support/redis.ts'
 import { eventually, ownName, rabbitUrl } from './support/servers.ts'
 

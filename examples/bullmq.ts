@@ -5,7 +5,7 @@ import { Queue, QueueEvents } from 'bullmq'
 import { Worker } from 'bullmq'
 import { defineConsumer, json } from 'consume-once'
 import { bullmqProcessor } from 'consume-once/bullmq'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 
 // #endregion
 import { redisUnder, removeKeys } from './support/redis.ts'

@@ -14,7 +14,7 @@ import { confirmedPublisher, rabbitSubscription } from 'consume-once/amqplib'
 import { dashboard, dashboardListener } from 'consume-once/dashboard'
 
 // #endregion
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { redisUnder, removeKeys } from './support/redis.ts'
 import { eventually, ownName, rabbitUrl } from './support/servers.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { defineConsumer, messageId, runInline, type Message } from 'consume-once'
 // #region readme
 import { Redis } from 'ioredis'
-import { redisDoneChannel, redisLease } from 'consume-once/ioredis' // or consume-once/node-redis
+import { redisDoneChannel, redisLease } from 'consume-once/redis'
 import { withDoneCache } from 'consume-once/lru-cache'
 
 // #endregion

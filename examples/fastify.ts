@@ -8,7 +8,7 @@ import { confirmedPublisher, runRabbit } from 'consume-once/amqplib'
 import { consumeOncePlugin } from 'consume-once/fastify'
 
 // #endregion
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { redisUnder, removeKeys } from './support/redis.ts'
 import { eventually, ownName, rabbitUrl } from './support/servers.ts'
 

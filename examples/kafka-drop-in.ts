@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { defineConsumer, json, messageId } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { eachMessage } from 'consume-once/kafkajs'
 import { eventually, kafkaBrokers, ownName, redisUrl } from './support/servers.ts'
 

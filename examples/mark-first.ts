@@ -1,14 +1,14 @@
 // At most once: the mark comes before the effect. A crash between them loses the message, and nothing happens twice.
 import assert from 'node:assert/strict'
 import { defineConsumer, MemoryBroker, messageId, OutcomeUnknownError, runMemory } from 'consume-once'
-import { redisSetnx } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { redisUnder, removeKeys } from './support/redis.ts'
 import { ownName } from './support/servers.ts'
 
 const prefix = ownName('first')
 const redis = redisUnder(prefix)
 // #region readme
-const store = redisSetnx({ redis, mode: 'mark-first' })
+const store = redisLease({ redis, marks: 'before-handler' })
 // #endregion
 
 const calls: string[] = []

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 // #region readme
 import { defineConsumer, json, messageId } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 
 // #endregion
 import { MemoryBroker, runMemory, type Consumer } from 'consume-once'

@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core'
 import { Kafka, logLevel } from 'kafkajs'
 // #region readme
 import { json, messageId, type HandlerContext } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { runKafka, type KafkaOptions } from 'consume-once/kafkajs'
 import { ConsumeOnceModule, HandleOnce } from 'consume-once/nestjs'
 

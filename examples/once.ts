@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { adminOf, defineConsumer } from 'consume-once'
 // #region readme
 import { once } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 
 // #endregion
 import { redisUnder, removeKeys } from './support/redis.ts'

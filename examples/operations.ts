@@ -1,7 +1,7 @@
 // What people do to a consumer by code: pause it, look at its records, decide about a parked message, ask what is promised.
 import assert from 'node:assert/strict'
 import { defineConsumer, messageId, OutcomeUnknownError } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { runKafka } from 'consume-once/kafkajs'
 import { Kafka, logLevel } from 'kafkajs'
 // #region admin

@@ -8,7 +8,7 @@ import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@
 import { register } from 'prom-client'
 import { defineConsumer, messageId } from 'consume-once'
 import { serveHealth } from 'consume-once/health'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { runKafka } from 'consume-once/kafkajs'
 import { otelTracing } from 'consume-once/otel'
 import { prometheus } from 'consume-once/prometheus'

@@ -3,7 +3,7 @@
 import { Redis } from 'ioredis'
 import { defineConfig, defineConsumer, messageId, type ConsumeOnceConfig } from 'consume-once'
 import { rabbitSubscription } from 'consume-once/amqplib'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 
 const redis = new Redis(process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379', { lazyConnect: true })
 const rabbitUrl = process.env['RABBITMQ_URL'] ?? 'amqp://guest:guest@127.0.0.1:5672'

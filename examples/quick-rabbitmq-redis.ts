@@ -15,7 +15,7 @@ console.log = (line) => {
 import { Redis } from 'ioredis'
 import { defineConsumer, json, messageId } from 'consume-once'
 import { confirmedPublisher, runRabbit } from 'consume-once/amqplib'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 
 const rabbitUrl = process.env['RABBITMQ_URL'] ?? 'amqp://guest:guest@127.0.0.1:5672'
 const redis = new Redis(process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379')

@@ -4,7 +4,7 @@ import { connect } from 'amqplib'
 import { Redis } from 'ioredis'
 import { defineConsumer, json, messageId } from 'consume-once'
 import { confirmedPublisher, onMessage } from 'consume-once/amqplib'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { eventually, ownName, rabbitUrl, redisUrl } from './support/servers.ts'
 
 process.env['RABBITMQ_URL'] ??= rabbitUrl()

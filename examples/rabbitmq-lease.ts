@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { defineConsumer, json, messageId } from 'consume-once'
 import { runRabbit } from 'consume-once/amqplib'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 // #endregion
 import { confirmedPublisher } from 'consume-once/amqplib'
 import { connect } from 'amqplib'

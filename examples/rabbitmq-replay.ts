@@ -4,7 +4,7 @@ import { connect } from 'amqplib'
 import { Redis } from 'ioredis'
 import { defineConsumer, messageId, type Outcome } from 'consume-once'
 import { confirmedPublisher, runRabbit } from 'consume-once/amqplib'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { notifications } from './support/notifications.ts'
 import { eventually, ownName, rabbitUrl, redisUrl } from './support/servers.ts'
 

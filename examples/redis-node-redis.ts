@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { defineConsumer, MemoryBroker, messageId, runMemory } from 'consume-once'
 // #region readme
 import { createClient } from 'redis'
-import { redisLease } from 'consume-once/node-redis'
+import { redisLease } from 'consume-once/redis'
 
 // #endregion
 import { removeKeys } from './support/redis.ts'

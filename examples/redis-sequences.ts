@@ -5,7 +5,7 @@ import { redisUnder, removeKeys } from './support/redis.ts'
 import { ownName } from './support/servers.ts'
 // #region readme
 import { defineConsumer, messageId } from 'consume-once'
-import { redisSequences } from 'consume-once/ioredis'
+import { redisSequences } from 'consume-once/redis'
 
 // #endregion
 const prefix = ownName('readings')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 // #region readme
 import { withLock } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 
 // #endregion
 import { redisUnder, removeKeys } from './support/redis.ts'

@@ -28,8 +28,8 @@ export interface DoneCacheOptions {
    */
   readonly ttlMs?: DurationMs
   /**
-   * Shares what is done with the caches of other processes: `redisDoneChannel` of `consume-once/ioredis` and
-   * `consume-once/node-redis`, `postgresDoneChannel` of `consume-once/pg`. A message that one process has marked is a
+   * Shares what is done with the caches of other processes: `redisDoneChannel` of `consume-once/redis` and
+   * `consume-once/redis`, `postgresDoneChannel` of `consume-once/pg`. A message that one process has marked is a
    * duplicate in all of them without a round trip, and a decision through the `admin` of one takes effect in all at once.
    * While the channel is lost, the cache answers nothing; when it is back, it begins empty. A connection that is dead
    * without either side knowing loses decisions, which then take `ttlMs`.

@@ -4,11 +4,10 @@ import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { createClient } from 'redis'
 import { rabbitSource } from '../../adapters/amqplib/index.ts'
-import * as ioredis from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { kafkaSource } from '../../adapters/kafkajs/index.ts'
 import { withDoneCache } from '../../adapters/lru-cache/index.ts'
 import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
-import * as nodeRedis from '../../adapters/redis/node-redis/index.ts'
 import { pgliteInbox, postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
 import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
 import { ScriptedKafka } from '../../test/kafka/scripted.ts'
@@ -26,8 +25,8 @@ const TARGETS: Readonly<Record<Target, (options: Options) => unknown>> = {
     pgliteInbox({ db: { query: () => {}, transaction: () => {}, exec: () => {} }, ...options } as never),
   mysqlInbox: (options) => mysqlInbox({ pool: createPool({ database: 'orders' }), ...options }),
   mysqlLease: (options) => mysqlLease({ pool: createPool({ database: 'orders' }), ...options }),
-  'redisLease of ioredis': (options) => ioredis.redisLease({ redis: new Redis({ lazyConnect: true }), ...options }),
-  'redisLease of node-redis': (options) => nodeRedis.redisLease({ redis: createClient(), ...options }),
+  'redisLease of ioredis': (options) => redisLease({ redis: new Redis({ lazyConnect: true }), ...options }),
+  'redisLease of node-redis': (options) => redisLease({ redis: createClient(), ...options }),
   withDoneCache: (options) => withDoneCache(memoryStore(), { max: 10, ...options }),
   runKafka: (options) => kafkaSource(new ScriptedKafka(), { topics: ['t'], group: 'g', ...options }),
   runRabbit: (options) => rabbitSource('amqp://localhost', { queue: 'orders', ...options }),

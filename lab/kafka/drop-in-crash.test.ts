@@ -1,7 +1,7 @@
 import { Watching } from '../../test/kit/recording-intake.ts'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { eachBatch, eachMessage } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer } from '../../src/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'

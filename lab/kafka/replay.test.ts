@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { kafkaSubscription } from '../../adapters/kafkajs/index.ts'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { defineConsumer, messageId } from '../../src/index.ts'
 import { planReplay } from '../../src/replay/index.ts'
 import type { ReplayItem } from '../../src/spi.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import type { LeaseOptions } from 'consume-once/ioredis'
+import type { RedisLeaseOptions } from 'consume-once/redis'
 import type { CheckFinding } from '../../src/ports/checkup.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { backends } from '../../test/kit/backends.ts'
@@ -14,7 +14,7 @@ const describeOnRedis = backends.has('redis') ? describe : describe.skip
 type Verdicts = Readonly<Record<string, CheckFinding['verdict']>>
 
 describeOnRedis('The checkup of redisLease finds', () => {
-  it.each<readonly [string, PrivateRedisOptions, LeaseOptions, Verdicts]>([
+  it.each<readonly [string, PrivateRedisOptions, Omit<RedisLeaseOptions, 'redis'>, Verdicts]>([
     ['nothing to say of a safe server', { appendfsync: 'always' }, {}, {}],
     [
       'eviction',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Cluster } from 'ioredis'
-import { redisLease, type RedisLike } from 'consume-once/ioredis'
+import { redisLease, type IoredisLike } from 'consume-once/redis'
 import { hasCode } from '../../src/foundation/errors.ts'
 import type { Claim } from '../../src/ports/store.ts'
 import { auditLaws } from '../../testing/contract/store/audit-laws.ts'
@@ -140,7 +140,7 @@ describeOnRedis('redisLease over a client of the shape of a cluster', () => {
   afterAll(() => harness?.close())
 
   /** Keys of each script that was sent. */
-  function recording(scripts: string[][]): RedisLike {
+  function recording(scripts: string[][]): IoredisLike {
     const { redis } = harness
     return {
       isCluster: true,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
-import type { LeaseOptions } from 'consume-once/ioredis'
+import type { RedisLeaseOptions } from 'consume-once/redis'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { assertLikeTransition } from '../../test/contract/store-model.ts'
@@ -178,7 +178,9 @@ function offsetOf({ url }: PrivateRedis): Promise<string | undefined> {
 }
 
 /** Marks while the replica is cut off, then kills the primary and promotes the replica. */
-async function failOver(options: LeaseOptions): Promise<{ readonly marked: unknown; readonly afterwards: string }> {
+async function failOver(
+  options: Omit<RedisLeaseOptions, 'redis'>,
+): Promise<{ readonly marked: unknown; readonly afterwards: string }> {
   await using primary = await startPrivateRedis()
   await using proxy = await startFaultProxy(primary.port)
   await using replica = await startPrivateRedis({ replicaOf: Object.assign({ ...primary }, { port: proxy.port }) })

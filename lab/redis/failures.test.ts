@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { hasCode } from '../../src/foundation/errors.ts'
 import type { Claim, Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis, type RedisOptions } from 'ioredis'
-import { redisLease, redisSequences } from 'consume-once/ioredis'
+import { redisLease, redisSequences } from 'consume-once/redis'
 import { hasCode } from '../../src/foundation/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'

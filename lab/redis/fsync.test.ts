@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { KeyNames } from '../../adapters/redis/lease/key-names.ts'
+import { KeyNames } from '../../adapters/redis/records/key-names.ts'
 import { hasCode } from '../../src/foundation/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'

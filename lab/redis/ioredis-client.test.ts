@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { redisLease, type LeaseOptions, type RedisLike } from 'consume-once/ioredis'
+import { redisLease, type IoredisLike, type RedisLeaseOptions } from 'consume-once/redis'
 import { ConfigError } from '../../src/foundation/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, newItem } from '../../testing/contract/store/claims.ts'
@@ -10,15 +10,16 @@ function unused(): never {
   throw new Error('nothing is asked for in this way (ioredis-client.test)')
 }
 
-type Scripts = Pick<RedisLike, 'evalsha' | 'eval'>
+type Options = Omit<RedisLeaseOptions, 'redis'>
+type Scripts = Pick<IoredisLike, 'evalsha' | 'eval'>
 
-function answering(methods: Partial<RedisLike>): RedisLike {
+function answering(methods: Partial<IoredisLike>): IoredisLike {
   const scripts = { evalsha: unused, eval: unused, ...methods }
   return { ...scripts, call: unused, pipeline: () => pipelineOver(scripts), ...methods }
 }
 
 /** Calls the client for each command when the pipeline is executed, as ioredis does. */
-function pipelineOver({ evalsha, eval: whole }: Scripts): ReturnType<RedisLike['pipeline']> {
+function pipelineOver({ evalsha, eval: whole }: Scripts): ReturnType<IoredisLike['pipeline']> {
   const asked: (() => Promise<unknown>)[] = []
   return {
     evalsha: (...words) => asked.push(() => evalsha(...words)),
@@ -239,7 +240,7 @@ describe('redisLease refuses at once', () => {
     expect(() => redisLease({ redis, timeoutMs })).toThrow(ConfigError)
   })
 
-  it.each<readonly [string, LeaseOptions]>([
+  it.each<readonly [string, Options]>([
     ['replicas', { replicas: 1 }],
     ['durableWithinMs', { durableWithinMs: 100 }],
     ['replicas', { durability: 'replicas', replicas: 0 }],
@@ -247,7 +248,7 @@ describe('redisLease refuses at once', () => {
     ['durableWithinMs', { durability: 'fsync', durableWithinMs: 0 }],
     ['timeoutMs', { durability: 'replicas', durableWithinMs: 600, timeoutMs: 1_100 }],
     ['durability', { durability: 'disk' as 'fsync' }],
-    ['durablity', { durablity: 'fsync' } as LeaseOptions],
+    ['durablity', { durablity: 'fsync' } as Options],
   ])('%s of %j', (name, options) => {
     expect(() => redisLease({ redis, ...options })).toThrow(
       expect.objectContaining({ problems: [expect.stringMatching(name)] }),
@@ -255,7 +256,7 @@ describe('redisLease refuses at once', () => {
   })
 
   it.each([undefined, null, 'redis://localhost', {}])('the client %j', (none) => {
-    expect(() => redisLease({ redis: none as RedisLike })).toThrow(/expected a client of ioredis/)
+    expect(() => redisLease({ redis: none as IoredisLike })).toThrow(/expected a client of ioredis/)
   })
 
   it('all of these in one error', () => {

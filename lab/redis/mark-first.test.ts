@@ -23,7 +23,7 @@ const POINTS: readonly (readonly [CrashPoint | 'in the handler', readonly string
 it.each(POINTS)('mark-first: a process that is killed %s never repeats an effect [T250]', async (point, expected) => {
   const [queue, id] = [rabbit.name(), uniqueName('id')]
   const options: RabbitOptions = { queue, queueType: 'quorum' }
-  const store = { ...stores.lease, isMarkFirst: true } as const
+  const store = { ...stores.lease, options: { ...stores.lease.options, marks: 'before-handler' } } as const
   const life = { url: rabbit.url, options: [options], store }
   await using first = new RabbitWorker({ ...life, ...(point !== 'in the handler' && { dieAt: point }) })
   await first.untilTold('running')

@@ -3,7 +3,7 @@ import { appendFileSync, writeSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { postgresInboxSequences, postgresSequences, type PgTransaction } from '../../adapters/pg/index.ts'
-import { redisSequences } from '../../adapters/redis/ioredis/index.ts'
+import { redisSequences } from '../../adapters/redis/index.ts'
 import {
   defineConsumer,
   messageId,

@@ -2,9 +2,8 @@ import { Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { createClient } from 'redis'
-import * as ioredis from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { mysqlLease } from '../../adapters/mysql2/index.ts'
-import * as nodeRedis from '../../adapters/redis/node-redis/index.ts'
 import { postgresLease } from '../../adapters/pg/index.ts'
 import {
   defineConsumer,
@@ -31,13 +30,13 @@ export async function leaseAt(place: LeasePlace): Promise<LeaseAt> {
     case 'ioredis': {
       const redis = new Redis(place.url)
       redis.on('error', () => {})
-      return { store: ioredis.redisLease({ redis, prefix: place.prefix }), close: () => redis.quit() }
+      return { store: redisLease({ redis, prefix: place.prefix }), close: () => redis.quit() }
     }
     case 'node-redis': {
       const redis = createClient({ url: place.url })
       redis.on('error', () => {})
       await redis.connect()
-      return { store: nodeRedis.redisLease({ redis, prefix: place.prefix }), close: () => redis.close() }
+      return { store: redisLease({ redis, prefix: place.prefix }), close: () => redis.close() }
     }
     case 'pg': {
       const pool = new Pool({ connectionString: place.url, max: 2 })

@@ -6,7 +6,7 @@ import { runRabbit } from '../../adapters/amqplib/index.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { mysqlLease } from '../../adapters/mysql2/index.ts'
 import { postgresLease } from '../../adapters/pg/index.ts'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import {
   defineConsumer,
   messageId,

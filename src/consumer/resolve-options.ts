@@ -420,9 +420,7 @@ function problemsOfRemembering(options: AnyOptions): string[] {
       )
     }
     if (options.store?.strategy === 'lease' && options.store.marksFirst === true) {
-      problems.push(
-        `${name}: leave it out with a store that marks before the handler, as redisSetnx does: there is nothing to keep yet`,
-      )
+      problems.push(`${name}: leave it out with a store that marks before the handler: there is nothing to keep yet`)
     }
     if (options.store?.strategy === 'offsets') {
       problems.push(

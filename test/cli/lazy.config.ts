@@ -1,6 +1,6 @@
 // A config for the tests of the tool that connects node-redis without `await`, and has a consumer on another store.
 import { createClient } from 'redis'
-import { redisLease } from '../../adapters/redis/node-redis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { defineConfig, defineConsumer, memoryStore, messageId, type ConsumeOnceConfig } from '../../src/index.ts'
 
 const redis = createClient({ url: process.env['TEST_REDIS_URL'] ?? '' }).on('error', () => {})

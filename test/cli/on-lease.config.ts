@@ -4,7 +4,7 @@ import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { mysqlLease } from '../../adapters/mysql2/index.ts'
 import { postgresLease } from '../../adapters/pg/index.ts'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { defineConfig, defineConsumer, messageId, type ConsumeOnceConfig, type Store } from '../../src/index.ts'
 
 const url = process.env['TEST_STORE_URL'] ?? ''

@@ -1,6 +1,6 @@
 // A config for the tests of the tool: a consumer on Redis, under the prefix that the environment names.
 import { Redis } from 'ioredis'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { defineConfig, defineConsumer, messageId, type ConsumeOnceConfig } from '../../src/index.ts'
 
 const redis = new Redis(process.env['TEST_REDIS_URL'] ?? '', { commandTimeout: 1_000, maxRetriesPerRequest: 1 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Redis } from 'ioredis'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { defineConsumer, MemoryBroker, messageId, OutcomeUnknownError, runMemory, type Store } from '../../src/index.ts'
 import { backends } from '../kit/backends.ts'
 import { uniqueName } from '../kit/namespace.ts'

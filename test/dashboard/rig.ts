@@ -6,7 +6,7 @@ import { Pool } from 'pg'
 import { rabbitSubscription, runRabbit, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { kafkaSubscription, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { serveDashboard, type ServedDashboard } from '../../dashboard/server/index.ts'
 import {
   adminOf,

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { defineConsumer, type Consumer, type IdExtractor } from '../../src/index.ts'
 import { startProxyOf, type FaultProxy } from './fault-proxy.ts'
 import { uniqueName } from './namespace.ts'

@@ -9,7 +9,7 @@ import {
   type Store,
 } from 'consume-once'
 import { bullmqProcessor, type BullmqOptions, type BullmqProcessor, type JobLike } from 'consume-once/bullmq'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { backends } from '../kit/backends.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
-import type { LeaseOptions } from 'consume-once/ioredis'
-import { KeyNames } from '../../adapters/redis/lease/key-names.ts'
+import type { RedisLeaseOptions } from 'consume-once/redis'
+import { KeyNames } from '../../adapters/redis/records/key-names.ts'
 import type { SequenceOptions } from '../../src/sequences/options.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
@@ -32,7 +32,7 @@ export async function redisHarness(
     storeUrl = url,
     sequences,
     ...options
-  }: LeaseOptions & {
+  }: Omit<RedisLeaseOptions, 'redis'> & {
     /** A store of sequences, with these options. */
     readonly sequences?: SequenceOptions
     readonly library?: RedisLibrary

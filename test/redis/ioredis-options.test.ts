@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis, type RedisOptions } from 'ioredis'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, newItem } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'

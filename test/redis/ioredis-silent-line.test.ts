@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Redis } from 'ioredis'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, newItem } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'

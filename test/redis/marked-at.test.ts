@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { KeyNames } from '../../adapters/redis/lease/key-names.ts'
+import { KeyNames } from '../../adapters/redis/records/key-names.ts'
 import type { ClaimItem, Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem, SCOPE, type HowToClaim } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'

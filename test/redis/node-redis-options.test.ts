@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createClient, createClientPool, RESP_TYPES } from 'redis'
-import { redisLease } from 'consume-once/node-redis'
+import { redisLease } from 'consume-once/redis'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { KeyNames } from '../../adapters/redis/lease/key-names.ts'
+import { KeyNames } from '../../adapters/redis/records/key-names.ts'
 import { adminOf, defineConsumer, messageId, type Admin } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { ownerOf } from '../../adapters/redis/lease/owners.ts'
+import { ownerOf } from '../../adapters/redis/records/owners.ts'
 import type { Claim } from '../../src/ports/store.ts'
 import { abandon, claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'

@@ -5,7 +5,7 @@ import { Pool } from 'pg'
 import { rabbitSubscription } from '../../adapters/amqplib/index.ts'
 import { kafkaSubscription, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { defineConsumer, messageId, TerminalError, type Consumer, type Subscription } from '../../src/index.ts'
 import { FAST } from '../kafka/kit.ts'
 

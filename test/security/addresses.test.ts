@@ -1,11 +1,10 @@
 import { Kafka, logLevel } from 'kafkajs'
 import { describe, expect, it } from '@jest/globals'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { withDoneCache } from '../../adapters/lru-cache/index.ts'
 import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
-import { redisLease as nodeRedisLease } from '../../adapters/redis/node-redis/index.ts'
 import { postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
 import { defineConsumer, memoryStore, runInline } from '../../src/index.ts'
 import { CANARY } from './output-recorder.ts'
@@ -23,8 +22,7 @@ const MISTAKES: readonly (readonly [string, () => unknown])[] = [
   ['postgresOffsets', () => postgresOffsets({ pool: wrong })],
   ['mysqlInbox', () => mysqlInbox({ pool: wrong })],
   ['mysqlLease', () => mysqlLease({ pool: wrong })],
-  ['redisLease of ioredis', () => redisLease({ redis: wrong })],
-  ['redisLease of node-redis', () => nodeRedisLease({ redis: wrong })],
+  ['redisLease', () => redisLease({ redis: wrong })],
   ['redisLease, unnamed', () => redisLease(wrong)],
   ['withDoneCache', () => withDoneCache(wrong, { max: 1 })],
   ['defineConsumer, its store', () => defineConsumer({ name: 'a', store: wrong, handle: () => {} })],

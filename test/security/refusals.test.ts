@@ -9,10 +9,9 @@ import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { createClient } from 'redis'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
-import { redisLease } from '../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../adapters/redis/index.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
-import { redisLease as nodeRedisLease } from '../../adapters/redis/node-redis/index.ts'
 import { postgresInbox, postgresLease } from '../../adapters/pg/index.ts'
 import {
   adminOf,
@@ -169,7 +168,7 @@ ifWanted('redis')('no password is told by a lease whose Redis refuses: [T115]', 
       const connected = redis.connect().catch(() => {})
       closing.push(() => redis.destroy())
       void connected
-      expect(await heardOf(nodeRedisLease({ redis, timeoutMs: 600 }))).not.toContain(SECRET)
+      expect(await heardOf(redisLease({ redis, timeoutMs: 600 }))).not.toContain(SECRET)
     },
     30_000,
   )

@@ -2,10 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { createClient } from 'redis'
-import * as ioredis from 'consume-once/ioredis'
-import * as nodeRedis from 'consume-once/node-redis'
 import { withDoneCache } from 'consume-once/lru-cache'
 import { postgresDoneChannel } from 'consume-once/pg'
+import { redisDoneChannel } from 'consume-once/redis'
 import { memoryStore, type Key, type Store } from '../../src/index.ts'
 import type { DoneChannel, DoneEars, MessageRecord } from '../../src/spi.ts'
 import { claim, hold, newDigest, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
@@ -78,7 +77,7 @@ async function onIoredis(url: string, channel: string): Promise<DoneChannel> {
     client.on('error', () => {})
     closing.push(() => client.disconnect())
   }
-  return ioredis.redisDoneChannel({ redis, subscriber, channel })
+  return redisDoneChannel({ redis, subscriber, channel })
 }
 
 async function onNodeRedis(url: string, channel: string): Promise<DoneChannel> {
@@ -88,7 +87,7 @@ async function onNodeRedis(url: string, channel: string): Promise<DoneChannel> {
     await client.on('error', () => {}).connect()
     closing.push(() => client.destroy())
   }
-  return nodeRedis.redisDoneChannel({ redis, subscriber, channel })
+  return redisDoneChannel({ redis, subscriber, channel })
 }
 
 async function onPostgres(url: string, channel: string): Promise<DoneChannel> {
@@ -259,7 +258,7 @@ describe('a shared cache', () => {
       /share: expected a channel/,
     )
     const redis = new Redis({ lazyConnect: true })
-    expect(() => ioredis.redisDoneChannel({ redis, subscriber: redis })).toThrow(/subscriber: expected another client/)
+    expect(() => redisDoneChannel({ redis, subscriber: redis })).toThrow(/subscriber: expected another client/)
     redis.disconnect()
     expect(() => postgresDoneChannel({ pool: new Pool(), channel: 'A"B' })).toThrow(/channel: expected 1 to 63/)
   })

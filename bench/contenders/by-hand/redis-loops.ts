@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import type { KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../../suite.ts'
 import { ID_HEADER, Tally } from '../../tally.ts'

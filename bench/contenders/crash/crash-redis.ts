@@ -1,5 +1,5 @@
 import { defineConsumer, type ConsumerSettings } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { Redis } from 'ioredis'
 import { serverOf, type Job, type Measurement } from '../../suite.ts'
 import { crashing, type LoadCrashBroker, type Work } from './crash.ts'

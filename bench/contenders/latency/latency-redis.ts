@@ -1,5 +1,5 @@
 import { defineConsumer } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import type { Job, Measurement } from '../../suite.ts'
 import type { LoadBroker } from '../library/broker.ts'
 import { consumeAllOnce } from '../library/consume-once.ts'

@@ -1,6 +1,6 @@
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { defineConsumer, type Observer } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { postgresInbox } from 'consume-once/pg'
 import { otelMetricProducer, otelMetrics } from 'consume-once/otel'
 import { prometheus } from 'consume-once/prometheus'

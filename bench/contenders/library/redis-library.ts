@@ -1,4 +1,4 @@
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import type { Job, Measurement } from '../../suite.ts'
 import type { LoadBroker } from './broker.ts'
 import { withStore, type Settings } from './consume-once.ts'

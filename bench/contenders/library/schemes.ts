@@ -1,5 +1,5 @@
 import { defineConsumer, type Message } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import type { Job, Measurement } from '../../suite.ts'
 import { Tally } from '../../tally.ts'
 import { onRedis } from '../clients/redis-client.ts'

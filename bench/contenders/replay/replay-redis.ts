@@ -1,5 +1,5 @@
 import { defineConsumer } from 'consume-once'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import type { KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../../suite.ts'
 import { ID_HEADER } from '../../tally.ts'

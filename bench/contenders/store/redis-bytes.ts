@@ -1,4 +1,4 @@
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import { Redis } from 'ioredis'
 import { startPrivateRedis } from '../../../test/kit/servers/private-redis.ts'
 import type { Job, Measurement } from '../../suite.ts'

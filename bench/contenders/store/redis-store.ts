@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { defineConsumer, messageId, runInline } from 'consume-once'
 import { type ClaimItem } from 'consume-once/spi'
-import { redisLease } from 'consume-once/ioredis'
+import { redisLease } from 'consume-once/redis'
 import type { Redis } from 'ioredis'
 import type { Job, Measurement } from '../../suite.ts'
 import { ID_HEADER, Tally } from '../../tally.ts'

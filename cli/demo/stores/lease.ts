@@ -1,5 +1,5 @@
 import { memoryStore, type Store } from '../../../src/index.ts'
-import { redisLease } from '../../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../../adapters/redis/index.ts'
 import { CommandError, EXIT } from '../../exit.ts'
 import { installed } from '../installed.ts'
 import { effectOf, ProviderFile } from '../effects.ts'

@@ -2,7 +2,7 @@ import type { Written } from '../stage/redis-side.ts'
 import { trueTimeOf } from '../stage/wall-clock.ts'
 import type { LeaseWrite } from './lease-writes.ts'
 
-/** Long form of a record, see scripts/script.ts of redis/lease. The tag of its scope follows the owner, and in a record set aside its history after a line break. */
+/** Long form of a record, see adapters/redis/scripts/script.ts. The tag of its scope follows the owner, and in a record set aside its history after a line break. */
 const LONG =
   /^(?<state>[PRDGX])\|(?<fence>\d+)\|(?<attempt>\d+)\|(?<doubt>[01])\|[^|]*\|(?<owner>[^|~\\\n]*)[^|]*\|(?<rest>.*)$/s
 /** Short form of a done record, with the beginning of the owner. */

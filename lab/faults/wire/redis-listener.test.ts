@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { CLAIM } from '../../../adapters/redis/lease/scripts/claim.ts'
-import { MARK } from '../../../adapters/redis/lease/scripts/mark.ts'
+import { CLAIM } from '../../../adapters/redis/scripts/claim.ts'
+import { MARK } from '../../../adapters/redis/scripts/mark.ts'
 import { redisListener } from './redis-listener.ts'
 
 const KEY = 'key-of-the-target'

@@ -1,5 +1,5 @@
-import { CLAIM } from '../../../adapters/redis/lease/scripts/claim.ts'
-import { MARK } from '../../../adapters/redis/lease/scripts/mark.ts'
+import { CLAIM } from '../../../adapters/redis/scripts/claim.ts'
+import { MARK } from '../../../adapters/redis/scripts/mark.ts'
 import type { Listener, Target } from './listener.ts'
 
 const STEPS = [

@@ -3,7 +3,7 @@ import type { RedisOptions } from 'ioredis'
 import type { RabbitOptions } from '../../../adapters/amqplib/index.ts'
 import type { KafkaOptions } from '../../../adapters/kafkajs/index.ts'
 import type { PostgresInboxOptions } from '../../../adapters/pg/index.ts'
-import type { RedisLeaseOptions } from '../../../adapters/redis/ioredis/index.ts'
+import type { RedisLeaseOptions } from '../../../adapters/redis/index.ts'
 import type { ConsumerSettings } from '../../../src/index.ts'
 
 /** Settings of a worker, as JSON in its only argument. */
@@ -51,8 +51,6 @@ export interface RedisSpec {
   readonly url: string
   /** `url` is a node of a cluster. */
   readonly isCluster?: boolean
-  /** `redisSetnx` in place of `redisLease`. */
-  readonly isMarkFirst?: boolean
   readonly client?: Pick<RedisOptions, 'maxRetriesPerRequest'>
   readonly options?: Omit<RedisLeaseOptions, 'redis'>
 }

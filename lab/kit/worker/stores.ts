@@ -15,12 +15,11 @@ export function storeOf(spec: StoreSpec, name: string): Promise<Store<WorkerTran
   }
 }
 
-async function onRedis({ url, isCluster, client, isMarkFirst, options }: RedisSpec): Promise<Store<WorkerTransaction>> {
+async function onRedis({ url, isCluster, client, options }: RedisSpec): Promise<Store<WorkerTransaction>> {
   const { Cluster, Redis } = await import('ioredis')
-  const { redisLease, redisSetnx } = await import('../../../adapters/redis/ioredis/index.ts')
+  const { redisLease } = await import('../../../adapters/redis/index.ts')
   const redis = isCluster === true ? new Cluster([url]) : new Redis(url, client ?? {})
   redis.on('error', () => {})
-  if (isMarkFirst === true) return redisSetnx({ redis, mode: 'mark-first', ...options })
   return redisLease({ redis, ...options })
 }
 

@@ -1,7 +1,7 @@
 import type { Guarantee } from './guarantee.ts'
 
 export const MARK_FIRST: Guarantee = {
-  strategy: "`redisSetnx({ mode: 'mark-first' })`: at most once",
+  strategy: "`redisLease({ marks: 'before-handler' })`: at most once",
   claims: [
     { says: '**yes**, when its process dies after the claim, or its outcome is unknown', tests: ['T250', 'T251'] },
     { says: 'no', tests: ['T250', 'T251', 'T252'] },

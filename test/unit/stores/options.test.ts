@@ -3,10 +3,9 @@ import { Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { createClient } from 'redis'
-import * as ioredis from '../../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../../adapters/redis/index.ts'
 import { withDoneCache } from '../../../adapters/lru-cache/index.ts'
 import { mysqlInbox, mysqlLease } from '../../../adapters/mysql2/index.ts'
-import * as nodeRedis from '../../../adapters/redis/node-redis/index.ts'
 import {
   pgliteInbox,
   pgliteLease,
@@ -21,7 +20,15 @@ import { memoryStore } from '../../../src/memory/store.ts'
 
 type Bad = Readonly<Record<string, unknown>>
 
-const OF_REDIS: Bad = { redis: {}, prefix: null, shards: '16', timeoutMs: '2000', durability: 'disk', prefx: 'co' }
+const OF_REDIS: Bad = {
+  redis: {},
+  prefix: null,
+  shards: '16',
+  timeoutMs: '2000',
+  durability: 'disk',
+  marks: 'first',
+  prefx: 'co',
+}
 const OF_POSTGRES: Bad = {
   pool: 'postgres://',
   schema: null,
@@ -42,8 +49,7 @@ const IDLE: Bad = { idleInTransactionTimeoutMs: null }
 
 /** Each with its option that must be given, and options of which each is wrong. */
 const STORES: readonly (readonly [string, (options: never) => unknown, string, Bad])[] = [
-  ['redisLease of ioredis', ioredis.redisLease, 'redis', OF_REDIS],
-  ['redisLease of node-redis', nodeRedis.redisLease, 'redis', OF_REDIS],
+  ['redisLease', redisLease, 'redis', OF_REDIS],
   ['postgresInbox', postgresInbox, 'pool', { ...OF_POSTGRES, ...IDLE, statementTimeoutMs: 0, durability: 'fsync' }],
   [
     'postgresOffsets',
@@ -66,8 +72,8 @@ const STORES: readonly (readonly [string, (options: never) => unknown, string, B
 ]
 
 it.each<readonly [string, (options: never) => unknown, string, () => unknown]>([
-  ['redisLease of ioredis', ioredis.redisLease, 'redis', () => new Redis({ lazyConnect: true })],
-  ['redisLease of node-redis', nodeRedis.redisLease, 'redis', () => createClient()],
+  ['redisLease of ioredis', redisLease, 'redis', () => new Redis({ lazyConnect: true })],
+  ['redisLease of node-redis', redisLease, 'redis', () => createClient()],
   ['postgresInbox', postgresInbox, 'pool', () => new Pool()],
   ['postgresOffsets', postgresOffsets, 'pool', () => new Pool()],
   ['postgresLease', postgresLease, 'pool', () => new Pool()],
@@ -84,9 +90,12 @@ it.each([
   [undefined, 'undefined'],
   [null, 'null'],
   ['redis://:secret@localhost', 'string'],
-  [{ eval: () => {} }, 'an object without the methods evalsha, '],
+  [
+    { eval: () => {} },
+    'an object without the methods evalsha, call, pipeline (of ioredis) and without evalSha, multi, withTypeMapping (of node-redis)',
+  ],
 ])('redisLease tells of a client %j what is missing', (redis, got) => {
-  expect(() => ioredis.redisLease({ redis } as never)).toThrow(`redis: expected a client of ioredis, got ${got}`)
+  expect(() => redisLease({ redis } as never)).toThrow(`redis: expected a client of ioredis or node-redis, got ${got}`)
 })
 
 describe.each(STORES)('%s', (_, create, needed, bad) => {

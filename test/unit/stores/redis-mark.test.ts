@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { digestArguments } from '../../../adapters/redis/lease/scripts/claim.ts'
-import { markArguments } from '../../../adapters/redis/lease/scripts/mark.ts'
+import { digestArguments } from '../../../adapters/redis/scripts/claim.ts'
+import { markArguments } from '../../../adapters/redis/scripts/mark.ts'
 import type { Claim } from '../../../src/spi.ts'
 
 const RETENTION_MS = 60_000

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { redisLease } from '../../../../adapters/redis/ioredis/index.ts'
+import { redisLease } from '../../../../adapters/redis/index.ts'
 import { defineConsumer, messageId, type Consumer, type Running } from '../../../../src/index.ts'
 import { Signal } from '../../signal.ts'
 import { withCalls } from '../../store-with.ts'

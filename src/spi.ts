@@ -120,14 +120,6 @@ export {
   type Finding,
   type LogBounds,
 } from './core/expected-offset.ts'
-export {
-  findScopeRow,
-  formerScope,
-  isSharedBy,
-  mayBeAnothers,
-  type ScopeRow,
-  type ScopeStep,
-} from './consumer/scope.ts'
 export type { CheckFinding, Checkup } from './ports/checkup.ts'
 export type { IdleLimit } from './ports/store.ts'
 export type { DoneChannel, DoneEars } from './ports/done-channel.ts'

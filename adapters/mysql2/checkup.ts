@@ -1,14 +1,13 @@
-import { checkFindings, describeError, type AtStart, type CheckFinding, type ScopeRow } from '../../src/spi.ts'
+import { checkFindings, describeError, type AtStart, type CheckFinding } from '../../src/spi.ts'
 import { foreignEngines } from './schema/check-engines.ts'
 import { missingKeys, withIndexes, type MissingKey } from './schema/check-keys.ts'
 import { OTHERS, readOthers, type OtherRow } from './schema/find-keys.ts'
 import { readVersion, type VersionRow } from './schema/migration-table.ts'
-import { NEWEST } from './schema/migrations.ts'
+import { newest } from './schema/migrations.ts'
 import { isSerializable, isStrict, readServer, type Server } from './check-server.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
 import { errnoOf, isRefusal, NO_SUCH_TABLE } from './sql-errors.ts'
-import { findAllShared } from './statements/register-scope.ts'
-import { lastRows, rowsOf } from './statements/script.ts'
+import { lastRows } from './statements/script.ts'
 import type { Tables } from './statements/tables.ts'
 import { COMMIT } from './statements/transaction.ts'
 import { tryClaim, whyNoClaim } from './try-claim.ts'
@@ -57,7 +56,6 @@ export async function checkup(
   const sets = await sessions.using((connection) => connection.run([READ_SETTINGS, COMMIT], false))
   const keys = await missingKeys(sessions, database)
   const engines = await foreignEngines(sessions, database)
-  const shared = await sharedScopes(sessions, tables)
   const missing = await missingThings(sessions, tables, keys)
   const claim = await judgeClaim(sessions, await withIndexes(sessions, tables), strategy)
   const settings = (lastRows(sets) as readonly SettingsRow[]).flatMap((row) => [
@@ -72,14 +70,7 @@ export async function checkup(
       `${LOST[strategy]}.`,
     ]),
   ])
-  return [
-    ...settings,
-    ...claim,
-    ...missing,
-    ...keys.flatMap(judgeKey),
-    ...engines.map(judgeEngine),
-    ...shared.map(judgeScope),
-  ]
+  return [...settings, ...claim, ...missing, ...keys.flatMap(judgeKey), ...engines.map(judgeEngine)]
 }
 
 /** Before the first `open` no table exists, and nothing is wrong. */
@@ -108,7 +99,7 @@ async function missingThings(
     if (isRefusal(error)) return undefined
     throw error
   })
-  if (Number(version?.version ?? 0) < NEWEST) return []
+  if (Number(version?.version ?? 0) < newest()) return []
   const others = await read<OtherRow>(readOthers(tables.database))
   const [hasTable, hasIndex] = [Number(others?.has_table) > 0, Number(others?.has_index) > 0]
   const gone = keys.filter(({ isThere }) => !isThere).map(({ explained }) => explained.split(':', 1).join(''))
@@ -152,27 +143,6 @@ function judgeEngine(explained: string): CheckFinding {
   return finding('engine', 'broken', explained, [
     'A rollback undoes nothing in this table: claims stay without an effect. The store does not open here.',
     'Run: alter table ... engine = InnoDB.',
-  ])
-}
-
-/** Empty before the first `open`, when the table does not exist. */
-async function sharedScopes(
-  sessions: MysqlSessions,
-  tables: Tables,
-): Promise<readonly Pick<ScopeRow, 'id' | 'name'>[]> {
-  const script = findAllShared(tables)
-  try {
-    const sets = await sessions.using((connection) => connection.run(script.statements, false))
-    return rowsOf(script, lastRows(sets))
-  } catch (error) {
-    if (isRefusal(error)) return []
-    throw error
-  }
-}
-
-function judgeScope({ id, name }: Pick<ScopeRow, 'id' | 'name'>): CheckFinding {
-  return finding('scopes', 'weaker', `scope row ${id}, ${JSON.stringify(name)}, is shared`, [
-    'Two consumers may use the row, so an inbox removes nothing from it. Decide whose it is (docs/stores.md, Scopes).',
   ])
 }
 

@@ -10,7 +10,7 @@ import { checkEngines } from './schema/check-engines.ts'
 import { checkKeys } from './schema/check-keys.ts'
 import { migrate } from './schema/migrate.ts'
 import { MysqlSessions } from './sessions/sessions.ts'
-import { findScopes, registerScope, shareScope } from './statements/register-scope.ts'
+import { findScope, registerScope } from './statements/register-scope.ts'
 import { tablesIn, type Tables } from './statements/tables.ts'
 import type { MysqlTransaction } from './tx/mysql-transaction.ts'
 
@@ -49,7 +49,7 @@ export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'):
       const [inbox, history] = [mysqlInbox(sessions, known, scope), mysqlHistory(known, scope, strategy)]
       return { sessions, tables: known, scope, losses, lockTimeoutMs, inbox, history }
     },
-    scopes: { find: findScopes, register: registerScope, share: shareScope },
+    scopes: { find: findScope, register: registerScope },
   })
   return { sessions, lockTimeoutMs, database }
 }

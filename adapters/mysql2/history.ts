@@ -18,11 +18,12 @@ export function mysqlHistory(tables: Tables, scope: number, strategy: Strategy):
   return {
     noteUse({ retentionMs, forMs }: Use): Script {
       const until = `${epochMsAtLeast('utc_timestamp(6)')} + ${forMs}`
+      const used = `retentions = json_set(coalesce(retentions, '{}'), ${text(`$."${retentionMs}"`)}, ${until})`
       return {
         statements: [
-          `update ${tables.scope} set first_claim_at = coalesce(first_claim_at, utc_timestamp(6)),
-  retentions = json_set(coalesce(retentions, '{}'), ${text(`$."${retentionMs}"`)}, ${until})
-where id = ${scope}`,
+          recordsEnd
+            ? `update ${tables.scope} set first_claim_at = coalesce(first_claim_at, utc_timestamp(6)), ${used} where id = ${scope}`
+            : `update ${tables.scope} set first_claim_at = utc_timestamp(6) where id = ${scope} and first_claim_at is null`,
         ],
       }
     },

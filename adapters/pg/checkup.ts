@@ -1,13 +1,6 @@
-import {
-  checkFindings,
-  describeError,
-  type AtStart,
-  type CheckFinding,
-  type ScopeRow,
-  type Strategy,
-} from '../../src/spi.ts'
+import { checkFindings, describeError, type AtStart, type CheckFinding, type Strategy } from '../../src/spi.ts'
 import { missingKey } from './schema/check-keys.ts'
-import { NEWEST } from './schema/migrations.ts'
+import { newest } from './schema/migrations.ts'
 import type { Pooling, PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
 import { isRefusal, sqlState } from './sql-errors.ts'
@@ -22,7 +15,6 @@ import {
   type StandbyRow,
   type TableRow,
 } from './statements/read-settings.ts'
-import { findAllShared } from './statements/register-scope.ts'
 import type { Statement } from './statements/statement.ts'
 import type { Tables } from './statements/tables.ts'
 import { tryClaim, whyNoClaim } from './try-claim.ts'
@@ -74,13 +66,12 @@ export async function checkup(
   strategy: Strategy,
 ): Promise<readonly CheckFinding[]> {
   const loss = LOSSES[strategy === 'lease' ? 'lease' : 'transaction']
-  const [settings, standbys, ofTables, keys, shared, missing] = [
+  const [settings, standbys, ofTables, keys, missing] = [
     await ask(sessions, READ_SETTINGS),
     await ask(sessions, READ_STANDBYS),
     await ask(sessions, readTables(tables)),
     await ask(sessions, findMissingKeys(tables)),
-    await ask(sessions, findAllShared(tables)),
-    await ask(sessions, findMissingThings(tables, NEWEST)),
+    await ask(sessions, findMissingThings(tables, newest())),
   ]
   const pooling = await sessions.pooling()
   const claim = pooling === 'by-statement' ? [] : await judgeClaim(sessions, tables, strategy)
@@ -96,8 +87,6 @@ export async function checkup(
     // Refused before the first `open`, when there is no table of migrations.
     ...('rows' in missing ? missing.rows.map(judgeMissing) : []),
     ...claim,
-    // The table does not exist before the first `open`.
-    ...('rows' in shared ? shared.rows.map(judgeScope) : []),
     judgePooler(pooling, flushing),
   ]
 }
@@ -293,14 +282,6 @@ function judgeMissing({ kind, name }: MissingRow): CheckFinding {
     'schema',
     `index ${name} is missing`,
     'Purges, lists and the audit read whole tables. `consume-once migrate print` has the statement that creates it.',
-  )
-}
-
-function judgeScope({ id, name }: Pick<ScopeRow, 'id' | 'name'>): CheckFinding {
-  return weaker(
-    'scopes',
-    `scope row ${id}, ${JSON.stringify(name)}, is shared`,
-    'Two consumers may use the row, so an inbox removes nothing from it. Decide whose it is (docs/stores.md, Scopes).',
   )
 }
 

@@ -5,7 +5,7 @@ import { pgHistory } from './history.ts'
 import { pgInbox } from './inbox/inbox.ts'
 import type { PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
-import { announceTicker, findScopes, registerScope, shareScope } from './statements/register-scope.ts'
+import { announceTicker, findScope, registerScope } from './statements/register-scope.ts'
 import type { Tables } from './statements/tables.ts'
 import { checkClaim } from './try-claim.ts'
 import type { PgTransaction } from './tx/pg-transaction.ts'
@@ -44,9 +44,8 @@ export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace
       return { sessions, tables, scope, losses, lockTimeoutMs, inbox, history }
     },
     scopes: {
-      find: findScopes,
+      find: findScope,
       register: registerScope,
-      share: strategy === 'offsets' ? undefined : shareScope,
       begin: flushing === 'late' ? announceTicker : undefined,
     },
   })

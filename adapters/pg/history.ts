@@ -24,17 +24,16 @@ const NOW_MS = 'ceil(extract(epoch from clock_timestamp()) * 1000)::float8'
 export function pgHistory(tables: Tables, scope: number, strategy: Strategy): HistoryStatements {
   // Records of an inbox are removed by a purge, which notes how far it went.
   const recordsEnd = strategy === 'lease'
-  const notesUse = strategy !== 'offsets'
   return {
     noteUse({ retentionMs, forMs }: Use): Statement {
-      const used = notesUse
+      const used = recordsEnd
         ? `, retentions = coalesce(retentions, '{}') || jsonb_build_object($2::text, ${NOW_MS} + $3::float8)`
         : ''
       return {
         text: `${START}
 update ${tables.scope} set first_claim_at = coalesce(first_claim_at, clock_timestamp())${used}
-from limits where id = $1${notesUse ? '' : ' and first_claim_at is null'}`,
-        values: notesUse ? [scope, String(retentionMs), forMs] : [scope],
+from limits where id = $1${recordsEnd ? '' : ' and first_claim_at is null'}`,
+        values: recordsEnd ? [scope, String(retentionMs), forMs] : [scope],
       }
     },
 

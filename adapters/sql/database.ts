@@ -1,14 +1,4 @@
-import {
-  ConfigError,
-  findScopeRow,
-  formerScope,
-  Losses,
-  mayBeAnothers,
-  RETENTION_NOTED_MS,
-  StoreError,
-  type DurationMs,
-  type ScopeRow,
-} from '../../src/spi.ts'
+import { ConfigError, Losses, RETENTION_NOTED_MS, StoreError, type DurationMs } from '../../src/spi.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import { answered, type SqlErrors } from './errors.ts'
 import type { HistoryPlace } from './history/statements.ts'
@@ -30,14 +20,16 @@ interface Parts<Place extends HistoryPlace, Tables> {
   readonly scopes: ScopeStatements<Tables>
 }
 
+export interface ScopeRow {
+  readonly id: number
+}
+
 /** Each is committed by itself. */
 interface ScopeStatements<Tables> {
-  /** Locks nothing. No row: none of the names is registered, or its registration is not committed yet. */
-  readonly find: (tables: Tables, names: readonly string[]) => Script<ScopeRow>
+  /** Locks nothing. No row: the name is not registered, or its registration is not committed yet. */
+  readonly find: (tables: Tables, name: string) => Script<ScopeRow>
   /** May find that another process was quicker, and do nothing or fail. */
   readonly register: (tables: Tables, name: string) => Script
-  /** `undefined`: nothing may be shared. */
-  readonly share: ((tables: Tables, id: number) => Script) | undefined
   /** Runs once for each scope, when it is looked up. */
   readonly begin?: ((tables: Tables, id: number) => Script) | undefined
 }
@@ -110,25 +102,14 @@ export class Database<Place extends HistoryPlace, Tables> {
     return at(tables, id, this.#losses)
   }
 
-  /** @throws ConfigError if the row belongs, or may belong, to another scope, from an earlier version */
   async #idOf(tables: Tables, name: string): Promise<number> {
     const { sessions, scopes } = this.#parts
     for (let round = 0; round < TRIES; round++) {
-      const found = findScopeRow(name, await sessions.committed(scopes.find(tables, [name, formerScope(name)])))
-      switch (found.step) {
-        case 'use':
-          return found.id
-        case 'refuse':
-          throw new ConfigError([found.problem])
-        case 'share':
-          if (scopes.share === undefined) throw new ConfigError([mayBeAnothers(name, found)])
-          await sessions.committed(scopes.share(tables, found.id))
-          return found.id
-        case 'register':
-          await sessions.committed(scopes.register(tables, name)).catch((error: unknown) => {
-            if (!sessions.errors.mayPassAgain(error)) throw error
-          })
-      }
+      const [row] = await sessions.committed(scopes.find(tables, name))
+      if (row !== undefined) return row.id
+      await sessions.committed(scopes.register(tables, name)).catch((error: unknown) => {
+        if (!sessions.errors.mayPassAgain(error)) throw error
+      })
     }
     throw new StoreError('STORE_UNREACHABLE', `the scope ${JSON.stringify(name)} could not be registered`)
   }

@@ -33,7 +33,7 @@ type DecideFlags = SessionFlags &
 const CODES = `
 Writes, each with the record as it was, who (--by), when and why (--reason), where the store keeps an audit.
 Shows what would change, then asks you to type the consumer and the count, unless you give --yes.
-Redis: a record that is done, or that version 0.1 wrote, does not say of which consumer it is. Give its message ID, or --unscoped.
+Redis: a record that is done does not say of which consumer it is. Give its message ID, or --unscoped.
 Exit code 0: as asked, or already in that state. 1: refused by a record's state, or no record. 2: usage. 3: not confirmed. 4: the store cannot be reached.`
 
 const EXAMPLES = {

@@ -435,7 +435,7 @@ export interface RecordView {
   readonly state: MessageRecord['state'] | 'in-doubt'
   /**
    * Of stores whose scopes share their keys, as on Redis. `unknown`: the record does not say whose it is, because it is
-   * done, or was written by version 0.1. `another`: absent here, and another scope has a record under this key,
+   * done. `another`: absent here, and another scope has a record under this key,
    * which is not shown. `undefined`: it is of the scope that was asked for.
    */
   readonly scope?: 'unknown' | 'another' | undefined

@@ -15,7 +15,7 @@ export type Remembered =
 const [NOTHING, VALUE, FAILURE] = ['u', 'v', 'f'] as const
 /** The same for an encrypted result: stores must see whether it is a failure, and nothing else. */
 const [SEALED_VALUE, SEALED_FAILURE] = ['V', 'F'] as const
-/** A trace follows, then a result. A trace without a result follows `NOTHING`: earlier versions read that as `undefined`. */
+/** A trace follows, then a result. A trace without a result follows `NOTHING`. */
 const TRACED = 't'
 const TRACE = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 const TRACE_LENGTH = 55

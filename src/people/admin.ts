@@ -23,12 +23,11 @@ import type {
 } from '../ports/store-admin.ts'
 import { keyScope, scopeName } from '../consumer/scope.ts'
 import { ofRead } from './of-read.ts'
-import { WHY_UNKNOWN } from './decision-text.ts'
 import { EachOnce } from './each-once.ts'
 
 /**
  * A message, given by its ID as text or bytes, or by its key as `list` and the log show it. A key is of one consumer, and
- * is decided for that one only. On Redis, records that are done, or were written by version 0.1, do not say whose they
+ * is decided for that one only. On Redis, records that are done do not say whose they
  * are (`scope: 'unknown'`): decide about them by the ID, which is turned into a key of this consumer, or say with
  * `unscoped` that the key is of this consumer.
  */
@@ -359,7 +358,7 @@ export function isUnproven({ ref, scope }: Pick<Inspected, 'ref' | 'scope'>): bo
   return scope === 'unknown' && typeof ref === 'object' && 'key' in ref && ref.unscoped !== true
 }
 
-const UNPROVEN: string = `expected a key whose record says that it is of this consumer, got one that does not say whose it is (${WHY_UNKNOWN}): give the message ID, or { key, unscoped: true } if it is surely of this consumer`
+const UNPROVEN: string = `expected a key whose record says that it is of this consumer, got one that does not say whose it is (it is done): give the message ID, or { key, unscoped: true } if it is surely of this consumer`
 
 function andMore(places: readonly number[]): string {
   return places.length === 1 ? '' : ` and ${places.length - 1} more`

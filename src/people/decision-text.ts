@@ -11,9 +11,6 @@ export const EFFECT: Readonly<Record<PersonsDecision, string>> = {
   forget: 'runs at its next delivery: its effect happens AGAIN',
 }
 
-/** Why a record has the scope `unknown`. */
-export const WHY_UNKNOWN = 'it is done, or version 0.1 wrote it'
-
 /** Which records a decision applies to, for a refusal. */
 const ONLY: Readonly<Record<PersonsDecision, string>> = {
   done: 'only what is parked, in doubt or given up',
@@ -37,7 +34,7 @@ export function consequenceOf(
   if (scope === 'another') return 'stays: it is a record of another consumer of this store'
   switch (verdict) {
     case 'unproven':
-      return `stays: its record does not say of which consumer it is (${WHY_UNKNOWN}): give its message ID, or --unscoped if it is surely of this one`
+      return `stays: its record does not say of which consumer it is (it is done): give its message ID, or --unscoped if it is surely of this one`
     case 'decided':
       return EFFECT[decision]
     case 'already':

@@ -66,8 +66,8 @@ while ((await admin.inspect(IDS)).some(({ state }) => state === 'processing')) a
 
 const migrations: Migrations = {
   where: 'Postgres, schema consume_once',
-  status: async () => ({ run: ['1 inbox'], pending: ['2 position'], drift: [] }),
-  up: async () => ['2 position'],
+  status: async () => ({ run: ['1 initial'], pending: ['2 more'], drift: [] }),
+  up: async () => ['2 more'],
   print: () => 'create schema ...',
 }
 

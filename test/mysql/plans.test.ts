@@ -6,7 +6,6 @@ import * as records from '../../adapters/mysql2/inbox/statements/records.ts'
 import { lockLeases, writeLeases } from '../../adapters/mysql2/lease/statements/records.ts'
 import { somethingToFlush } from '../../adapters/mysql2/statements/flush.ts'
 import { notePurge, removeOver } from '../../adapters/mysql2/statements/purge.ts'
-import { shareScope } from '../../adapters/mysql2/statements/register-scope.ts'
 import type { Script } from '../../adapters/mysql2/statements/script.ts'
 import type { Script as AnyScript } from '../../adapters/sql/session.ts'
 import { tablesIn, type Tables } from '../../adapters/mysql2/statements/tables.ts'
@@ -89,7 +88,7 @@ function changing(tables: Tables, keys: readonly string[]): readonly string[] {
   const owner = 'me'
   const items = keys.map((key) => ({ key, fp: null, attempt: null }))
   const claim = { scope: SCOPE, items, owner, keepMs: 1_000 }
-  const history = mysqlHistory(tables, SCOPE, 'inbox')
+  const history = mysqlHistory(tables, SCOPE, 'lease')
   const taking = { owner, ttlMs: 1_000, state: '' }
   const [first = ''] = keys
   const scripts: readonly AnyScript[] = [
@@ -124,7 +123,6 @@ function changing(tables: Tables, keys: readonly string[]): readonly string[] {
     { statements: somethingToFlush(tables, SCOPE) },
     removeOver({ tables, table: 'inbox', isOver: 'done_at < utc_timestamp(6)' }, SCOPE, keys),
     { statements: [notePurge(tables, SCOPE, 1_000)] },
-    shareScope(tables, SCOPE),
     history.noteUse({ retentionMs: 1_000, forMs: 1_000 }),
     history.takeReplay('a', taking),
     history.saveReplay('a', taking),

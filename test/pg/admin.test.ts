@@ -231,8 +231,8 @@ describePostgres('the purge of postgresInbox', () => {
 
   it('goes on in bounded batches', async () => {
     await admin.peek(SCOPE, [newItem().key])
-    await place.pool.query(`insert into ${place.schema}.inbox (scope, key, done_at)
-      select 1, decode(md5(n::text), 'hex'), now() - interval '2 days' from generate_series(1, 25) n`)
+    await place.pool.query(`insert into ${place.schema}.inbox (scope, key, done_at, keep_until)
+      select 1, decode(md5(n::text), 'hex'), now() - interval '2 days', now() - interval '1 day' from generate_series(1, 25) n`)
     expect([await daily(10), await daily(10), await daily(10), await daily(10)]).toEqual([
       { removed: 10, more: true },
       { removed: 10, more: true },
@@ -296,8 +296,8 @@ describePostgres('the purge of postgresInbox', () => {
   it('is done by one process at a time', async () => {
     const second = adminOf(await place.newInbox())
     await admin.peek(SCOPE, [newItem().key])
-    await place.alter(`insert into ${place.schema}.inbox (scope, key, done_at)
-      select 1, decode(md5(n::text), 'hex'), now() - interval '2 days' from generate_series(1, 200) n;
+    await place.alter(`insert into ${place.schema}.inbox (scope, key, done_at, keep_until)
+      select 1, decode(md5(n::text), 'hex'), now() - interval '2 days', now() - interval '1 day' from generate_series(1, 200) n;
       create function ${place.schema}.slow() returns trigger language plpgsql as
       $$ begin perform pg_sleep(0.3); return null; end $$;
       create trigger slow after delete on ${place.schema}.inbox for each statement execute function ${place.schema}.slow()`)

@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { ClientResult, PoolLike } from '../../adapters/pg/index.ts'
 import type { ClaimItem } from '../../src/spi.ts'
-import { SCOPE } from '../../testing/contract/store/claims.ts'
 
 type Answers = Readonly<Record<string, Answer>>
 
@@ -50,7 +49,7 @@ export function granting(
   const key = Buffer.from(item.key, 'base64url').toString('hex', 0, 16)
   return fakePool(
     {
-      'select id, name': { rows: [{ id: 1, name: SCOPE, isShared: false }] },
+      'select id from': { rows: [{ id: 1 }] },
       begin: { rows: [{ keys: key, transaction: '7' }] },
       count: { rows: [{ fresh: key, others: null }] },
       ...more,

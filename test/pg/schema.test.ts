@@ -13,21 +13,7 @@ import { uniqueName } from '../kit/namespace.ts'
 import { fakePool } from './fake-pool.ts'
 import { describePostgres, newPlace, type PgPlace } from './support.ts'
 
-const ALL = [
-  { version: 1, name: 'inbox' },
-  { version: 2, name: 'position' },
-  { version: 3, name: 'result' },
-  { version: 4, name: 'lease' },
-  { version: 5, name: 'aside' },
-  { version: 6, name: 'shared-scope' },
-  { version: 7, name: 'lease-story' },
-  { version: 8, name: 'hold' },
-  { version: 9, name: 'inbox-story' },
-  { version: 10, name: 'begun' },
-  { version: 11, name: 'replay' },
-  { version: 12, name: 'retentions' },
-  { version: 13, name: 'own-end' },
-]
+const ALL = [{ version: 1, name: 'initial' }]
 
 describePostgres('the schema of postgresInbox', () => {
   let place: PgPlace

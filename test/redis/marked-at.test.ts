@@ -70,7 +70,7 @@ describeOnRedis('redisLease tells a duplicate when its message was marked', () =
     expect(Math.abs(((await told(item)) ?? 0) - now)).toBeLessThan(CLOSE_MS)
   })
 
-  it('not of what an earlier version has kept for another time', async () => {
+  it('not where the time to live is none that its scope has given', async () => {
     const [long, short] = [await marked(HOUR), await marked(HOUR)]
     const names = new KeyNames(harness.prefix, 16)
     await harness.redis.pexpire(names.of(long.key), DAY.retentionMs)

@@ -21,15 +21,8 @@ interface Opened {
   readonly rows: (sql: string) => Promise<readonly unknown[]>
   readonly inbox: string
   readonly attempt: string
-  /** A time in a month. */
-  readonly later: string
   /** Makes all rows older by so many days. */
   readonly age: (table: string, days: number) => string
-  /**
-   * A done row, and an attempt of another key, as the version before the column inserts them, in the scope of a record.
-   * Keys in hex.
-   */
-  readonly asBefore: (beside: string, done: string, tried: string) => readonly string[]
   readonly close: () => Promise<unknown>
 }
 
@@ -40,17 +33,12 @@ const INBOXES = {
     return {
       newStore: () => postgresInbox({ pool: place.newPool(), schema }) as unknown as InboxStore<never>,
       rows: async (sql) => (await place.pool.query(sql)).rows,
-      later: `now() + interval '30 days'`,
       inbox: `${schema}.inbox`,
       attempt: `${schema}.attempt`,
       age: (table, days) => {
         const since = table.endsWith('inbox') ? 'done_at' : 'last_at'
         return `update ${table} set ${since} = ${since} - interval '${days} days', keep_until = keep_until - interval '${days} days'`
       },
-      asBefore: (beside, done, tried) => [
-        `insert into ${schema}.inbox (scope, key, fp) select scope, '\\x${done}', null from ${schema}.inbox where key = '\\x${beside}' on conflict (scope, key) do nothing`,
-        `insert into ${schema}.attempt as a (scope, key, owner, n, fp) select scope, '\\x${tried}', 'me', 1, null from ${schema}.inbox where key = '\\x${beside}'`,
-      ],
       close: () => place.close(),
     }
   },
@@ -59,7 +47,6 @@ const INBOXES = {
     return {
       newStore: () => mysqlInbox({ pool: place.newPool() }) as unknown as InboxStore<never>,
       rows: place.rows,
-      later: 'date_add(utc_timestamp(6), interval 30 day)',
       inbox: 'consume_once_inbox',
       attempt: 'consume_once_attempt',
       age: (table, days) => {
@@ -67,18 +54,10 @@ const INBOXES = {
         const back = (column: string): string => `${column} = date_sub(${column}, interval ${days} day)`
         return `update ${table} set ${back(since)}, ${back('keep_until')}`
       },
-      asBefore: (beside, done, tried) => [
-        `insert into consume_once_inbox (scope, \`key\`, fp, owner, outcome, done_at, reason, result, attempt, cause)
-select scope, x'${done}', null, x'6d65', 'd', utc_timestamp(6), null, null, null, null from consume_once_inbox where \`key\` = x'${beside}'`,
-        `insert into consume_once_attempt (scope, \`key\`, owner, n, last_at, fp)
-select scope, x'${tried}', x'6d65', 1, utc_timestamp(6), null from consume_once_inbox where \`key\` = x'${beside}'`,
-      ],
       close: () => place.close(),
     }
   },
 }
-
-const hexOf = (key: string): string => Buffer.from(key, 'base64url').toString('hex').slice(0, 32)
 
 const adminOf = (store: InboxStore<never>): StoreAdmin => store.admin as StoreAdmin
 
@@ -134,40 +113,6 @@ describe.each(wanted)('the end of a record of an inbox: %s', (_name, open) => {
     expect(await purge(shorter, DAY_MS)).toEqual({ removed: 0, more: false })
     for (const table of [opened.inbox, opened.attempt]) await opened.rows(opened.age(table, 6))
     expect(await purge(shorter, DAY_MS)).toMatchObject({ removed: 3 })
-  })
-
-  it('is not known of records of earlier versions: the longest retention of their scope holds', async () => {
-    const [longer, shorter] = [opened.newStore(), opened.newStore()]
-    await Promise.all([longer.open(), shorter.open()])
-    const keys = [await marked(longer, 7 * DAY_MS), await marked(shorter, DAY_MS)]
-    await opened.rows(opened.age(opened.inbox, 2))
-    await opened.rows(`update ${opened.inbox} set keep_until = null`)
-    expect(await purge(shorter, DAY_MS)).toMatchObject({ removed: 0 })
-    expect(await statesOf(longer, keys)).toEqual(['done', 'done'])
-    await opened.rows(opened.age(opened.inbox, 6))
-    expect(await purge(shorter, DAY_MS)).toMatchObject({ removed: 2 })
-  })
-
-  it('is told apart from that of rows which a process of the version before writes beside it', async () => {
-    for (const table of [opened.inbox, opened.attempt]) await opened.rows(`delete from ${table}`)
-    const [store, rival] = [opened.newStore(), opened.newStore()]
-    await Promise.all([store.open(), rival.open()])
-    const kept = await marked(store, 7 * DAY_MS)
-    const short = await marked(rival, DAY_MS)
-    const before = newItem().key
-    for (const insert of opened.asBefore(hexOf(kept), hexOf(before), hexOf(newItem().key))) await opened.rows(insert)
-    const both = [opened.inbox, opened.attempt]
-    const keys = [kept, short, before]
-    // Its retention is not known: the longest of the scope holds, for its record and its attempt.
-    for (const table of both) await opened.rows(opened.age(table, 2))
-    expect(await purge(rival, DAY_MS)).toEqual({ removed: 1, more: false })
-    expect(await statesOf(store, keys)).toEqual(['done', 'absent', 'done'])
-    // One whose own end is later is kept when those of the version before go.
-    await opened.rows(`update ${opened.inbox} set keep_until = ${opened.later} where keep_until is not null`)
-    for (const table of both) await opened.rows(opened.age(table, 6))
-    expect(await purge(rival, DAY_MS)).toEqual({ removed: 2, more: false })
-    expect(await statesOf(store, keys)).toEqual(['done', 'absent', 'absent'])
-    expect(await opened.rows(`select 1 from ${opened.attempt}`)).toEqual([])
   })
 
   it('keeps a redeemed token used until it has expired, whatever else runs in its scope', async () => {

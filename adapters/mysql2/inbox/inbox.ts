@@ -6,7 +6,6 @@ import type { MysqlSessions } from '../sessions/sessions.ts'
 import { auditDecision } from '../statements/audit.ts'
 import { lookAhead, lookedTo } from '../statements/look-ahead.ts'
 import { isBefore, notePurge } from '../statements/purge.ts'
-import { findShared, readRetentions } from '../statements/register-scope.ts'
 import type { Script } from '../statements/script.ts'
 import type { Tables } from '../statements/tables.ts'
 import type { MysqlTransaction } from '../tx/mysql-transaction.ts'
@@ -97,13 +96,10 @@ export function mysqlInbox(sessions: MysqlSessions, tables: Tables, scope: numbe
     },
     makeDone: (keys, keepMs) => makeDone(tables, scope, keys, keepMs),
     letRun: (keys) => letRun(tables, scope, keys),
-    findShared: () => findShared(tables, scope),
-    readRetentions: () => readRetentions(tables, scope),
     /** Attempts of messages that never ended are removed too. */
-    purge: async ({ retentionMs, endlessMs, limit }) => {
+    purge: async ({ retentionMs, limit }) => {
       const noted = [notePurge(tables, scope, retentionMs)]
-      const isPast = (since: string): string =>
-        `${isBefore(since, retentionMs)} and (keep_until < utc_timestamp(6) or keep_until is null and ${isBefore(since, endlessMs)})`
+      const isPast = (since: string): string => `${isBefore(since, retentionMs)} and keep_until < utc_timestamp(6)`
       const isOver = `outcome in ('d', 'g') and ${isPast('done_at')}`
       const records = await passes.step({ tables, table: 'inbox', isOver, noted }, limit)
       if (records.more) return records

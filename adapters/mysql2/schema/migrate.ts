@@ -1,5 +1,5 @@
 import { ConfigError, StoreError } from '../../../src/spi.ts'
-import { MIGRATIONS, NEWEST } from './migrations.ts'
+import { MIGRATIONS, newest } from './migrations.ts'
 import type { PooledConnection } from '../sessions/pooled-connection.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
 import { errnoOf, NO_SUCH_TABLE } from '../sql-errors.ts'
@@ -27,7 +27,7 @@ const WAIT_SECONDS = 1
  */
 export async function migrate(sessions: MysqlSessions, tables: Tables, mode: 'auto' | 'check'): Promise<void> {
   await sessions.using(async (connection) => {
-    if ((await versionOf(connection, tables)) >= NEWEST) return
+    if ((await versionOf(connection, tables)) >= newest()) return
     if (mode === 'check') throw new ConfigError([outOfDate(tables)])
     await lock(connection, tables)
     try {
@@ -61,8 +61,8 @@ async function versionOf(connection: PooledConnection, tables: Tables): Promise<
   })
   const version = Number(rows[0]?.version ?? 0)
   const breaking = Number(rows[0]?.breaking ?? 0)
-  if (breaking > NEWEST) {
-    const text = `database ${tables.database}: expected no breaking migration after ${NEWEST}, got ${breaking}: update consume-once`
+  if (breaking > newest()) {
+    const text = `database ${tables.database}: expected no breaking migration after ${newest()}, got ${breaking}: update consume-once`
     throw new ConfigError([text])
   }
   return version
@@ -76,7 +76,7 @@ async function ask<Row>(connection: PooledConnection, statement: string): Promis
 function outOfDate({ database }: Tables): string {
   const missing = MIGRATIONS.map(({ name, version }) => `${version} ${name}`).join(', ')
   return (
-    `database ${database}: expected tables of consume-once of version ${NEWEST} (${missing}), got older ones or none. Run the ` +
+    `database ${database}: expected tables of consume-once of version ${newest()} (${missing}), got older ones or none. Run the ` +
     `SQL of mysqlMigrationSql({ database: '${database}' }), or open it once with setup: 'auto' as a user who may create tables`
   )
 }

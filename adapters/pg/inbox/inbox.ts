@@ -1,6 +1,5 @@
 import type { InboxStatements } from '../../sql/inbox/statements.ts'
 import type { PgSessions } from '../sessions/session.ts'
-import { findShared, readRetentions } from '../statements/register-scope.ts'
 import type { Script } from '../statements/statement.ts'
 import type { Tables } from '../statements/tables.ts'
 import type { PgTransaction } from '../tx/pg-transaction.ts'
@@ -94,8 +93,6 @@ export function pgInbox(sessions: PgSessions, tables: Tables, scope: number): In
     },
     makeDone: (keys, keepMs) => makeDone(tables, scope, keys, keepMs),
     letRun: (keys) => letRun(tables, scope, keys),
-    findShared: () => findShared(tables, scope),
-    readRetentions: () => readRetentions(tables, scope),
     purge: (how) => purge.run(how),
   }
 }

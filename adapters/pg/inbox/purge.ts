@@ -1,5 +1,4 @@
-import type { Purged } from '../../../src/spi.ts'
-import type { InboxPurging } from '../../sql/inbox/statements.ts'
+import type { Purged, Purging } from '../../../src/spi.ts'
 import { PagePass } from '../../sql/page-pass.ts'
 import type { PgSession, PgSessions } from '../sessions/session.ts'
 import type { Tables } from '../statements/tables.ts'
@@ -30,7 +29,7 @@ export class Purge {
   }
 
   /** Does nothing if another process is purging: that one continues. */
-  async run(how: InboxPurging): Promise<Purged> {
+  async run(how: Purging): Promise<Purged> {
     const scope = this.#scope
     const { session, rows } = await this.#sessions.begin(purgeAlone(this.#tables, scope))
     try {

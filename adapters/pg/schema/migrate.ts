@@ -1,6 +1,6 @@
 import { ConfigError } from '../../../src/spi.ts'
 import { checkKeys } from './check-keys.ts'
-import { MIGRATIONS, NEWEST } from './migrations.ts'
+import { MIGRATIONS, newest } from './migrations.ts'
 import type { PgSession, PgSessions } from '../sessions/session.ts'
 import { isConflictOfTransactions, isLockTimeout } from '../sql-errors.ts'
 import {
@@ -30,7 +30,7 @@ const DDL_LOCK_TIMEOUT = '5s'
  * or lacks an index that keeps keys unique
  */
 export async function migrate(sessions: PgSessions, tables: Tables, mode: 'auto' | 'check'): Promise<void> {
-  for (let tries = 0; (await versionOf(sessions, tables)) < NEWEST;) {
+  for (let tries = 0; (await versionOf(sessions, tables)) < newest();) {
     if (mode === 'check') throw new ConfigError([outOfDate(tables)])
     try {
       await migrateOnce(sessions, tables)
@@ -83,8 +83,8 @@ async function versionOf(sessions: PgSessions, tables: Tables): Promise<number> 
   const asked = { run: sessions.committed.bind(sessions) }
   if ((await find(asked, tables)).migration === null) return 0
   const { version, breaking } = await read(asked, tables)
-  if (breaking > NEWEST) {
-    const text = `schema ${tables.schema}: expected no breaking migration after ${NEWEST}, got ${breaking}: update consume-once`
+  if (breaking > newest()) {
+    const text = `schema ${tables.schema}: expected no breaking migration after ${newest()}, got ${breaking}: update consume-once`
     throw new ConfigError([text])
   }
   return version
@@ -105,7 +105,7 @@ async function read(asked: Asked, tables: Tables): Promise<VersionRow> {
 function outOfDate({ schema }: Tables): string {
   const missing = MIGRATIONS.map(({ name, version }) => `${version} ${name}`).join(', ')
   return (
-    `schema ${schema}: expected version ${NEWEST} (${missing}), got an older one or none. Run the SQL of ` +
+    `schema ${schema}: expected version ${newest()} (${missing}), got an older one or none. Run the SQL of ` +
     `postgresMigrationSql({ schema: '${schema}' }), or open it once with setup: 'auto' in a role that may create tables`
   )
 }

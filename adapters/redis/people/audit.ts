@@ -14,8 +14,7 @@ interface Place {
 
 interface Placed {
   readonly entry: AuditEntry
-  /** `undefined`: a decision by version 0.1, which is shown in every scope. */
-  readonly scope: string | undefined
+  readonly scope: string
   readonly place: Place
 }
 
@@ -50,7 +49,7 @@ async function older(line: ScriptLine, { name, scope, stream, from, query, most 
   for (;;) {
     const reply = await line.runOne({ script: READ_AUDIT, keys: 1, words: [name, start, READ_AT_ONCE] })
     const entries = (Array.isArray(reply) ? reply : []).map((fields: unknown) => entryOf(fields, stream))
-    const isWanted = ({ entry, scope: own = scope }: Placed): boolean => own === scope && isAskedFor(entry, query)
+    const isWanted = ({ entry, scope: own }: Placed): boolean => own === scope && isAskedFor(entry, query)
     found.push(...entries.filter(isWanted))
     const last = entries.at(-1)
     if (found.length >= most || last === undefined || entries.length < READ_AT_ONCE) return found.slice(0, most)
@@ -82,7 +81,7 @@ function entryOf(reply: unknown, stream: number): Placed {
     by: field('by'),
     reason: field('reason'),
   }
-  const scope = fields.get('scope')
+  const scope = field('scope')
   if (fields.has('about')) {
     return { entry: { ...common, key: '', before: '', about: field('about') }, scope, place }
   }

@@ -20,14 +20,13 @@ export function tagOf(scope: string): string {
 }
 
 /**
- * The owner of a record: the token of its claim, and the tag of its scope. Version 0.1 writes the token alone,
- * and takes the whole of it for a token that is not its own.
+ * The owner of a record: the token of its claim, and the tag of its scope.
  */
 export function ownerOf({ token, scope }: Pick<Claim, 'token' | 'scope'>): string {
   return token + BEFORE_TAG + tagOf(scope)
 }
 
-/** The tag in an owner; `undefined`: version 0.1 wrote it, or the record is done. */
+/** The tag in an owner; `undefined`: the record is done. */
 export function tagIn(owner: string): string | undefined {
   return /^[^\n~]*~([\w-]+)/.exec(owner)?.[1]
 }

@@ -34,10 +34,7 @@ export function whatIsThere(type: string, bytes: string = ''): string {
     : `a string of ${bytes} bytes that this version cannot read`
 }
 
-/**
- * Parses the fields after the token of a record that was set aside (scripts/script.ts). An earlier version did not
- * write them.
- */
+/** Parses the fields after the token of a record that was set aside (scripts/script.ts). */
 export function storyIn(owner: string): Pick<AsideStory, 'since' | 'cause'> {
   const [, since, cause] = /^[^\n]*\n(\d+)\n(.*)$/s.exec(owner) ?? []
   if (since === undefined || cause === undefined) return {}

@@ -25,7 +25,7 @@ local function decide(key, audit)
   local value = get(key)
   local state, fence, attempts, doubt, fp, owner, rest = parse(value)
   if not state then return 'refused' end
-  -- A record without a tag is of version 0.1, or done: who asks has made sure that it is of the scope.
+  -- A record without a tag is done: who asks has made sure that it is of the scope.
   local own = string.match(owner, '^[^~\\n]*~([^\\n]*)')
   if own and own ~= tag then return 'refused' end -- mutant: redis-decides-for-all
   -- The owner field of G, X and D may also have time and cause; keep the owner only.

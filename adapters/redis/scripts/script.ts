@@ -34,12 +34,11 @@ export const ARE_PLAIN: RegExp = /^[\w-]*$/
  * record; X has none.
  *
  * The owner is the token of the last claim, `~` and the tag of its scope (owners.ts): people look at, and decide about,
- * the records of one scope. Version 0.1 has the token only, and so has what is done: a mark drops the tag.
+ * the records of one scope. What is done has the token only: a mark drops the tag.
  *
  * In G and X the owner is followed by a line break, the time of the set-aside, another line break, and the cause, in
  * which `%` and `|` are written as `%25` and `%7C`. In D, if a person has decided that it is done, by the time of the
- * decision between line breaks; marked-at.ts says when the others were marked. Version 0.1 takes all of that for a token
- * that is not its own, and ignores the text after the last bar of R, so it can read values of this version.
+ * decision between line breaks; marked-at.ts says when the others were marked.
  *
  * A done record is kept for days, so it also has a short form: `d`, fence (one digit), fp (22 characters), the first 4
  * characters of the token, result. That is 28 characters, for which Redis 7 needs 161 bytes per key; one more character

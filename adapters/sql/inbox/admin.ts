@@ -1,4 +1,4 @@
-import { ConfigError, isSharedBy, viewOf, type DurationMs, type RecordView } from '../../../src/spi.ts'
+import { viewOf, type RecordView } from '../../../src/spi.ts'
 import type { AdminCalls } from '../admin.ts'
 import { keyOf } from '../bytes.ts'
 import { inSteps } from '../in-steps.ts'
@@ -29,18 +29,7 @@ export const INBOX_ADMIN: AdminCalls<InboxPlace<unknown>> = {
 
   decide,
 
-  async purge({ sessions, inbox }, how) {
-    const [shared] = await sessions.committed(inbox.findShared())
-    // Records of earlier versions have no end of their own: the retention of one consumer would remove those of another.
-    if (shared !== undefined) throw new ConfigError([isSharedBy(shared)])
-    const [row] = await sessions.committed(inbox.readRetentions())
-    return inbox.purge({ ...how, endlessMs: longest(how.retentionMs, row?.retentions ?? null) })
-  },
-}
-
-/** Which retention a record without an end of its own had is not known: it may be any that claims of its scope have. */
-function longest(ownMs: DurationMs, retentions: string | null): DurationMs {
-  return Object.keys(JSON.parse(retentions ?? '{}') as object).reduce((most, one) => Math.max(most, Number(one)), ownMs)
+  purge: ({ inbox }, how) => inbox.purge(how),
 }
 
 /**

@@ -6,7 +6,6 @@ import type {
   OwnerToken,
   Purged,
   Purging,
-  ScopeRow,
 } from '../../../src/spi.ts'
 import type { StoredItem, StoredKey } from '../bytes.ts'
 import type { HistoryStatements } from '../history/statements.ts'
@@ -25,8 +24,7 @@ export interface RecordRow {
   readonly reason: string | null
   readonly result: string | null
   /**
-   * Starts of its handler, for records that are not done, like the fields below; `null`: written by a version that did
-   * not keep it.
+   * Starts of its handler, for records that are not done, like the fields below; `null`: it is not known.
    */
   readonly attempt: number | null
   readonly cause: string | null
@@ -86,15 +84,6 @@ export interface Writing {
   /** How long the records are kept. */
   readonly keepMs: DurationMs
   readonly lockTimeoutMs: DurationMs
-}
-
-export interface RetentionsRow {
-  readonly retentions: string | null
-}
-
-export interface InboxPurging extends Purging {
-  /** How long records without an end of their own are kept, which earlier versions wrote: at least `retentionMs`. */
-  readonly endlessMs: DurationMs
 }
 
 export interface Decided {
@@ -165,15 +154,11 @@ export interface InboxStatements<Tx> {
    * was removed. Neither a purge nor a refund removes it until it is marked or set aside.
    */
   letRun(keys: readonly string[]): Script
-  /** One row if the scope is shared, none otherwise. */
-  findShared(): Script<Pick<ScopeRow, 'id' | 'name'>>
-  /** Locks nothing; one row. The retentions of all claims of the scope, as JSON; `null`: not noted yet. */
-  readRetentions(): Script<RetentionsRow>
   /**
    * Removes one bounded batch of records that are older than `retentionMs` and whose own end is over. Parked records wait
    * for a person.
    */
-  purge(how: InboxPurging): Promise<Purged>
+  purge(how: Purging): Promise<Purged>
 }
 
 export interface InboxPlace<Tx> extends Place<Tx> {

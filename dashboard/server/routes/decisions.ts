@@ -1,7 +1,7 @@
 import type { Decided, Inspected, RecordRef } from '../../../src/people/admin.ts'
 import { verdictOn, type DecideVerdict } from '../../../src/core/record.ts'
 import type { Decider } from '../../../src/people/decider.ts'
-import { consequenceOf, EFFECT, WHY_UNKNOWN } from '../../../src/people/decision-text.ts'
+import { consequenceOf, EFFECT } from '../../../src/people/decision-text.ts'
 import type { DecisionAnswer, DecisionKind, DecisionPreview, RecordRow } from '../../api.ts'
 import { adminOfShown, type Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'
@@ -109,7 +109,7 @@ function verdictFor(record: Inspected, decision: DecisionKind): Verdict {
 function consequenceIn({ record, verdict }: PreviewedRow, decision: DecisionKind): string {
   const text = consequenceOf(verdict, decision, { scope: record.scope, noRecord: NO_RECORD })
   const isUnknown = verdict === 'decided' && record.scope === 'unknown'
-  return isUnknown ? `${text}. It does not say of which consumer it is (${WHY_UNKNOWN}): make sure` : text
+  return isUnknown ? `${text}. It does not say of which consumer it is (it is done): make sure` : text
 }
 
 /** In parts: consumers of this process go on between them. */

@@ -69,10 +69,6 @@ describe('the trace that is kept with a result', () => {
     expect(readResult(withTrace(undefined, trace) ?? '')).toEqual({ kind: 'value', value: undefined })
   })
 
-  it('is without a result what earlier versions read as the result undefined', () => {
-    expect(withTrace(undefined, trace)).toBe(`u${trace}`)
-  })
-
   it('is a traceparent of the known version, or not kept', () => {
     for (const other of ['', '01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', `${trace} `, `${trace}-x`]) {
       expect(withTrace(undefined, other)).toBe(undefined)

@@ -7,11 +7,11 @@ const ROOT = 'adapters/mysql2'
 /** Statements that change one row by its primary key, whose plan is in test/mysql/plans.test.ts. */
 const ONE_ROW = [
   'history.ts: update ${tables.scope} set first_claim_at',
+  'history.ts: update ${tables.scope} set first_claim_at',
   'history.ts: update ${tables.replay} set state',
   'history.ts: update ${tables.replay} set owner',
   'history.ts: update ${tables.replay} set request',
   'statements/purge.ts: update ${scopes} set purged_to',
-  'statements/register-scope.ts: update ${scope} set shared',
 ]
 
 const FILES = readdirSync(ROOT, { recursive: true })

@@ -16,7 +16,6 @@ export interface PurgedRow {
 export interface Purge {
   readonly scope: number
   readonly retentionMs: number
-  readonly endlessMs: number
   readonly limit: number
   /** Pages to look through; `undefined`: all, by the index. */
   readonly pages: { readonly from: number; readonly to: number } | undefined
@@ -40,11 +39,10 @@ export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> 
  */
 export function purgeRecords(
   { inbox, attempt, scope: scopes }: Tables,
-  { scope, retentionMs, endlessMs, limit, pages }: Purge,
+  { scope, retentionMs, limit, pages }: Purge,
 ): Script<PurgedRow> {
-  const before = ago(retentionMs)
-  const isOver = (since: string): string =>
-    `${since} < ${before} and (keep_until < now() or keep_until is null and ${since} < ${ago(endlessMs)})`
+  const before = `now() - interval '${retentionMs} milliseconds'`
+  const isOver = (since: string): string => `${since} < ${before} and keep_until < now()`
   const isOld = `scope = ${scope} and outcome in ('d', 'g') and ${isOver('done_at')}` // mutant: pg-parked-purged
   const within = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
   const isWhole = `not exists (select from ${attempt} a where a.scope = i.scope and a.key = i.key)`
@@ -65,8 +63,4 @@ with removed as (
 select (select count(*) from removed)::int as records, (select count(*) from forgotten)::int as attempts,
   (select max(pg_relation_size(relid)) / current_setting('block_size')::int from pg_partition_tree('${inbox}'))::int as pages`,
   }
-}
-
-function ago(ms: number): string {
-  return `now() - interval '${ms} milliseconds'`
 }

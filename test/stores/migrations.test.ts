@@ -1,0 +1,107 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { mysqlInbox, mysqlMigrations } from '../../adapters/mysql2/index.ts'
+import type { Migration as MysqlMigration } from '../../adapters/mysql2/schema/migration.ts'
+import { MIGRATIONS as OF_MYSQL } from '../../adapters/mysql2/schema/migrations.ts'
+import { postgresInbox, postgresMigrations } from '../../adapters/pg/index.ts'
+import type { Migration as PgMigration } from '../../adapters/pg/schema/migration.ts'
+import { MIGRATIONS as OF_POSTGRES } from '../../adapters/pg/schema/migrations.ts'
+import type { Migrations, Store } from '../../src/index.ts'
+import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { backends } from '../kit/backends.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { newMysqlPlace } from '../mysql/support.ts'
+import { newPlace } from '../pg/support.ts'
+
+interface Opened {
+  readonly newStore: (setup?: 'auto' | 'check') => Store<unknown>
+  readonly migrations: Migrations
+  /** The code of a later version has a second migration, which adds the column `more` to the inbox. */
+  readonly release: () => unknown
+  readonly rows: (sql: string) => Promise<readonly unknown[]>
+  readonly close: () => Promise<unknown>
+}
+
+const SECOND = { version: 2, name: 'more', breaking: false }
+const moreOf = ({ inbox }: { readonly inbox: string }): string => `alter table ${inbox} add column more int`
+
+const DATABASES = {
+  postgres: async (): Promise<Opened> => {
+    const place = await newPlace()
+    const schema = uniqueName('later')
+    return {
+      newStore: (setup = 'auto') => postgresInbox({ pool: place.newPool(), schema, setup }),
+      migrations: postgresMigrations({ pool: place.newPool(), schema }),
+      release: () => (OF_POSTGRES as PgMigration[]).push({ ...SECOND, sql: moreOf }),
+      rows: async (sql) => (await place.pool.query(sql.replace('TABLE', `${schema}.inbox`))).rows,
+      async close() {
+        await place.pool.query(`drop schema if exists ${schema} cascade`)
+        await place.close()
+      },
+    }
+  },
+  mariadb: async (): Promise<Opened> => {
+    const place = await newMysqlPlace()
+    return {
+      newStore: (setup = 'auto') => mysqlInbox({ pool: place.newPool(), setup }),
+      migrations: mysqlMigrations({ pool: place.newPool() }),
+      release: () => (OF_MYSQL as MysqlMigration[]).push({ ...SECOND, statements: (tables) => [moreOf(tables)] }),
+      rows: (sql) => place.rows(sql.replace('TABLE', 'consume_once_inbox')),
+      close: place.close,
+    }
+  },
+}
+
+async function marked(store: Store<unknown>): Promise<ReturnType<typeof newItem>> {
+  const item = newItem()
+  await store.mark([(await hold(store, item)).claim])
+  return item
+}
+
+const wanted = Object.entries(DATABASES).filter(([name]) => [...backends].some((backend) => name === backend))
+
+describe.each(wanted)('a migration of a later version: %s', (_name, open) => {
+  let opened: Opened
+  afterEach(async () => {
+    for (const known of [OF_POSTGRES, OF_MYSQL]) (known as unknown[]).splice(1)
+    await opened.close()
+  })
+
+  it('is pending until it runs, once; what was done before stays done, also for processes of the version before', async () => {
+    opened = await open()
+    const { migrations, newStore } = opened
+    const before = newStore()
+    await before.open()
+    const done = await marked(before)
+    opened.release()
+    expect(await migrations.status()).toMatchObject({ run: ['1 initial'], pending: ['2 more'], drift: [] })
+    await expect(newStore('check').open()).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringMatching(/expected .*version 2/),
+    })
+    expect(await migrations.up({ isDryRun: true })).toEqual(['2 more'])
+    await expect(opened.rows('select more from TABLE')).rejects.toThrow('more')
+    const later = [newStore(), newStore(), newStore()]
+    await Promise.all(later.map((store) => store.open()))
+    expect(await opened.rows('select more from TABLE')).toEqual([{ more: null }])
+    expect(await migrations.status()).toMatchObject({ run: ['1 initial', '2 more'], pending: [], drift: [] })
+    expect(await migrations.up()).toEqual([])
+    for (const store of [before, ...later]) {
+      expect(await claim(store, done)).toMatchObject({ verdict: 'done' })
+      await marked(store)
+    }
+  })
+
+  it('waits for a transaction that uses the table', async () => {
+    opened = await open()
+    const { newStore } = opened
+    const before = newStore()
+    await before.open()
+    const held = await hold(before, newItem())
+    opened.release()
+    const opening = newStore().open()
+    expect(await Promise.race([opening, delay(200, 'waits')])).toBe('waits')
+    expect(await before.mark([held.claim])).toEqual(['marked'])
+    await opening
+  })
+})

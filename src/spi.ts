@@ -138,7 +138,7 @@ export type { ReplayJournal } from './replay/journal.ts'
 export { COPY_HEADER, describesCopy, isBrokerHeader, isReservedHeader, type CopyHeader } from './copies/vocabulary.ts'
 export { copyFlag, copyNumber, copyText, copyTime, deadLetterIn, headerText } from './copies/values.ts'
 export { copyHeaders, redrivenHeaders } from './copies/text.ts'
-export { hasFormerOrigin, isTopicName, kafkaCopyHeaders, originTopicIn } from './copies/kafka.ts'
+export { isTopicName, originTopicIn } from './copies/kafka.ts'
 export type {
   AskedRange,
   AuditEntry,

@@ -2,7 +2,6 @@ import {
   COPY_HEADER,
   copyText,
   deadLetterIn,
-  kafkaCopyHeaders,
   originTopicIn,
   type DeadLetterFacts,
   type Message,
@@ -21,7 +20,7 @@ export function messageOf(envelope: Envelope, line: number): Message {
 
 function kafkaMessage(envelope: Envelope, topic: string, line: number): Message {
   const { partition = -1, offset = line, key, value, timestamp } = envelope
-  const headers = kafkaCopyHeaders(headerRecord(envelope.headers, (bytes) => Buffer.from(bytes)))
+  const headers = headerRecord(envelope.headers, (bytes) => Buffer.from(bytes))
   const origin = originTopicIn(headers) ?? topic
   return {
     system: 'kafka',

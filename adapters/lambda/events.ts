@@ -1,4 +1,4 @@
-import { kafkaCopyHeaders, originTopicIn, type Message } from '../../src/spi.ts'
+import { originTopicIn, type Message } from '../../src/spi.ts'
 
 /**
  * The event of Amazon MSK and of self-managed Kafka
@@ -40,7 +40,7 @@ export interface RabbitRecord {
 
 export function kafkaMessage(record: KafkaRecord): Message {
   const { topic, partition, offset, timestamp } = record
-  const headers = kafkaCopyHeaders(kafkaHeaders(record.headers ?? []))
+  const headers = kafkaHeaders(record.headers ?? [])
   return {
     system: 'kafka',
     destination: topic,

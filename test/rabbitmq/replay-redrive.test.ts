@@ -92,7 +92,7 @@ describe('dead letters of this library', () => {
     })
   })
 
-  it('keep what their producer sent: names of Spring, of Kafka copies of a former version, and each type of value', async () => {
+  it('keep what their producer sent: names of Spring and of other libraries, and each type of value', async () => {
     const sent = {
       'x-exception-message': 'theirs',
       'x-original-exchange': 'theirs',

@@ -1,4 +1,4 @@
-import { kafkaCopyHeaders, type Message } from '../../../src/spi.ts'
+import type { Message } from '../../../src/spi.ts'
 
 export type HeaderValue = Buffer | string | null
 
@@ -15,16 +15,11 @@ export function isAppendTimed(message: Message): boolean {
   return (message as Partial<KafkaMessage>).isAppendTimed === true
 }
 
-/** The headers of a message that kafkajs fetched, with the names of today. */
-export function headersOf(raw: { readonly [name: string]: unknown } | undefined): Message['headers'] {
-  return kafkaCopyHeaders(withoutInherited(raw))
-}
-
 /**
- * kafkajs collects headers in a plain object. A header named like an inherited property (`constructor`, `__proto__`)
- * becomes an array that starts with the inherited value. Such headers are corrected in a copy.
+ * The headers of a message that kafkajs fetched. It collects them in a plain object, so that one named like an inherited
+ * property (`constructor`, `__proto__`) becomes an array that starts with the inherited value: corrected in a copy.
  */
-function withoutInherited(raw: { readonly [name: string]: unknown } | undefined): Message['headers'] {
+export function headersOf(raw: { readonly [name: string]: unknown } | undefined): Message['headers'] {
   if (raw === undefined) return NONE
   const names = Object.keys(raw)
   if (!names.some((name) => name in Object.prototype)) return raw

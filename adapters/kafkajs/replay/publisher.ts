@@ -2,7 +2,6 @@ import {
   BrokerError,
   COPY_HEADER,
   describeError,
-  hasFormerOrigin,
   isConsumeOnceError,
   type ReplayPublisher,
   type Republished,
@@ -94,8 +93,8 @@ function copyOf({ item: { message }, destination, headers }: Republished): SentC
   const isOver = describesDeadLetter(message)
   const kept = keptHeaders(message).filter(([name]) => !isOver(name))
   // The origin is part of the scope of keys: in another topic the header keeps it.
-  const needsOrigin = destination !== message.origin || hasFormerOrigin(Object.fromEntries(kept))
-  const origin: readonly HeaderEntry[] = needsOrigin ? [[COPY_HEADER.originTopic, message.origin]] : []
+  const origin: readonly HeaderEntry[] =
+    destination !== message.origin ? [[COPY_HEADER.originTopic, message.origin]] : []
   return { message, headers: toHeaders(kept, origin, Object.entries(headers)) }
 }
 

@@ -35,7 +35,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     what: 'Inbox: a stop waits for the handlers of a transaction that have not begun.',
     layer: 'unit',
     changes: [{ dropOperand: 0 }],
-    tests: ['test/unit/pipeline/runners/inbox.test.ts', '-t', 'ends at its next handler when a stop is asked for'],
+    tests: ['test/unit/pipeline/batching/inbox.test.ts', '-t', 'ends at its next handler when a stop is asked for'],
   },
   {
     name: 'never-holds',
@@ -119,7 +119,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     what: 'A handler that is cut off from its store is aborted when its lease ends, not before.',
     layer: 'unit',
     changes: [{ binary: (leaseUntil) => leaseUntil }],
-    tests: ['test/unit/pipeline/runners/leases.test.ts', '-t', 'before another process can take it over'],
+    tests: ['test/unit/pipeline/batching/leases.test.ts', '-t', 'before another process can take it over'],
   },
   {
     name: 'own-headers-redacted',

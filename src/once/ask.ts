@@ -1,6 +1,6 @@
 import { StoreError } from '../foundation/errors.ts'
-import type { FindFault } from '../pipeline/store/store-answers.ts'
-import { StoreLine } from '../pipeline/store/store-line.ts'
+import type { FindFault } from '../execution/store-answers.ts'
+import { StoreLine } from '../execution/store-line.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { StoreOperation } from '../ports/observer.ts'

@@ -1,25 +1,17 @@
 import { backoffMs } from '../core/backoff.ts'
-import { afterClaim, afterHandler, isMarked, type DeadLetterReason, type Policy } from '../core/decision.ts'
+import { afterClaim, afterRun, isMarked, type DeadLetterReason, type Ground, type Policy } from '../core/decision.ts'
 import type { MarkVerdict, RecordView, Result } from '../core/record.ts'
 import { isFailure, resultOf } from '../core/result.ts'
-import { atOnce } from '../foundation/at-once.ts'
-import {
-  OnceError,
-  StoreError,
-  TerminalError,
-  TransactionError,
-  describeError,
-  errorClass,
-  hasCode,
-} from '../foundation/errors.ts'
-import { failureFrom, keptValue, notKept, openKept, RETURN_A_BOOLEAN, sealed } from '../pipeline/handling/remember.ts'
-import { faultOfMark, faultOfRelease, faultOfSetAside, faultsOfClaims } from '../pipeline/store/store-answers.ts'
+import { OnceError, StoreError, TransactionError, describeError, errorClass, hasCode } from '../foundation/errors.ts'
+import { openKept, remember, type Keeping, type KeepingTold } from '../execution/kept.ts'
+import type { RunEnd } from '../execution/run-end.ts'
+import { faultOfMark, faultOfRelease, faultOfSetAside, faultsOfClaims } from '../execution/store-answers.ts'
 import type { DurationMs } from '../core/units.ts'
 import type { Claim, ClaimAnswer, ReleaseOptions, Store, TransactionClaim } from '../ports/store.ts'
 import { askStore, type Asking, type Limit } from './ask.ts'
 import { LostRun } from './lost-run.ts'
 import type { OnceSettings } from './options.ts'
-import { OnceRun, type Granted, type OnceDeadlines, type RunContext, type RunEnd } from './run.ts'
+import { OnceRun, type Granted, type OnceDeadlines, type OnceEnd, type RunContext } from './run.ts'
 import type { Turn, Turns } from './turns.ts'
 import { Wait } from './wait.ts'
 
@@ -45,6 +37,11 @@ const LOOK_MS: DurationMs = 2_000
 const OF_ANOTHER: ReadonlySet<RecordView['state']> = new Set(['processing', 'done'])
 
 const NOTHING = resultOf(undefined)
+
+const ONE_RUN = { messages: 1, isInterrupted: false, losses: 0 }
+
+/** The caller learns it from what it gets. */
+const UNTOLD: KeepingTold = { policyThrew: () => {}, notKept: () => {} }
 
 /** What a call is answered. */
 export interface Answered {
@@ -91,6 +88,8 @@ export class Call {
   readonly #work: OnceWork
   readonly #wait: Wait
   readonly #policy: Policy
+  readonly #keeping: Keeping
+  readonly #ground: Ground
   #isBusy = false
   #lostRuns = 0
   #lost: Lost | undefined
@@ -106,6 +105,9 @@ export class Call {
     this.#work = work
     this.#wait = wait
     this.#turns = turns
+    const { rememberFailure, maxResultBytes, sealResult } = settings
+    this.#keeping = { rememberResult: true, rememberFailure, maxResultBytes, sealResult }
+    this.#ground = store.strategy === 'lease' ? 'lease' : 'transaction'
     // The caller decides how often it calls again.
     this.#policy = { maxAttempts: Number.POSITIVE_INFINITY, onInDoubt: settings.onInDoubt, onBeyondRetention: 'run' }
   }
@@ -211,30 +213,46 @@ export class Call {
     try {
       const end = await run.start(
         (context) => this.#work(context, claim),
-        (value) => void this.#markLate(claim, value),
+        (late) => void this.#markLate(claim, late),
       )
-      return end.result === 'handled' ? await this.#handled(claim, end.value) : await this.#failed(granted, end)
+      return await this.#ended(granted, end)
     } finally {
       run.close()
     }
   }
 
-  async #handled(claim: Claim, value: unknown): Promise<Answered | undefined> {
-    let kept: Result
-    let thrown: Answered['thrown']
-    try {
-      kept = keptValue(value, claim.key, this.#settings)
-    } catch (error) {
-      if (this.#store.strategy !== 'lease')
-        await this.#release(claim, { refund: false, doubt: false, cause: errorClass(error) })
-      if (this.#store.strategy !== 'lease' || !(error instanceof TerminalError)) throw error
-      // The effect has happened: without a mark it would happen again.
-      kept = notKept(error, this.#settings)
-      thrown = { error }
+  async #ended({ claim, doubt }: Granted, how: OnceEnd): Promise<Answered | undefined> {
+    const { isStuck, isAborted } = how
+    // A conflict of transactions is no answer of the function, whatever it made of the error.
+    if ((how.result === 'failed' || how.result === 'fatal') && isConflict(claim)) {
+      await this.#release(claim, { refund: true, doubt: false, cause: errorClass(how.error) })
+      return this.#again({ error: how.error, mostRuns: MOST_CONFLICTS })
     }
-    return this.#marked(claim, kept, thrown)
+    const end = this.#remembered(how, isAborted)
+    const { result, error, kept } = end
+    const step = afterRun(
+      // The caller decides what follows a failure.
+      { ...ONE_RUN, result: result === 'fatal' ? 'failed' : result, attempt: claim.attempt, doubt },
+      this.#ground,
+      this.#policy,
+    )
+    if (step.next === 'mark' && kept !== undefined)
+      return this.#marked(claim, kept, 'error' in end ? { error } : undefined)
+    if (step.next === 'set-aside') await this.#setAside(claim, step.reason)
+    // A function that may still run keeps its lease until that ends.
+    else if (!isStuck || this.#ground !== 'lease') {
+      const doubtful = step.next === 'rerun-in-doubt'
+      await this.#release(claim, { refund: false, doubt: doubtful, cause: errorClass(error) })
+    }
+    throw error
   }
 
+  #remembered(end: RunEnd, isAborted: boolean): RunEnd {
+    const run = { key: this.#settings.key, isAborted, isInTransaction: this.#ground !== 'lease' }
+    return remember(end, run, this.#keeping, UNTOLD)
+  }
+
+  /** `thrown`: the function threw it, or its result cannot be kept; it is kept as the answer. */
   async #marked(claim: Claim, kept: Result, thrown: Answered['thrown']): Promise<Answered | undefined> {
     const marked = await this.#mark(claim, kept)
     switch (marked.is) {
@@ -246,35 +264,6 @@ export class Call {
         return undefined
       case 'not-committed':
         return this.#again(marked)
-    }
-  }
-
-  async #failed({ claim, doubt }: Granted, { result, error }: RunEnd): Promise<Answered | undefined> {
-    const isLease = this.#store.strategy === 'lease'
-    // A conflict of transactions is no answer of the function, whatever it made of the error.
-    if ((result === 'failed' || result === 'fatal') && isConflict(claim)) {
-      await this.#release(claim, { refund: true, doubt: false, cause: errorClass(error) })
-      return this.#again({ error, mostRuns: MOST_CONFLICTS })
-    }
-    const kept = result === 'failed' || result === 'fatal' ? this.#rememberedFailure(error, claim) : undefined
-    const isUnknown = (result === 'unknown' || result === 'stuck') && isLease
-    const ended = kept === undefined ? (isUnknown ? 'unknown' : 'failed') : 'remembered'
-    const step = afterHandler(ended, { attempt: claim.attempt, doubt }, this.#policy)
-    if (step.next === 'mark' && kept !== undefined) return this.#marked(claim, kept, { error })
-    if (step.next === 'set-aside') await this.#setAside(claim, step.reason)
-    // A function that may still run keeps its lease until that ends.
-    else if (result !== 'stuck' || !isLease) {
-      await this.#release(claim, { refund: false, doubt: isUnknown, cause: errorClass(error) })
-    }
-    throw error
-  }
-
-  #rememberedFailure(error: unknown, { key }: Claim): Result | undefined {
-    try {
-      const answer: unknown = atOnce('rememberFailure', this.#settings.rememberFailure?.(error), RETURN_A_BOOLEAN)
-      return answer === true ? sealed(failureFrom(error), key, this.#settings) : undefined
-    } catch {
-      return undefined
     }
   }
 
@@ -290,8 +279,7 @@ export class Call {
       )
       const { value } = end
       if (end.result !== 'handled') {
-        if (end.result !== 'stuck')
-          await this.#release(claim, { refund: true, doubt: true, cause: errorClass(end.error) })
+        if (!end.isStuck) await this.#release(claim, { refund: true, doubt: true, cause: errorClass(end.error) })
         throw end.error
       }
       if (value === 'did-not-happen') {
@@ -299,7 +287,7 @@ export class Call {
         return await this.#run(run.granted)
       }
       if (typeof value === 'object' && value !== null && 'result' in value)
-        return await this.#handled(claim, value.result)
+        return await this.#ended(granted, { ...end, value: value.result })
       return await this.#park(claim, 'in-doubt')
     } finally {
       run.close()
@@ -399,17 +387,17 @@ export class Call {
     }
     if (isMarked(verdict)) return { is: 'marked' }
     // A remembered failure is written after the rollback, when another owner may have the key.
-    const isRolledBack = this.#store.strategy !== 'lease' && verdict === 'refused-busy' && !isFailure(kept)
+    const isRolledBack = this.#ground === 'transaction' && verdict === 'refused-busy' && !isFailure(kept)
     return isRolledBack
       ? { is: 'not-committed', error: lostError(failure), mostRuns: MOST_LOST }
       : { is: 'another-owner' }
   }
 
   /** Under a lease the effect of a function that ended too late did happen. */
-  async #markLate(claim: Claim, value: unknown): Promise<void> {
-    if (this.#store.strategy !== 'lease') return
+  async #markLate(claim: Claim, how: RunEnd): Promise<void> {
+    if (this.#ground !== 'lease' || how.result !== 'handled') return
     try {
-      await this.#store.mark([claim], [keptValue(value, claim.key, this.#settings)])
+      await this.#store.mark([claim], [this.#remembered(how, false).kept])
     } catch {
       // The record stays in doubt, as it was.
     }
@@ -459,7 +447,7 @@ export class Call {
   }
 
   #opened(kept: Result = NOTHING): Result {
-    return openKept(kept, this.#settings.key, { consumer: this.#settings, observe: () => {} })
+    return openKept(kept, this.#settings.key, this.#settings)
   }
 }
 

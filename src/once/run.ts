@@ -1,9 +1,8 @@
-import type { HandlerResult } from '../core/decision.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import { StoppedError } from '../foundation/errors.ts'
-import { resultOfThrow } from '../pipeline/handling/handler-run.ts'
 import type { Claims } from '../execution/claims.ts'
 import { Held, type Deadlines } from '../execution/deadlines.ts'
+import { resultOfThrow, type RunEnd } from '../execution/run-end.ts'
 import { TimedRun } from '../execution/timed-run.ts'
 import type { Claim, LentTransaction, TransactionClaim } from '../ports/store.ts'
 import type { OnceSettings } from './options.ts'
@@ -18,12 +17,8 @@ export interface Granted {
   readonly doubt: boolean
 }
 
-/** How a run ended. `stuck`: nobody waits for it any more, and it may still be running. */
-export interface RunEnd {
-  readonly result: HandlerResult | 'stuck'
-  readonly value?: unknown
-  readonly error?: unknown
-}
+/** `isStuck`: nobody waits for it any more, and it may still be running. */
+export type OnceEnd = RunEnd & { readonly isAborted: boolean; readonly isStuck: boolean }
 
 /** Arguments of a function that runs under a claim. */
 export interface RunContext {
@@ -42,7 +37,7 @@ export class OnceRun {
   readonly #parts: RunParts
   readonly #run = new TimedRun()
   readonly #held: Held<Claims>
-  #resolve: (end: RunEnd) => void = () => {}
+  #resolve: (end: OnceEnd) => void = () => {}
 
   constructor(parts: RunParts) {
     const { claim, sentAt } = parts.granted
@@ -55,8 +50,8 @@ export class OnceRun {
     return { ...this.#parts.granted, sentAt: this.#held.sentAt }
   }
 
-  /** Resolves once. `onLate` gets the value of a function that ended after that. */
-  start(work: (context: RunContext) => unknown, onLate: (value: unknown) => void): Promise<RunEnd> {
+  /** Resolves once. `onLate`: it ended after that. */
+  start(work: (context: RunContext) => unknown, onLate: (end: RunEnd) => void): Promise<OnceEnd> {
     const { deadlines, settings, granted } = this.#parts
     const lent = lend(granted.claim)
     const abort = (): void => this.#run.abort(reasonOf(settings.signal))
@@ -68,8 +63,8 @@ export class OnceRun {
       settings.signal?.removeEventListener('abort', abort)
       lent?.revoke()
       this.#run.end()
-      if (this.#run.state === 'ended') this.#resolve(end)
-      else if (end.result === 'handled') onLate(end.value)
+      if (this.#run.state === 'ended') this.#resolve({ ...end, isAborted: this.#run.isAborted, isStuck: false })
+      else onLate(end)
     }
     return new Promise((resolve) => {
       this.#resolve = resolve
@@ -96,7 +91,7 @@ export class OnceRun {
   #stuck(): void {
     if (!this.#run.abandon()) return
     this.close()
-    this.#resolve({ result: 'stuck', error: this.#run.signal.reason })
+    this.#resolve({ result: 'unknown', error: this.#run.signal.reason, isAborted: true, isStuck: true })
   }
 }
 

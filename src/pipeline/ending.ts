@@ -4,7 +4,7 @@ import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Claim } from '../ports/store.ts'
 import type { Evidence } from './evidence.ts'
 
-/** How a runner ends a task that it took from the lanes. `CarryOut` decides from it what the broker is told. */
+/** How a task ends that was taken from the lanes. `CarryOut` decides from it what the broker is told. */
 export type Ending =
   /** The handler ran and its mark is durable. Settled. */
   | {

@@ -1,7 +1,7 @@
 import { isMarked } from '../core/decision.ts'
 import type { MarkVerdict } from '../core/record.ts'
 import type { ClaimAnswer } from '../ports/store.ts'
-import type { RunEnd } from './handling/handler-run.ts'
+import type { RunEnd } from '../execution/run-end.ts'
 
 /**
  * The reason that allows a settle: a durable mark, a record found `done`, a confirmed copy, or, where the user has chosen

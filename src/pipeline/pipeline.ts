@@ -19,14 +19,14 @@ import { Decoding } from './handling/decoding.ts'
 import { Fifo } from './intake/fifo.ts'
 import { Hold } from './hold.ts'
 import { createIdentify, NotYet, type DecodedPayload, type Identify, type Unidentified } from './intake/identify.ts'
-import { InboxRunner } from './runners/inbox-runner.ts'
+import { Batching } from './batching/batching.ts'
+import { InboxBatching } from './batching/inbox-batching.ts'
 import { Lanes } from './intake/lanes.ts'
-import { LeaseRunner } from './runners/lease-runner.ts'
+import { LeaseBatching } from './batching/lease-batching.ts'
 import type { Load } from './load.ts'
-import { ObserveRunner } from './runners/observe-runner.ts'
+import { ObserveBatching } from './batching/observe-batching.ts'
 import { Telling, type Tell } from './telemetry/observe.ts'
 import { Purger } from './store/purger.ts'
-import type { Runner } from './runners/runner.ts'
 import type { Services } from './services.ts'
 import { SingleFlight } from './intake/single-flight.ts'
 import { StallWatch, workOf } from './stall-watch.ts'
@@ -34,7 +34,7 @@ import { Slices } from './intake/slices.ts'
 import { StoreAbsence, type Member } from './store/absence.ts'
 import { StoreCheck } from './store/store-check.ts'
 import { StoreClient } from './store/store-client.ts'
-import { StoreLine, type OnCall } from './store/store-line.ts'
+import { StoreLine, type OnCall } from '../execution/store-line.ts'
 import { Task } from './task.ts'
 import { Traces } from './handling/traces.ts'
 
@@ -83,7 +83,7 @@ export class Pipeline implements Intake, Services {
   readonly #carryOut: CarryOut
   readonly #setPaused: (paused: boolean) => void
   readonly #identify: ReturnType<typeof createIdentify>
-  readonly #runner: Runner
+  readonly #batching: Batching
   readonly #flights: SingleFlight
   readonly #isBoundBySource: boolean
   /** Taken from the source, not yet identified. */
@@ -134,7 +134,7 @@ export class Pipeline implements Intake, Services {
       entropy,
       observe,
     })
-    this.lanes = new Lanes(clock, () => this.#runner.wake())
+    this.lanes = new Lanes(clock, () => this.#batching.wake())
     this.hold = new Hold({
       consumer,
       clock,
@@ -142,7 +142,7 @@ export class Pipeline implements Intake, Services {
       lanes: this.lanes,
       isAnyRunning: () => this.#isAnyArriving || this.#flights.isAnyRunning,
       mayBegin: () => {
-        this.#runner.wake()
+        this.#batching.wake()
         this.#slices.later()
       },
     })
@@ -158,14 +158,14 @@ export class Pipeline implements Intake, Services {
         this.#applyPause()
         this.#absence?.storeDown()
         // What waits for the store may go on without it.
-        if (consumer.onStoreDown !== 'pause') this.#runner.wake()
+        if (consumer.onStoreDown !== 'pause') this.#batching.wake()
       },
       onCall,
       onUp: () => {
         observe({ type: 'store-up' })
         this.#applyPause()
         this.#absence?.storeUp()
-        this.#runner.wake()
+        this.#batching.wake()
       },
     })
     this.store = new StoreClient(this, scope, this.line, onCall)
@@ -181,13 +181,15 @@ export class Pipeline implements Intake, Services {
     this.purger = new Purger(this, scope)
     this.#unfetched = dependencies.unfetched ?? (() => [])
     this.#stallWatch = new StallWatch(this, () => this.#work())
-    this.#runner = this.#newRunner()
+    this.#batching = this.#newBatching()
   }
 
-  #newRunner(): Runner {
+  #newBatching(): Batching {
     const { store, mode } = this.consumer
-    if (mode === 'observe') return new ObserveRunner(this, this.#scope)
-    return store.strategy === 'lease' ? new LeaseRunner(this, store) : new InboxRunner(this)
+    return new Batching(this, (batching) => {
+      if (mode === 'observe') return new ObserveBatching(this, this.#scope, batching)
+      return store.strategy === 'lease' ? new LeaseBatching(this, store, batching) : new InboxBatching(this, batching)
+    })
   }
 
   get isHeard(): boolean {
@@ -223,7 +225,7 @@ export class Pipeline implements Intake, Services {
   get load(): Load {
     const { oldest } = this.#flights
     const oldestUnfinishedMs = oldest === undefined ? 0 : this.clock.monotonic() - oldest.arrival.at
-    return { inFlight: this.#inFlight, claimed: this.#runner.claimed, oldestUnfinishedMs }
+    return { inFlight: this.#inFlight, claimed: this.#batching.claimed, oldestUnfinishedMs }
   }
 
   get settledWithoutRun(): number {
@@ -231,17 +233,17 @@ export class Pipeline implements Intake, Services {
   }
 
   get stuck(): number {
-    return this.#runner.stuck
+    return this.#batching.stuck
   }
 
   /** Nothing has begun for longer than the usual quiet time, because a last attempt runs beside nothing. */
   get isHeldUp(): boolean {
-    return (this.#runner.apart?.sinceMs ?? 0) > 2 * DEFAULTS.quietMs
+    return (this.#batching.apart?.sinceMs ?? 0) > 2 * DEFAULTS.quietMs
   }
 
   /** The text of `health().checks.handlers`. */
   get handlersCheck(): string {
-    const { stuck, apart } = this.#runner
+    const { stuck, apart } = this.#batching
     if (stuck > 0) return `${stuck} stuck`
     const running = `${this.#inFlight} in flight`
     if (apart === undefined) return running
@@ -296,7 +298,7 @@ export class Pipeline implements Intake, Services {
     this.#applyPause()
     this.observe({ type: 'resumed', ...why })
     this.hold.resumed()
-    this.#runner.resumed()
+    this.#batching.resumed()
   }
 
   stopped(): void {
@@ -323,7 +325,7 @@ export class Pipeline implements Intake, Services {
     this.#handBack(this.lanes.removeQueued((queued) => !queued.isCurrent))
     if (this.#identifying !== undefined && this.#identifying.delivery.standing() !== 'current')
       this.#handBackIdentifying()
-    this.#runner.deliveriesLost()
+    this.#batching.deliveriesLost()
   }
 
   /**
@@ -339,7 +341,7 @@ export class Pipeline implements Intake, Services {
     this.storeCheck.stop()
     this.#stallWatch.stop()
     this.decoding.stop()
-    this.#runner.drain()
+    this.#batching.drain()
     this.#handBack(this.lanes.removeQueued(() => true))
     this.#handBackIdentifying()
     this.#handBack(this.#arrivals.remove(() => true).values())
@@ -348,14 +350,14 @@ export class Pipeline implements Intake, Services {
       if (this.#inFlight === 0) resolve()
     })
     const cancelDeadline = this.clock.after(deadlineMs, () =>
-      this.#runner.interrupt(new StoppedError(`still running ${durationText(deadlineMs)} after stop()`)),
+      this.#batching.interrupt(new StoppedError(`still running ${durationText(deadlineMs)} after stop()`)),
     )
     const cancelAbandon = this.clock.after(deadlineMs + this.consumer.graceMs, () => {
       this.#leave()
       this.#idle?.()
     })
     await over
-    await this.#runner.written()
+    await this.#batching.written()
     cancelDeadline()
     cancelAbandon()
     if (!this.store.isDown) await this.purger.last(until - this.clock.monotonic())
@@ -488,7 +490,7 @@ export class Pipeline implements Intake, Services {
   #take(delivery: Delivery, found: ReturnType<Identify>): void {
     // With its payload no extractor has to wait.
     if (found instanceof NotYet) throw new TypeError('a payload that was decoded is not (pipeline.take)')
-    const identified = this.#runner.identified(delivery, found) // mutant: ack-first
+    const identified = this.#batching.identified(delivery, found) // mutant: ack-first
     if (identified instanceof Task) {
       identified.arrival = this.#slices.turn
       this.traces?.arrived(identified)
@@ -523,7 +525,7 @@ export class Pipeline implements Intake, Services {
   #leave(): void {
     this.line.abandon()
     this.#copies.end()
-    this.#runner.abandon()
+    this.#batching.abandon()
     this.#carryOut.leave()
     while (this.#handBackNext());
     for (const delivery of this.#arrivals.remove(() => true)) this.#carryOut.handBack(delivery)

@@ -12,7 +12,7 @@ import type { StoreClient } from './store/store-client.ts'
 import type { Task } from './task.ts'
 import type { Traces } from './handling/traces.ts'
 
-/** What the pipeline gives to a runner. */
+/** What the parts of the pipeline share. */
 export interface Services {
   readonly consumer: ResolvedConsumer
   readonly clock: Clock
@@ -32,7 +32,7 @@ export interface Services {
   readonly counts: Counts
   /** `undefined`: the consumer is not traced. */
   readonly traces: Traces | undefined
-  /** Each task that a runner took from the lanes ends here, once. */
+  /** Each task that was taken from the lanes ends here, once. */
   end(task: Task, ending: Ending): void
   /** `work` ends many tasks at once: their times are taken once. */
   endTogether(work: () => void): void

@@ -22,9 +22,9 @@ export type TaskState =
   | 'blocked'
   /** Waits in its lane, or is ready. */
   | 'queued'
-  /** A runner has it. */
+  /** Taken from its lane. */
   | 'taken'
-  /** It is claimed or being claimed, and holds a permit of the runner's semaphore. */
+  /** It is claimed or being claimed, and counts as that (`Executor.claimed`). */
   | 'claimed'
   /** Its ending is carried out, which may take as long as a broker needs to confirm a copy. */
   | 'ending'

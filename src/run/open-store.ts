@@ -1,5 +1,5 @@
 import { ConfigError } from '../foundation/errors.ts'
-import type { StoreLine } from '../pipeline/store/store-line.ts'
+import type { StoreLine } from '../execution/store-line.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 
 /**

@@ -15,7 +15,7 @@ const UNREACHED: readonly string[] = [
   'id-window.ts',
   'log-event.ts',
   'memory-offsets.ts',
-  'observe-runner.ts',
+  'observe-batching.ts',
   'offsets-database.ts',
   'payload-id.ts',
   'replays.ts',

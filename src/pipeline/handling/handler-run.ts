@@ -1,12 +1,3 @@
-import type { HandlerResult } from '../../core/decision.ts'
-import type { Result } from '../../core/record.ts'
-import {
-  NoEffectError,
-  OutcomeUnknownError,
-  TerminalError,
-  hasCode,
-  isConsumeOnceError,
-} from '../../foundation/errors.ts'
 import type { BatchItem, HandlerContext } from '../../consumer/options.ts'
 import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
 import type { Claim } from '../../ports/store.ts'
@@ -17,8 +8,9 @@ import { Skipped, skip } from '../../consumer/skipped.ts'
 import { HANDLE, isWatched } from '../telemetry/channels.ts'
 import type { Task } from '../task.ts'
 import type { Held } from '../../execution/deadlines.ts'
+import { resultOfThrow, type RunEnd } from '../../execution/run-end.ts'
 import { TimedRun } from '../../execution/timed-run.ts'
-import { withoutTransaction, type Asked } from './without-transaction.ts'
+import { withoutTransaction, type Asked } from '../../execution/without-transaction.ts'
 
 /** A claimed message with its decoded payload. */
 export interface RunItem {
@@ -33,16 +25,8 @@ export interface RunItem {
   readonly doubt: boolean
 }
 
-/** How a run of the handler ended. */
-export interface RunEnd {
-  readonly result: HandlerResult
-  readonly error?: unknown
-  /** The return value of the handler, if `rememberResult` is set. */
-  readonly value?: unknown
-  /** The result or failure to keep with the mark. */
-  readonly kept?: Result | undefined
-  /** With `handled`: the reason of `ctx.skip`. */
-  readonly skipped?: string | undefined
+export function tasksOf(items: readonly { readonly task: Task }[]): readonly Task[] {
+  return items.map(({ task }) => task)
 }
 
 export type OnEnd = (run: HandlerRun, end: RunEnd) => void
@@ -106,19 +90,6 @@ export class HandlerRun extends TimedRun {
     if (handle === undefined || item === undefined) throw new TypeError('HandlerRun without work (handler-run.call)')
     return handle(tx === undefined ? new Context(this, item, log) : new ContextInTransaction(this, item, log, tx))
   }
-}
-
-/**
- * An error before the abort means that no effect happened. After the abort that is unknown, unless the handler says so.
- */
-export function resultOfThrow(error: unknown, isAborted: boolean): HandlerResult {
-  // Check the brand first: a handler may throw a proxy that breaks `instanceof`.
-  const isOurs: boolean = isConsumeOnceError(error)
-  if (!isOurs) return isAborted ? 'unknown' : 'failed' // mutant: time-out-as-failure
-  if (error instanceof NoEffectError || hasCode(error, 'NO_EFFECT')) return 'failed'
-  if (error instanceof OutcomeUnknownError || hasCode(error, 'OUTCOME_UNKNOWN')) return 'unknown'
-  if (isAborted) return 'unknown'
-  return error instanceof TerminalError || hasCode(error, 'TERMINAL') ? 'fatal' : 'failed'
 }
 
 /** A message that was skipped has no result: its duplicates get `undefined`. */

@@ -14,7 +14,8 @@ import type {
   TracedSteps,
   Tracing,
 } from '../../ports/tracing.ts'
-import type { HandlerRun, RunEnd, RunItem } from './handler-run.ts'
+import type { RunEnd } from '../../execution/run-end.ts'
+import type { HandlerRun, RunItem } from './handler-run.ts'
 import { loggedError } from '../telemetry/logged-error.ts'
 import type { Task } from '../task.ts'
 

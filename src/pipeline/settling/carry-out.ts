@@ -16,7 +16,7 @@ import { isOfThisDelivery } from '../hold.ts'
 import type { Unidentified } from '../intake/identify.ts'
 import type { Named } from '../telemetry/observe.ts'
 import { redactedDetail } from '../telemetry/redact.ts'
-import { openKept } from '../handling/remember.ts'
+import { openKept } from '../../execution/kept.ts'
 import type { Services } from '../services.ts'
 import type { SingleFlight } from '../intake/single-flight.ts'
 import type { Task } from '../task.ts'
@@ -284,7 +284,10 @@ export class CarryOut {
     const { result: kept, trace } = keptIn(text)
     const first = trace !== undefined && isDuplicate ? { firstTrace: trace } : {}
     if (kept === undefined) return first
-    const result = openKept(kept, key, this.#services)
+    const { consumer, observe } = this.#services
+    const result = openKept(kept, key, consumer, (detail) =>
+      observe({ type: 'source', event: 'result-unreadable', detail, isWarning: true }),
+    )
     return isFailure(result) ? { ...first, result, failure: true } : { ...first, result }
   }
 

@@ -3,7 +3,7 @@ import type { MonotonicMs } from '../../core/units.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { StoreOperation } from '../../ports/observer.ts'
 import type { Store } from '../../ports/store.ts'
-import type { StoreLine } from './store-line.ts'
+import type { StoreLine } from '../../execution/store-line.ts'
 
 /** A store that has answered a call in this time is not asked. */
 const QUIET_MS = 5_000

@@ -14,10 +14,10 @@ import { claimsOf, forEachClaim, forEachItem, isRefused } from '../../execution/
 import { ClaimSteps, type ClaimStep } from './claim-step.ts'
 import { DROPPED, RERUN, type Ending, type SettingAside } from '../ending.ts'
 import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
-import { faultOfMark, faultOfRelease, faultOfSetAside, faultsOfClaims } from './store-answers.ts'
+import { faultOfMark, faultOfRelease, faultOfSetAside, faultsOfClaims } from '../../execution/store-answers.ts'
 import type { RunItem } from '../handling/handler-run.ts'
 import type { Tell } from '../telemetry/observe.ts'
-import type { OnCall, StoreLine } from './store-line.ts'
+import type { OnCall, StoreLine } from '../../execution/store-line.ts'
 import type { Task } from '../task.ts'
 
 export interface ClaimedBatch {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { StoreLine } from '../../../../src/pipeline/store/store-line.ts'
+import { StoreLine } from '../../../../src/execution/store-line.ts'
 import { ManualClock } from '../../../kit/manual-clock.ts'
 import { endRigs, Rig, steadyEntropy, STYLES, World, type RigOptions, type Style } from '../../../kit/rig.ts'
 

@@ -3,8 +3,9 @@ import type { Result } from '../../core/record.ts'
 import { isFailure } from '../../core/result.ts'
 import type { DurationMs } from '../../core/units.ts'
 import type { OpenTransaction, TransactionClaim } from '../../ports/store.ts'
+import type { RunEnd } from '../../execution/run-end.ts'
 import type { Undecoded } from '../handling/decode-payloads.ts'
-import type { RunEnd, RunItem } from '../handling/handler-run.ts'
+import type { RunItem } from '../handling/handler-run.ts'
 import type { Granted } from '../store/claim-step.ts'
 
 /** How the handlers of a transaction ended. */

@@ -1,5 +1,5 @@
-import type { MarkVerdict, ReleaseVerdict, SetAsideVerdict } from '../../core/record.ts'
-import type { ClaimAnswer, ClaimRequest, Store } from '../../ports/store.ts'
+import type { MarkVerdict, ReleaseVerdict, SetAsideVerdict } from '../core/record.ts'
+import type { ClaimAnswer, ClaimRequest, Store } from '../ports/store.ts'
 
 /**
  * Returns the fault of one answer of a store, if any. A store may be the user's own, so an answer outside of the

@@ -1,13 +1,13 @@
 import type { Result } from '../../core/record.ts'
+import type { RunEnd } from '../../execution/run-end.ts'
 import type { Claim } from '../../ports/store.ts'
-import type { Ending } from '../ending.ts'
-import type { Executor } from '../handling/executor.ts'
-import type { RunEnd } from '../handling/handler-run.ts'
-import { LateMarks, type LateMark } from '../store/late-marks.ts'
 import type { Services } from '../services.ts'
+import { LateMarks, type LateMark } from '../store/late-marks.ts'
+import type { ClaimedBatch } from '../store/store-client.ts'
 import type { Task } from '../task.ts'
+import type { Executor } from './executor.ts'
 import { tracedBy } from '../handling/traces.ts'
-import { UnclaimedRuns } from './unclaimed-runs.ts'
+import { WithoutClaim } from './without-claim.ts'
 
 /**
  * `onStoreDown: 'run-unprotected'`: runs handlers without a claim while the store does not answer, and writes their
@@ -15,37 +15,44 @@ import { UnclaimedRuns } from './unclaimed-runs.ts'
  * mark ends it, or its release if the handler failed.
  */
 export class Unprotected {
-  readonly #runs: UnclaimedRuns
+  readonly #runs: WithoutClaim
   readonly #services: Services
+  readonly #executor: Executor
   readonly #marks: LateMarks
   readonly #running = new WeakSet<Task>()
   readonly #granted = new WeakMap<Task, Claim>()
   /** What to keep with the marks of tasks that were handled. */
   readonly #handled = new WeakMap<Task, LateMark>()
 
-  constructor(services: Services, executor: Executor, end: (task: Task, ending: Ending) => void) {
+  constructor(services: Services, executor: Executor) {
     this.#services = services
+    this.#executor = executor
     this.#marks = new LateMarks(services, {})
-    this.#runs = new UnclaimedRuns(services, executor, {
+    this.#runs = new WithoutClaim(services, executor, {
       onRan: ({ items }, ended) => {
         for (const { task } of items) this.tell(task, ended)
       },
-      end: (task, ending) => {
-        this.#ended(task)
-        end(task, ending)
-      },
+      onEnding: (task) => this.#ended(task),
       onHandled: ({ task }, kept) => this.#mark(task, kept),
       onFailed: () => {},
     })
   }
 
   start(tasks: readonly Task[]): void {
+    this.#executor.acquire(tasks)
     for (const task of tasks) this.#running.add(task)
     this.#runs.start(tasks)
   }
 
-  /** The store has answered the claim of a task that was started without it. */
-  granted(task: Task, claim: Claim): void {
+  /** The store has answered the claim of tasks that were started without it; `undefined`: it never will. */
+  answered(tasks: readonly Task[], batch: ClaimedBatch | undefined): void {
+    for (const [at, task] of tasks.entries()) {
+      const step = batch?.steps[at]
+      if (step !== undefined && 'claim' in step) this.#grant(task, step.claim)
+    }
+  }
+
+  #grant(task: Task, claim: Claim): void {
     const handled = this.#handled.get(task)
     if (handled !== undefined) this.#marks.add({ ...handled, claim })
     else if (this.#running.has(task)) this.#granted.set(task, claim)

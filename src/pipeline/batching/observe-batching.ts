@@ -3,23 +3,25 @@ import type { Reason, Result } from '../../core/record.ts'
 import { payloadHashOf } from '../../identity/digest.ts'
 import type { Delivery } from '../../ports/source.ts'
 import { DROPPED } from '../ending.ts'
-import type { RunItem } from '../handling/handler-run.ts'
 import type { Unreadable } from '../handling/decode-payloads.ts'
+import type { RunItem } from '../handling/handler-run.ts'
+import { WithoutClaim } from '../runs/without-claim.ts'
 import type { Unidentified } from '../intake/identify.ts'
-import { LateMarks } from '../store/late-marks.ts'
-import { Observation } from './observation.ts'
-import { Runner } from './runner.ts'
 import type { Services } from '../services.ts'
+import { LateMarks } from '../store/late-marks.ts'
 import { Task } from '../task.ts'
-import { UnclaimedRuns } from './unclaimed-runs.ts'
+import { Observation } from './observation.ts'
+import type { Batching, Choice } from './batching.ts'
 
 /**
  * Mode `observe`: every message runs at once, and its delivery is settled when its handler has ended well. After that its
  * record is claimed and marked beside the handlers, in batches, and the verdict of that claim is told. Nothing is
  * dropped, parked or dead-lettered, and nothing waits for the store.
  */
-export class ObserveRunner extends Runner {
-  readonly #runs: UnclaimedRuns
+export class ObserveBatching implements Choice {
+  readonly #services: Services
+  readonly #batching: Batching
+  readonly #runs: WithoutClaim
   readonly #marks: LateMarks
   readonly #observation: Observation
   /** Messages without a usable ID: they have no record. */
@@ -28,67 +30,67 @@ export class ObserveRunner extends Runner {
   readonly #told = new WeakSet<Task>()
   #hasTold = false
 
-  constructor(services: Services, scope: string) {
-    super(services)
+  constructor(services: Services, scope: string, batching: Batching) {
+    this.#services = services
+    this.#batching = batching
     this.#observation = new Observation(services, scope)
     this.#marks = new LateMarks(services, {
       onAnswer: (mark, answer) => this.#observation.answered(mark, answer),
       onBatch: () => this.#observation.flush(),
       onLost: (count) => this.#observation.lost(count),
     })
-    this.#runs = new UnclaimedRuns(services, this.executor, {
-      end: (task, ending) => this.end(task, ending),
+    this.#runs = new WithoutClaim(services, batching.executor, {
       onHandled: (item, kept) => this.#handled(item, kept),
       onFailed: ({ task, claim }, { result }, undecoded) => this.#failed(task, claim.attempt, result, undecoded),
     })
   }
 
   /** A message without a usable ID runs too. */
-  override identified(delivery: Delivery, identified: Task | Unidentified): Task | Unidentified {
+  identified(delivery: Delivery, identified: Task | Unidentified): Task | Unidentified {
     if (identified instanceof Task) return identified
     // Random: it has no record, and no other message has this key.
-    const task = new Task(delivery, payloadHashOf(Buffer.from(this.services.entropy.ownerToken())), '')
+    const task = new Task(delivery, payloadHashOf(Buffer.from(this.#services.entropy.ownerToken())), '')
     this.#unusable.add(task)
     this.#tellDeadLetter(task, identified.reason)
     return task
   }
 
-  override async written(): Promise<void> {
+  async written(): Promise<void> {
     await this.#marks.written()
     await this.#observation.save()
   }
 
-  override abandon(): void {
-    super.abandon()
+  abandon(): void {
     this.#marks.close()
     this.#observation.close()
   }
 
-  protected get hasWork(): boolean {
-    return this.services.lanes.hasReady
+  get hasWork(): boolean {
+    return this.#services.lanes.hasReady
   }
 
-  protected goOn(): void {
-    const { consumer, lanes, isDraining } = this.services
-    const free = consumer.concurrency - this.permits.held
+  goOn(): void {
+    const { consumer, lanes, isDraining } = this.#services
+    const { executor } = this.#batching
+    const free = consumer.concurrency - executor.claimed
     if (free <= 0 || isDraining || !lanes.hasReady) return
-    const tasks = this.stillOurs(lanes.take(Math.min(free, consumer.handleBatch ? consumer.batchSize : free)))
-    for (const task of tasks) this.permits.acquire(task)
+    const tasks = executor.stillOurs(lanes.take(Math.min(free, consumer.handleBatch ? consumer.batchSize : free)))
+    executor.acquire(tasks)
     if (tasks.length > 0) this.#runs.start(tasks)
-    if (lanes.hasReady) this.wake()
+    if (lanes.hasReady) this.#batching.wake()
   }
 
-  /** No task of this runner is in doubt. */
-  protected companyApart(): number {
+  /** No task is in doubt. */
+  companyApart(): number {
     return 1
   }
 
-  protected isLastAttempt(): boolean {
+  isLastAttempt(): boolean {
     return false
   }
 
-  protected async runApart(tasks: readonly Task[]): Promise<void> {
-    this.endAll(tasks, DROPPED)
+  async runApart(tasks: readonly Task[]): Promise<void> {
+    this.#batching.executor.endAll(tasks, DROPPED)
   }
 
   #handled({ task, claim: { key, digest } }: RunItem, kept: Result | undefined): void {
@@ -100,7 +102,7 @@ export class ObserveRunner extends Runner {
       key,
       digest,
       kept,
-      at: this.services.clock.now(),
+      at: this.#services.clock.now(),
       place,
       isTold: this.#hasTold && this.#told.has(task),
     })
@@ -109,7 +111,7 @@ export class ObserveRunner extends Runner {
   #failed(task: Task, attempt: number, result: HandlerResult, undecoded: Unreadable | undefined): void {
     if (undecoded !== undefined) this.#tellDeadLetter(task, undecoded.reason)
     else if (result === 'fatal') this.#tellDeadLetter(task, 'handler-failed')
-    else if (attempt >= this.services.consumer.maxAttempts) this.#tellDeadLetter(task, 'attempts-spent')
+    else if (attempt >= this.#services.consumer.maxAttempts) this.#tellDeadLetter(task, 'attempts-spent')
   }
 
   /** Once for each message. */
@@ -120,7 +122,7 @@ export class ObserveRunner extends Runner {
     const { key, message } = task
     const { system, destination, position } = message
     const known = this.#unusable.has(task) ? undefined : key
-    const at = this.services.clock.now()
+    const at = this.#services.clock.now()
     this.#observation.found({ verdict: 'dead-letter', key: known, system, destination, position, at, reason })
   }
 }

@@ -1,4 +1,5 @@
 import type { Ending, SettingAside } from '../ending.ts'
+import type { ClaimedTask } from '../runs/executor.ts'
 import type { RunItem } from '../handling/handler-run.ts'
 import type { ClaimStep, GivenBack, Granted } from '../store/claim-step.ts'
 import type { Task } from '../task.ts'
@@ -19,11 +20,7 @@ interface FollowHooks {
   /** It may run only beside nothing, and this transaction does not. */
   readonly needsQuiet: (task: Task) => boolean
   readonly end: (task: Task, ending: Ending) => void
-  readonly setAside: (
-    item: Pick<RunItem, 'task' | 'claim' | 'others'>,
-    as: 'given-up' | 'parked',
-    why: SettingAside,
-  ) => void
+  readonly setAside: (item: ClaimedTask, as: 'given-up' | 'parked', why: SettingAside) => void
 }
 
 /**

@@ -1,20 +1,20 @@
-import { backoffMs } from '../../core/backoff.ts'
-import type { DurationMs } from '../../core/units.ts'
-import type { Claim } from '../../ports/store.ts'
+import { afterRun } from '../../core/decision.ts'
 import { Held, WITHOUT_LEASE, type OnStuck } from '../../execution/deadlines.ts'
+import type { RunEnd } from '../../execution/run-end.ts'
+import type { Claim } from '../../ports/store.ts'
 import { RERUN, type Ending } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
-import type { Executor } from '../handling/executor.ts'
-import { HandlerRun, type RunEnd, type RunItem } from '../handling/handler-run.ts'
-import { decodePayloads, type Undecoded, type Unreadable } from '../handling/decode-payloads.ts'
-import { batchesOf, splitUp } from './batches.ts'
 import type { Services } from '../services.ts'
 import type { Task } from '../task.ts'
-import { tracedBy } from '../handling/traces.ts'
+import { batchesOf } from './batches.ts'
+import type { Undecoded, Unreadable } from '../handling/decode-payloads.ts'
+import type { BeginDecoded, Executor } from './executor.ts'
+import { HandlerRun, type RunItem } from '../handling/handler-run.ts'
 
-interface UnclaimedHooks {
+interface Hooks {
   readonly onRan?: (run: HandlerRun, end: RunEnd) => void
-  readonly end: (task: Task, ending: Ending) => void
+  /** Called before a task ends, or goes back to its lane. */
+  readonly onEnding?: (task: Task) => void
   readonly onHandled: (item: RunItem, kept: RunEnd['kept']) => void
   /** An attempt failed; it is repeated. `undecoded`: the payload could not be read, and no handler ran. */
   readonly onFailed: (item: RunItem, end: Pick<RunEnd, 'result' | 'error'>, undecoded?: Unreadable) => void
@@ -25,29 +25,26 @@ interface UnclaimedHooks {
  * message that fails is tried again in its lane, for as long as it takes, and is never set aside: no attempt is counted
  * in the store. `ctx.signal` aborts as under a lease, except that there is no lease to lose.
  */
-export class UnclaimedRuns {
+export class WithoutClaim {
   readonly #services: Services
-  readonly #hooks: UnclaimedHooks
+  readonly #hooks: Hooks
   readonly #executor: Executor
   readonly #onEnd = (run: HandlerRun, end: RunEnd): void => this.#ended(run, end)
+  readonly #begin: BeginDecoded = (items, undecoded) => this.#decoded(items, undecoded)
   /** The message still waits for it: another run beside it could repeat the effect. */
   readonly #onStuck: OnStuck<RunItem> = ({ items }, run) => this.#executor.letGo(run, items)
 
-  constructor(services: Services, executor: Executor, hooks: UnclaimedHooks) {
+  constructor(services: Services, executor: Executor, hooks: Hooks) {
     this.#services = services
     this.#hooks = hooks
     this.#executor = executor
   }
 
   start(tasks: readonly Task[]): void {
+    const items = tasks.map((task) => this.#itemOf(task))
     const isBatch = this.#services.consumer.handleBatch !== undefined
-    const together: RunItem[] = []
-    for (const task of tasks) {
-      const item = this.#itemOf(task)
-      if (isBatch) together.push(item)
-      else this.#decode([item])
-    }
-    for (const batch of batchesOf(together)) this.#decode(batch)
+    const runs = isBatch ? batchesOf(items) : items.map((item) => [item])
+    for (const run of runs) this.#executor.decode(run, WITHOUT_LEASE, this.#begin)
   }
 
   /** Nothing can be marked with this claim: no store has granted it. */
@@ -58,13 +55,7 @@ export class UnclaimedRuns {
     return { task, claim, payload: undefined, doubt: false }
   }
 
-  #decode(items: readonly RunItem[]): void {
-    const decoded = decodePayloads(items, this.#services.decoding)
-    if (decoded instanceof Promise) void decoded.then((undecoded) => this.#begin(items, undecoded))
-    else this.#begin(items, decoded)
-  }
-
-  #begin(items: readonly RunItem[], undecoded: readonly Undecoded[]): void {
+  #decoded(items: readonly RunItem[], undecoded: readonly Undecoded[]): void {
     const { isDraining, clock } = this.#services
     // Nearly always.
     const allBegin = undecoded.length === 0 && !isDraining && items.every(({ task }) => task.isCurrent)
@@ -78,56 +69,59 @@ export class UnclaimedRuns {
   #sorted(items: readonly RunItem[], undecoded: readonly Undecoded[]): readonly RunItem[] {
     const unreadable = new Set(undecoded.map(({ item }) => item))
     for (const one of undecoded) {
-      if (one.next === 'again') {
-        const { task } = one.item
-        const delayMs = this.#services.decoding.failed(task, task.message, one.error)
-        this.#hooks.end(task, { end: 'rerun', delayMs })
-        continue
+      const { item } = one
+      if (one.next === 'set-aside') {
+        this.#hooks.onFailed(item, { result: 'fatal', error: one.error }, one)
+        this.#retry(item, one.error ?? new TypeError(one.detail))
+      } else {
+        this.#hooks.onEnding?.(item.task)
+        this.#executor.endUndecoded(item, undecoded)
       }
-      this.#hooks.onFailed(one.item, { result: 'fatal', error: one.error }, one)
-      this.#again(one.item, one.error ?? new TypeError(one.detail))
     }
     const beginning: RunItem[] = []
     for (const item of items) {
       if (unreadable.has(item)) continue
       if (!this.#services.isDraining && item.task.isCurrent) beginning.push(item)
-      else this.#hooks.end(item.task, RERUN)
+      else this.#end(item.task, RERUN)
     }
     return beginning
   }
 
   #ended(run: HandlerRun, how: RunEnd): void {
-    this.#executor.deadlines.release(run.held)
-    const end = this.#executor.ended(run, how)
+    const executor = this.#executor
+    executor.deadlines.release(run.held)
+    const end = executor.ended(run, how)
     this.#hooks.onRan?.(run, end)
+    const { items, isInterrupted } = run
     const evidence = Evidence.ofRun(end)
     if (evidence !== undefined) {
-      for (const item of run.items) {
+      for (const item of items) {
         const { task, claim } = item
         this.#hooks.onHandled(item, end.kept)
-        this.#hooks.end(task, { end: 'ran', evidence, attempt: claim.attempt, result: end.kept })
+        this.#end(task, { end: 'ran', evidence, attempt: claim.attempt, result: end.kept })
       }
       return
     }
-    // A failed batch says nothing about its single messages.
-    const isSplit = run.items.length > 1
-    if (isSplit) splitUp(run.items.map(({ task }) => task))
-    for (const item of run.items) {
-      if (isSplit || run.isInterrupted) this.#hooks.end(item.task, RERUN)
-      else {
+    const { result } = end
+    // Nobody counts its attempts.
+    const ran = { result, attempt: 1, doubt: false, messages: items.length, isInterrupted, losses: 0 }
+    const { next } = afterRun(ran, 'nothing', this.#services.consumer)
+    if (next === 'split') executor.split(items)
+    for (const item of items) {
+      if (next === 'retry') {
         this.#hooks.onFailed(item, end)
-        this.#again(item, end.error)
-      }
+        this.#retry(item, end.error)
+      } else this.#end(item.task, RERUN)
     }
   }
 
-  #again({ task, claim: { attempt } }: RunItem, error: unknown): void {
-    const { consumer, clock, entropy, observe } = this.#services
-    const { key, message } = task
-    const retryInMs: DurationMs = backoffMs(attempt, consumer.backoff, entropy.fraction())
-    task.tried(attempt, true)
-    task.firstFailureAt ??= clock.now()
-    observe({ type: 'attempt-failed', key, message, attempt, error, retryInMs, ...tracedBy(task) })
-    this.#hooks.end(task, { end: 'rerun', delayMs: retryInMs })
+  #retry(item: RunItem, error: unknown): void {
+    this.#hooks.onEnding?.(item.task)
+    this.#executor.retryUnclaimed(item, error)
+  }
+
+  #end(task: Task, ending: Ending): void {
+    this.#hooks.onEnding?.(task)
+    this.#executor.end(task, ending)
   }
 }

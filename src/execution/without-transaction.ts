@@ -1,4 +1,4 @@
-import { describeError, errorClass, TerminalError } from '../../foundation/errors.ts'
+import { describeError, errorClass, TerminalError } from '../foundation/errors.ts'
 
 /** Under a lease `tx` is undefined, so that a function for several stores may look whether there is one. */
 export interface Asked {

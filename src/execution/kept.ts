@@ -1,4 +1,4 @@
-import type { Key, Result } from '../../core/record.ts'
+import type { Key, Result } from '../core/record.ts'
 import {
   failureOf,
   isFailure,
@@ -7,32 +7,47 @@ import {
   sealedResult,
   sealedText,
   type RememberedFailure,
-} from '../../core/result.ts'
-import { atOnce } from '../../foundation/at-once.ts'
-import { TerminalError, describeError, errorClass } from '../../foundation/errors.ts'
-import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
-import type { HandlerRun, RunEnd } from './handler-run.ts'
-import type { Tell } from '../telemetry/observe.ts'
-import type { Services } from '../services.ts'
+} from '../core/result.ts'
+import { atOnce } from '../foundation/at-once.ts'
+import { TerminalError, describeError, errorClass } from '../foundation/errors.ts'
+import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
+import type { RunEnd } from './run-end.ts'
 
 /** Limit for name and code of a failure; `describeError` cuts its message. */
 const LONGEST_NAME = 100
 
-/** True if the consumer keeps results or failures with its marks. */
-export function remembers({ rememberResult, rememberFailure }: ResolvedConsumer): boolean {
+/** What is kept with a mark, for the duplicates. */
+export type Keeping = Pick<ResolvedConsumer, 'rememberResult' | 'rememberFailure' | 'maxResultBytes' | 'sealResult'>
+
+/** What the user's functions did that concerns nobody else: no run fails because of it. */
+export interface KeepingTold {
+  policyThrew(policy: 'rememberFailure' | 'sealResult', error: unknown): void
+  notKept(error: TerminalError): void
+}
+
+interface Run {
+  /** It is bound to a sealed result. */
+  readonly key: Key
+  readonly isAborted: boolean
+  /** Its effect can still be rolled back. */
+  readonly isInTransaction: boolean
+}
+
+/** Something is kept with each mark. */
+export function remembers({ rememberResult, rememberFailure }: Keeping): boolean {
   return rememberResult || rememberFailure !== undefined
 }
 
-export const RETURN_A_BOOLEAN = 'decide by the error alone, and return true or false'
+const RETURN_A_BOOLEAN = 'decide by the error alone, and return true or false'
 const SEAL_AT_ONCE = 'use functions of node:crypto that answer at once, and load keys before the start'
 
 /**
  * Computes the result that duplicates get. It runs before the mark, because a result that cannot be kept may prevent
  * the mark.
  */
-export function remember(run: HandlerRun, end: RunEnd, services: Services): RunEnd {
-  const { rememberResult, rememberFailure } = services.consumer
-  if (end.result === 'handled') return rememberResult ? keepResult(run, end, services) : end
+export function remember(end: RunEnd, run: Run, keeping: Keeping, told: KeepingTold): RunEnd {
+  const { rememberResult, rememberFailure } = keeping
+  if (end.result === 'handled') return rememberResult ? keepResult(end, run, keeping, told) : end
   // After an abort the error is a consequence of the abort, whatever it looks like.
   if (rememberFailure === undefined || end.result === 'unknown' || run.isAborted) return end
   const { error } = end
@@ -41,13 +56,26 @@ export function remember(run: HandlerRun, end: RunEnd, services: Services): RunE
     const answer: unknown = atOnce('rememberFailure', rememberFailure(error), RETURN_A_BOOLEAN)
     if (answer !== true) return end
     policy = 'sealResult'
-    return { result: 'remembered', error, kept: sealed(failureFrom(error), keyOf(run), services.consumer) }
+    return { result: 'remembered', error, kept: sealed(failureFrom(error), run.key, keeping) }
   } catch (thrown) {
-    for (const { task } of run.items) {
-      const { key, message } = task
-      services.observe({ type: 'policy-threw', policy, key, message, error: thrown })
-    }
+    told.policyThrew(policy, thrown)
     return end
+  }
+}
+
+/**
+ * If the result cannot be kept, a transaction commits nothing, and the dead letter says why. Under a lease the effect has
+ * happened: a release or a set-aside would repeat it sooner or later, so the message is marked with a failure instead
+ * of the result.
+ */
+function keepResult({ value, skipped }: RunEnd, run: Run, keeping: Keeping, told: KeepingTold): RunEnd {
+  try {
+    return { result: 'handled', kept: keptValue(value, run.key, keeping), skipped }
+  } catch (thrown) {
+    const error = thrown as TerminalError
+    if (run.isInTransaction) return { result: 'fatal', error }
+    told.notKept(error)
+    return { result: 'handled', kept: notKept(error, keeping), error }
   }
 }
 
@@ -57,14 +85,16 @@ export function remember(run: HandlerRun, end: RunEnd, services: Services): RunE
 export function openKept(
   kept: Result,
   key: Key,
-  { consumer, observe }: { readonly consumer: Pick<ResolvedConsumer, 'sealResult'>; readonly observe: Tell },
+  { sealResult }: Pick<Keeping, 'sealResult'>,
+  /** Told why it cannot be read. */
+  unreadable?: (detail: string) => void,
 ): Result {
   const text = sealedText(kept)
   if (text === undefined) return kept
   let detail = 'it is sealed, and the consumer has no sealResult'
-  if (consumer.sealResult !== undefined) {
+  if (sealResult !== undefined) {
     try {
-      const opened = atOnce('sealResult.open', consumer.sealResult.open(text, key), SEAL_AT_ONCE)
+      const opened = atOnce('sealResult.open', sealResult.open(text, key), SEAL_AT_ONCE)
       readResult(opened)
       if (isFailure(opened) === isFailure(kept)) return opened
       detail = 'it was sealed as something else'
@@ -73,7 +103,7 @@ export function openKept(
       detail = `it cannot be opened: ${errorClass(error)}`
     }
   }
-  observe({ type: 'source', event: 'result-unreadable', detail, isWarning: true })
+  unreadable?.(detail)
   return UNREADABLE
 }
 
@@ -85,24 +115,15 @@ export const RESULT_UNREADABLE: RememberedFailure = {
 
 const UNREADABLE = failureOf(RESULT_UNREADABLE)
 
-/** The key that is bound to a sealed result. */
-function keyOf({ items }: HandlerRun): Key {
-  return items[0]?.task.key ?? ''
-}
-
 /** @throws any error of `seal` */
-export function sealed(result: Result, key: Key, { sealResult }: Pick<ResolvedConsumer, 'sealResult'>): Result {
+function sealed(result: Result, key: Key, { sealResult }: Pick<Keeping, 'sealResult'>): Result {
   return sealResult === undefined
     ? result
     : sealedResult(result, (text) => atOnce('sealResult.seal', sealResult.seal(text, key), SEAL_AT_ONCE))
 }
 
 /** A value as the text to keep with its mark. @throws TerminalError `RESULT_NOT_KEPT` */
-export function keptValue(
-  value: unknown,
-  key: Key,
-  limits: Pick<ResolvedConsumer, 'maxResultBytes' | 'sealResult'>,
-): Result {
+function keptValue(value: unknown, key: Key, limits: Pick<Keeping, 'maxResultBytes' | 'sealResult'>): Result {
   const { maxResultBytes, sealResult } = limits
   let why: string
   let cause: unknown
@@ -122,34 +143,13 @@ export function keptValue(
  * The failure that duplicates get in place of a result that could not be kept. It is stored unencrypted, so with
  * `sealResult` it omits the error text.
  */
-export function notKept(error: TerminalError, { sealResult }: Pick<ResolvedConsumer, 'sealResult'>): Result {
+function notKept(error: TerminalError, { sealResult }: Pick<Keeping, 'sealResult'>): Result {
   const told = `the effect happened, but ${sealResult ? 'what the handler returned cannot be kept' : error.message}`
   return failureOf({ name: 'ResultNotKept', message: told, code: error.code })
 }
 
-/**
- * If the result cannot be kept, an inbox commits nothing, and the dead letter says why. Under a lease the effect has
- * happened: a release or a set-aside would repeat it sooner or later, so the message is marked with a failure instead
- * of the result.
- */
-function keepResult(run: HandlerRun, { value, skipped }: RunEnd, services: Services): RunEnd {
-  const { store, maxResultBytes, sealResult } = services.consumer
-  const limits = { maxResultBytes, sealResult }
-  try {
-    return { result: 'handled', kept: keptValue(value, keyOf(run), limits), skipped }
-  } catch (thrown) {
-    const error = thrown as TerminalError
-    if (store.strategy !== 'lease') return { result: 'fatal', error }
-    for (const { task } of run.items) {
-      const { key, message } = task
-      services.observe({ type: 'result-not-kept', key, message, error })
-    }
-    return { result: 'handled', kept: notKept(error, limits) }
-  }
-}
-
 /** The failure of a thrown value, as text to keep with its mark. */
-export function failureFrom(error: unknown): Result {
+function failureFrom(error: unknown): Result {
   const name = errorClass(error).slice(0, LONGEST_NAME)
   return failureOf({ name, message: describeError(error), code: codeOf(error)?.slice(0, LONGEST_NAME) })
 }

@@ -1,13 +1,11 @@
 import type { DurationMs, MonotonicMs } from '../../core/units.ts'
 import { DEFAULTS } from '../../consumer/defaults.ts'
 import { DROPPED } from '../ending.ts'
+import type { Executor } from '../runs/executor.ts'
 import type { Services } from '../services.ts'
-import type { Semaphore } from '../intake/semaphore.ts'
 import type { Task } from '../task.ts'
 
 interface DoubtHooks {
-  /** Tasks that this process has claimed. */
-  readonly permits: Semaphore
   /** How many tasks may run together with this one. */
   readonly companyOf: (task: Task) => number
   readonly isLast: (task: Task) => boolean
@@ -31,6 +29,7 @@ export interface Apart {
  */
 export class DoubtQueue {
   readonly #services: Services
+  readonly #executor: Executor
   readonly #hooks: DoubtHooks
   #tasks: Task[] = []
   #isAtWork = false
@@ -39,8 +38,9 @@ export class DoubtQueue {
   #count = 0
   #onFreed: (() => void) | undefined
 
-  constructor(services: Services, hooks: DoubtHooks) {
+  constructor(services: Services, executor: Executor, hooks: DoubtHooks) {
     this.#services = services
+    this.#executor = executor
     this.#hooks = hooks
   }
 
@@ -96,9 +96,9 @@ export class DoubtQueue {
 
   /** Runs the next group. */
   async #runSome(): Promise<void> {
-    const { permits, run, isLast } = this.#hooks
+    const { run, isLast } = this.#hooks
     this.#closedAt ??= this.#services.clock.monotonic()
-    await this.#until(() => permits.held === 0, DEFAULTS.quietMs)
+    await this.#until(() => this.#executor.claimed === 0, DEFAULTS.quietMs)
     const group = this.#takeGroup()
     if (group.length === 0) return
     this.#count = group.length
@@ -124,9 +124,8 @@ export class DoubtQueue {
   }
 
   #takeGroup(): Task[] {
-    const { permits, companyOf } = this.#hooks
-    const free = Math.max(1, this.#services.consumer.concurrency - permits.held)
-    return this.#take((task) => Math.min(free, companyOf(task)))
+    const free = Math.max(1, this.#services.consumer.concurrency - this.#executor.claimed)
+    return this.#take((task) => Math.min(free, this.#hooks.companyOf(task)))
   }
 
   /** The next tasks that are still ours. Each limits the size of its group. */

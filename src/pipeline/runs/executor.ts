@@ -1,0 +1,304 @@
+import { backoffMs, heldBackMs } from '../../core/backoff.ts'
+import type { DurationMs, MonotonicMs } from '../../core/units.ts'
+import { claimsOf, type Claims } from '../../execution/claims.ts'
+import { Deadlines, Held } from '../../execution/deadlines.ts'
+import { remember, remembers } from '../../execution/kept.ts'
+import type { RunEnd } from '../../execution/run-end.ts'
+import type { TimedRun } from '../../execution/timed-run.ts'
+import { LeaseLostError, describeError } from '../../foundation/errors.ts'
+import type { PipelineEvent } from '../../ports/observer.ts'
+import type { ReleaseOptions } from '../../ports/store.ts'
+import { DROPPED, RERUN, type Ending, type SettingAside } from '../ending.ts'
+import type { Services } from '../services.ts'
+import type { Task } from '../task.ts'
+import { causeOf } from '../telemetry/cause.ts'
+import { decodePayloads, type Undecoded } from '../handling/decode-payloads.ts'
+import type { HandlerRun, OnEnd, RunItem } from '../handling/handler-run.ts'
+import { tracedBy } from '../handling/traces.ts'
+
+/** Goes on with a run: `undecoded` are those of its items that could not be decoded. */
+export type BeginDecoded = (items: readonly RunItem[], undecoded: readonly Undecoded[], sentAt: MonotonicMs) => void
+
+/** A message with its claims. */
+export type ClaimedTask = Claims & { readonly task: Task }
+
+/** No handler of it began, so the attempt does not count. */
+export const REFUND: ReleaseOptions = { refund: true, doubt: false }
+export const NO_REFUND: ReleaseOptions = { refund: false, doubt: false }
+
+/**
+ * A failed batch runs again in parts. More parts find the message that fails with fewer runs of the others, but more of
+ * them run at once when every message fails.
+ */
+const PARTS = 8
+
+/**
+ * What happens with tasks from their claim to their end, whatever protects them: a lease, a transaction, or nothing.
+ * Decodes payloads, begins and ends handlers, gives claims back and sets messages aside, with one timer for all time
+ * limits and leases, and with traces and counts.
+ */
+export class Executor {
+  readonly deadlines: Deadlines<RunItem>
+  readonly #services: Services
+  /** A task has ended, so another may be claimed. */
+  readonly #onFreed: () => void
+  readonly #remembers: boolean
+  readonly #isInTransaction: boolean
+  /** `onStoreDown: 'run-unprotected'`: a store that is down holds up no retry. */
+  readonly #goesOn: boolean
+  readonly #stuck = new Set<TimedRun>()
+  #claimed = 0
+
+  constructor(services: Services, onFreed: () => void) {
+    const { consumer } = services
+    this.#services = services
+    this.#onFreed = onFreed
+    this.#remembers = remembers(consumer)
+    this.#isInTransaction = consumer.store.strategy !== 'lease'
+    this.#goesOn = consumer.onStoreDown === 'run-unprotected'
+    this.deadlines = new Deadlines(services)
+  }
+
+  /** Tasks that are claimed, or being claimed, and not yet marked or given back. */
+  get claimed(): number {
+    return this.#claimed
+  }
+
+  /** Functions that are past their timeout and ignore `signal`. */
+  get stuck(): number {
+    return this.#stuck.size
+  }
+
+  acquire(tasks: readonly Task[]): void {
+    for (const task of tasks) if (task.move('claimed')) this.#claimed++
+  }
+
+  /** They are claimed no longer, and wait outside of their lanes, where `toWait` puts them. */
+  handOver(tasks: readonly Task[], toWait: () => void): void {
+    for (const task of tasks) {
+      this.#release(task)
+      task.move('taken')
+    }
+    toWait()
+    this.#onFreed()
+  }
+
+  /** Those with a delivery that can still be settled. The others are dropped. */
+  stillOurs(tasks: readonly Task[]): readonly Task[] {
+    if (tasks.every(({ isCurrent }) => isCurrent)) return tasks
+    this.endAll(
+      tasks.filter(({ isCurrent }) => !isCurrent),
+      DROPPED,
+    )
+    return tasks.filter(({ isCurrent }) => isCurrent)
+  }
+
+  end(task: Task, ending: Ending): void {
+    this.#release(task)
+    this.#services.end(task, ending)
+    this.#onFreed()
+  }
+
+  endAll(tasks: readonly Task[], ending: Ending): void {
+    for (const task of tasks) this.end(task, ending)
+  }
+
+  /** Before the state of a task changes. */
+  #release({ state }: Task): void {
+    if (state === 'claimed') this.#claimed--
+  }
+
+  /**
+   * Decodes the payloads of one run, and calls `begin` with those that could not be decoded: later, if a decoder answers
+   * later. Until then the lease is renewed; `sentAt` is when it was granted or last renewed.
+   */
+  decode(items: readonly RunItem[], sentAt: MonotonicMs, begin: BeginDecoded): void {
+    const undecoded = decodePayloads(items, this.#services.decoding)
+    if (!(undecoded instanceof Promise)) return begin(items, undecoded, sentAt)
+    void this.#decodeLater(new Held(items, sentAt), undecoded, begin)
+  }
+
+  async #decodeLater(held: Held<RunItem>, decoding: Promise<readonly Undecoded[]>, begin: BeginDecoded): Promise<void> {
+    this.deadlines.keep(held)
+    const undecoded = await decoding
+    this.deadlines.release(held)
+    begin(held.items, undecoded, held.sentAt)
+  }
+
+  /** No handler of it began: it runs again, and what could not be decoded waits before that. */
+  endUndecoded({ task }: RunItem, undecoded: readonly Undecoded[]): void {
+    const of = undecoded.find(({ item }) => item.task === task)
+    const { decoding } = this.#services
+    if (of?.next === 'again') this.end(task, { end: 'rerun', delayMs: decoding.failed(task, task.message, of.error) })
+    else this.end(task, RERUN)
+  }
+
+  /** Calls `onEnd` once, later, with what `ended` is then called with. */
+  begin(run: HandlerRun, tx: unknown, now: MonotonicMs, onEnd: OnEnd): void {
+    const { consumer, traces } = this.#services
+    run.begin(now)
+    this.deadlines.keep(run.held, run)
+    traces?.begin(run)
+    run.start(consumer, tx, onEnd)
+  }
+
+  /** A handler has ended, in time or late: computes what is kept of it, and tells. */
+  ended(run: HandlerRun, how: RunEnd): RunEnd {
+    this.#stuck.delete(run)
+    const end = this.#remembers ? this.#remember(run, how) : how
+    const { isHeard, isEachHeard, traces, clock, observe, counts, consumer } = this.#services
+    traces?.handled(run, end)
+    const { items } = run
+    // For the outcome, if this run is marked. A message that runs again may be handled then.
+    if (run.state === 'ended') for (const { task } of items) task.skipped = end.skipped
+    if (!isHeard) return end
+    const durationMs = run.ranMs(clock.monotonic())
+    for (const { task } of items) task.handlerMs = durationMs
+    counts.ran(end.result, durationMs)
+    const { name } = consumer
+    if (isEachHeard) {
+      observe({ type: 'handler-run', consumer: name, result: end.result, count: items.length, durationMs })
+    }
+    return end
+  }
+
+  #remember({ items, isAborted }: HandlerRun, end: RunEnd): RunEnd {
+    const { consumer, observe } = this.#services
+    const tell = (told: (at: Pick<Task, 'key' | 'message'>) => PipelineEvent): void => {
+      for (const { task } of items) observe(told(task))
+    }
+    const run = { key: items[0]?.task.key ?? '', isAborted, isInTransaction: this.#isInTransaction }
+    return remember(end, run, consumer, {
+      policyThrew: (policy, error) =>
+        tell(({ key, message }) => ({ type: 'policy-threw', policy, key, message, error })),
+      notKept: (error) => tell(({ key, message }) => ({ type: 'result-not-kept', key, message, error })),
+    })
+  }
+
+  /** A function that is no handler has ended. Returns `false` if it is late: its tasks went on without it. */
+  isInTime(run: TimedRun): boolean {
+    run.end()
+    this.#stuck.delete(run)
+    return run.state === 'ended'
+  }
+
+  /** Nobody waits for this run any more. Its tasks go on without it, and `health()` says that a restart would help. */
+  letGo(run: TimedRun, items: readonly RunItem[]): void {
+    if (!run.abandon()) return
+    this.#stuck.add(run)
+    for (const { task, claim } of items) {
+      const { key, message } = task
+      this.#services.observe({ type: 'stuck', key, message, attempt: claim.attempt, ...tracedBy(task) })
+    }
+  }
+
+  /** Nobody knows which message of the batch fails it: each runs again with fewer others. */
+  split(items: readonly RunItem[]): void {
+    const most = Math.max(1, Math.ceil(items.length / PARTS))
+    for (const { task } of items) task.limitCompany(most)
+  }
+
+  /** They run again here and soon. Otherwise another process will run them, or none. */
+  runAgainHere(items: readonly RunItem[]): boolean {
+    return !this.#services.isDraining && items.every(({ task }) => task.isCurrent)
+  }
+
+  /** Resolves when the store has answered, or if nobody waits for a store that is down. */
+  async release(items: readonly Claims[], how: ReleaseOptions): Promise<void> {
+    const { consumer, store } = this.#services
+    const claims = claimsOf(items)
+    // What is in doubt waits for the store, unless it is to run again anyway.
+    const waits = !this.#goesOn || (how.doubt && consumer.onInDoubt !== 'rerun')
+    if (waits) return await store.release(claims, how)
+    await new Promise<void>((resolve) => void store.release(claims, how, resolve).then(resolve))
+  }
+
+  /** They are released and run again. */
+  async giveBack(items: readonly ClaimedTask[], how: ReleaseOptions): Promise<void> {
+    await this.release(items, how)
+    for (const { task } of items) this.end(task, RERUN)
+  }
+
+  /**
+   * It failed, and has attempts left. The release comes first, because otherwise a retry copy could find the record
+   * `busy`. `losses`: how often in a row its database ended its transaction.
+   */
+  async retry(item: RunItem, error: unknown, losses: number = 0): Promise<void> {
+    const { task, claim } = item
+    const { attempt } = claim
+    const elsewhereMs = this.#services.retryDelayMs(attempt)
+    const delayMs = elsewhereMs ?? this.#backoffMs(Math.max(attempt, losses))
+    this.#failed(item, error, delayMs)
+    const cause = causeOf({ detail: describeError(error), error }, task.message)
+    const releaseMs = elsewhereMs === undefined ? delayMs : heldBackMs(elsewhereMs)
+    await this.release([item], { refund: false, doubt: false, delayMs: releaseMs, cause })
+    if (elsewhereMs === undefined) this.end(task, { end: 'rerun', delayMs })
+    else this.end(task, { end: 'retry', why: 'failed', attempts: attempt, delayMs, error })
+  }
+
+  /** As `retry`, without a claim and always in its lane. */
+  retryUnclaimed(item: RunItem, error: unknown): void {
+    const { task, claim } = item
+    const delayMs = this.#backoffMs(claim.attempt)
+    task.tried(claim.attempt, true)
+    this.#failed(item, error, delayMs)
+    this.end(task, { end: 'rerun', delayMs })
+  }
+
+  #failed({ task, claim: { attempt } }: RunItem, error: unknown, retryInMs: DurationMs): void {
+    const { clock, observe } = this.#services
+    const { key, message } = task
+    task.firstFailureAt ??= clock.now()
+    observe({ type: 'attempt-failed', key, message, attempt, error, retryInMs, ...tracedBy(task) })
+  }
+
+  #backoffMs(failures: number): DurationMs {
+    const { consumer, entropy } = this.#services
+    return backoffMs(failures, consumer.backoff, entropy.fraction())
+  }
+
+  /**
+   * This run ends its message without the effect. While the consumer holds, the message goes back to its place instead,
+   * with its attempt; what may have had its effect is always set aside.
+   */
+  async giveUp(item: ClaimedTask, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
+    const { hold } = this.#services
+    const { task, claim } = item
+    if (why.reason === 'in-doubt') hold.failed(why, task.message, task)
+    else if (!hold.admits(why, task)) {
+      await this.release([item], REFUND)
+      task.tried(claim.attempt - 1, true)
+      return this.end(task, RERUN)
+    }
+    await this.setAside(item, as, why)
+  }
+
+  /**
+   * `giveUp` is for what this process saw fail; this alone is for what a claim found. With `run-unprotected` a message
+   * that is to be given up runs again while its record cannot be written: the record is written before the dead letter.
+   * A message that is to be parked waits.
+   */
+  async setAside(item: ClaimedTask, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
+    const { task, claim } = item
+    let wentOn = false
+    const onFailing = (): void => {
+      wentOn = true
+      this.end(task, { end: 'rerun', delayMs: this.#backoffMs(claim.attempt) })
+    }
+    const goesOn = this.#goesOn && as !== 'parked'
+    const ending = await this.#services.store.setAside(item, as, why, goesOn ? onFailing : undefined)
+    if (!wentOn) this.end(task, ending)
+  }
+
+  /** Partitions were revoked, or a channel closed: aborts what runs only for deliveries that are gone. */
+  deliveriesLost(): void {
+    const reason = new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone')
+    this.deadlines.abort(reason, (items) => items.every(({ task }) => task.isLost))
+  }
+
+  /** Stops waiting for all runs, lets leases run out, and leaves no timer. */
+  abandon(): void {
+    for (const { run, items } of this.deadlines.all) if (run !== undefined) this.letGo(run, items)
+    this.deadlines.close()
+  }
+}

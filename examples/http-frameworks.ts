@@ -5,17 +5,10 @@ import { serve } from '@hono/node-server'
 import { Controller, Module, Post, Req, type MiddlewareConsumer, type NestModule } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import express, { type Request as ExpressRequest } from 'express'
-import fastify from 'fastify'
+import fastify, { type FastifyRequest } from 'fastify'
 import { Hono } from 'hono'
 import { memoryStore } from 'consume-once'
-import {
-  expressIdempotency,
-  fastifyIdempotency,
-  fastifyIdempotencyOf,
-  honoIdempotency,
-  idempotencyOf,
-  type IdempotencyContext,
-} from 'consume-once/http'
+import { claimOf, idempotency } from 'consume-once/http'
 
 const store = memoryStore() // redisLease({ redis }) or postgresInbox({ pool }) in production
 const charged: string[] = []
@@ -50,9 +43,9 @@ const onExpress = express()
 // #region express
 // Behind the authentication and the parser of bodies:
 onExpress.use(express.json())
-onExpress.use(expressIdempotency<ExpressRequest>({ store, caller: (request) => userOf(request) }))
+onExpress.use(idempotency({ store, caller: (request: ExpressRequest) => userOf(request) }).express)
 onExpress.post('/payments', async (request, response) => {
-  const claim = idempotencyOf(request) // { idempotencyKey, attempt, signal, fence or tx }
+  const claim = claimOf(request) // { idempotencyKey, attempt, signal, fence or tx }
   response.status(201).json(await charge(request.body, claim?.idempotencyKey))
 })
 // #endregion
@@ -65,13 +58,13 @@ const refunds = express()
 refunds.use(express.json())
 // #region fingerprint
 refunds.use(
-  expressIdempotency<ExpressRequest>({
+  idempotency({
     store,
     scope: 'refunds',
-    caller: (request) => userOf(request),
+    caller: (request: ExpressRequest) => userOf(request),
     // When a client sent it does not count.
     fingerprint: ({ body }) => JSON.stringify([body.payment, body.cents]),
-  }),
+  }).express,
 )
 // #endregion
 refunds.post('/', (request, response) => void response.status(201).end())
@@ -96,15 +89,15 @@ refunding.close()
 class PaymentsController {
   @Post()
   pay(@Req() request: ExpressRequest) {
-    return charge(request.body, idempotencyOf(request)?.idempotencyKey)
+    return charge(request.body, claimOf(request)?.idempotencyKey)
   }
 }
 
 @Module({ controllers: [PaymentsController] })
 class PaymentsModule implements NestModule {
   configure(consumer: MiddlewareConsumer) {
-    const idempotency = expressIdempotency<ExpressRequest>({ store, caller: (request) => userOf(request) })
-    consumer.apply(idempotency).forRoutes(PaymentsController)
+    const payments = idempotency({ store, caller: (request: ExpressRequest) => userOf(request) })
+    consumer.apply(payments.express).forRoutes(PaymentsController)
   }
 }
 // #endregion
@@ -116,9 +109,9 @@ await onNest.close()
 const onFastify = fastify()
 // #region fastify
 // Authenticate in onRequest.
-fastifyIdempotency(onFastify, { store, caller: (request) => userOf(request) })
+onFastify.addHook('preHandler', idempotency({ store, caller: (request: FastifyRequest) => userOf(request) }).fastify)
 onFastify.post('/payments', async (request, reply) => {
-  const claim = fastifyIdempotencyOf(request)
+  const claim = claimOf(request)
   return reply.code(201).send(await charge(request.body, claim?.idempotencyKey))
 })
 // #endregion
@@ -126,10 +119,10 @@ await payThrice('Fastify', await onFastify.listen({ port: 0 }))
 await onFastify.close()
 
 // #region hono
-const onHono = new Hono<{ Variables: { idempotency: IdempotencyContext | undefined } }>()
-onHono.use(honoIdempotency({ store, caller: (request) => userOf(request) }))
+const onHono = new Hono()
+onHono.use(idempotency({ store, caller: (request: Request) => userOf(request) }).hono)
 onHono.post('/payments', async (context) => {
-  const claim = context.get('idempotency')
+  const claim = claimOf(context)
   return context.json(await charge(await context.req.json(), claim?.idempotencyKey), 201)
 })
 // #endregion

@@ -1,7 +1,7 @@
 // A payment that a client posts twice with one Idempotency-Key, and once more with another body.
 import assert from 'node:assert/strict'
 // #region readme
-import { idempotent } from 'consume-once/http'
+import { claimOf, idempotency } from 'consume-once/http'
 import { redisLease } from 'consume-once/redis'
 
 // #endregion
@@ -20,13 +20,11 @@ const charge = async (order: { cents: number }, _idempotencyKey: string | undefi
 const accountOf = (request: Request): string | undefined => request.headers.get('x-account') ?? undefined
 
 // #region readme
-const pay = idempotent(
-  async (request, claim) => {
-    const order = (await request.json()) as { cents: number }
-    return Response.json(await charge(order, claim?.idempotencyKey), { status: 201 })
-  },
-  { store: redisLease({ redis }), caller: (request) => accountOf(request) },
-) // takes a Request, and resolves with a Response
+const guard = idempotency({ store: redisLease({ redis }), caller: (request: Request) => accountOf(request) })
+const pay = guard.fetch(async (request) => {
+  const order = (await request.json()) as { cents: number }
+  return Response.json(await charge(order, claimOf(request)?.idempotencyKey), { status: 201 })
+}) // takes a Request, and resolves with a Response
 // #endregion
 
 const seen: unknown[] = []

@@ -1,8 +1,8 @@
-import { failed, Guard, type Facts } from './guard.ts'
+import { keepClaim } from './claims.ts'
+import { failed, type Facts, type Guard } from './guard.ts'
 import type { ResponseLike } from './held.ts'
 import { holdResponse, sendOn } from './hold.ts'
-import { settingsOf, type IdempotencyContext, type IdempotencyOptions } from './options.ts'
-import { bytesOfParsed, type BodyStreamLike } from './parsed-body.ts'
+import { bytesOfParsed, keyHeader, type BodyStreamLike } from './parsed-body.ts'
 
 /** What is used of a request of Express, or of Nest on Express. */
 export interface ExpressRequestLike extends BodyStreamLike {
@@ -20,28 +20,13 @@ export interface ExpressRequestLike extends BodyStreamLike {
 /** What is used of a response: that of `node:http`. */
 export type ExpressResponseLike = ResponseLike
 
-const claims = new WeakMap<object, unknown>()
+export type ExpressMiddleware<R> = (
+  request: R & ExpressRequestLike,
+  response: ExpressResponseLike,
+  next: (error?: unknown) => void,
+) => void
 
-/** The claim under which a request is handled. `undefined`: it has none. */
-export function idempotencyOf<Tx = never>(request: object): IdempotencyContext<Tx> | undefined {
-  return claims.get(request) as IdempotencyContext<Tx> | undefined
-}
-
-/**
- * Middleware for Express and for Nest on Express, see `idempotent`. Mount it behind the authentication and the parser of
- * bodies (bodies are compared by `rawBody`, or as parsed), and before the routes. Handlers find their claim by
- * `idempotencyOf(request)`.
- *
- * The response is held in memory until its handler has ended it (`response.json`, `send`, `end`) and its key is marked.
- * That end is the end of the handler: the transaction commits, a query on `tx` after it is refused with
- * `TRANSACTION_OVER`, and a failure after it changes nothing, as without this library.
- *
- * @throws ConfigError `CONFIG_INVALID`
- */
-export function expressIdempotency<R extends ExpressRequestLike = ExpressRequestLike, Tx = never>(
-  options: IdempotencyOptions<R, Tx>,
-): (request: R, response: ExpressResponseLike, next: (error?: unknown) => void) => void {
-  const guard = new Guard(settingsOf(options, 'expressIdempotency()'), 'parsed')
+export function express<R>(guard: Guard<R>): ExpressMiddleware<R> {
   return (request, response, next) => {
     const { method } = request
     if (method === undefined) throw new TypeError('idempotency: expected a request with a method')
@@ -52,7 +37,7 @@ export function expressIdempotency<R extends ExpressRequestLike = ExpressRequest
       { request, response },
       {
         handle: (claim) => {
-          if (claim !== undefined) claims.set(request, claim)
+          keepClaim(request, claim)
           next()
         },
         answer: (answer) => sendOn(response, answer),
@@ -68,11 +53,10 @@ export function expressIdempotency<R extends ExpressRequestLike = ExpressRequest
   }
 }
 
-function factsOf<R extends ExpressRequestLike>(request: R, method: string, most: number): Facts<R> {
+function factsOf<R>(request: R & ExpressRequestLike, method: string, most: number): Facts<R> {
   const path = request.originalUrl ?? request.url
   if (path === undefined) throw new TypeError('idempotency: expected a request with a URL')
-  const header = request.headers['idempotency-key']
-  const key = typeof header === 'string' || header === undefined ? header : header.join(', ')
   const { rawBody, body, _body: isParsed = false } = request
-  return { request, method, path, key, body: () => bytesOfParsed({ stream: request, rawBody, body, isParsed }, most) }
+  const read = () => bytesOfParsed({ stream: request, rawBody, body, isParsed }, most)
+  return { request, method, path, key: keyHeader(request), body: read }
 }

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
-import { Guard, type Facts, type Refused } from './guard.ts'
+import { keepClaim } from './claims.ts'
+import type { Facts, Guard, Refused } from './guard.ts'
 import type { ResponseLike } from './held.ts'
 import { runFrozenBySend } from './frozen-reply.ts'
 import { ABOUT_BODY, holdResponse, sendOn } from './hold.ts'
-import { settingsOf, type IdempotencyContext, type IdempotencyOptions } from './options.ts'
-import { bytesOfParsed, type BodyStreamLike } from './parsed-body.ts'
+import { bytesOfParsed, keyHeader, type BodyStreamLike } from './parsed-body.ts'
 
 /** What is used of a request of Fastify. */
 export interface FastifyRequestLike {
@@ -27,48 +27,25 @@ export interface FastifyReplyLike {
   send(payload?: unknown): unknown
 }
 
-/** What is used of an instance of Fastify. */
-export interface FastifyLike {
-  addHook(
-    name: 'preHandler',
-    hook: (request: FastifyRequestLike, reply: FastifyReplyLike, done: (error?: Error) => void) => void,
-  ): unknown
-}
+export type FastifyHook<R> = (
+  request: R & FastifyRequestLike,
+  reply: FastifyReplyLike,
+  done: (error?: Error) => void,
+) => void
 
-const claims = new WeakMap<object, unknown>()
-
-/** The claim under which a request of Fastify is handled. `undefined`: it has none. */
-export function fastifyIdempotencyOf<Tx = never>(request: object): IdempotencyContext<Tx> | undefined {
-  return claims.get(request) as IdempotencyContext<Tx> | undefined
-}
-
-/**
- * Hook for Fastify, see `idempotent`: `fastifyIdempotency(app, options)`, for the routes that are added to `app`. Give
- * a scope of `app.register` to protect only its routes. Authenticate before, in `onRequest`. Handlers find their claim by
- * `fastifyIdempotencyOf(request)`.
- *
- * The response is held in memory until it has ended, streams too, and its key is marked. `reply.send` ends the handler:
- * a query on `tx` after it is refused with `TRANSACTION_OVER`, and a failure after it changes nothing.
- *
- * @throws ConfigError `CONFIG_INVALID`
- */
-export function fastifyIdempotency<R extends FastifyRequestLike = FastifyRequestLike, Tx = never>(
-  app: FastifyLike,
-  options: IdempotencyOptions<R, Tx>,
-): void {
-  const guard = new Guard(settingsOf(options, 'fastifyIdempotency()'), 'parsed')
-  app.addHook('preHandler', (request, reply, done) => {
+export function fastify<R>(guard: Guard<R>): FastifyHook<R> {
+  return (request, reply, done) => {
     if (!guard.applies(request.method)) return done()
     // Those of other hooks, such as for CORS.
     const before = reply.getHeaders()
     void holdResponse(
       guard,
-      factsOf(request as R, guard.settings.maxBodyBytes),
+      factsOf(request, guard.settings.maxBodyBytes),
       { request: request.raw, response: reply.raw },
       {
         handle: (claim) => {
           if (claim === undefined) return done()
-          claims.set(request, claim)
+          keepClaim(request, claim)
           runFrozenBySend(reply, done)
         },
         answer: (answer, hasRun) => {
@@ -86,7 +63,7 @@ export function fastifyIdempotency<R extends FastifyRequestLike = FastifyRequest
         },
       },
     )
-  })
+  }
 }
 
 function replyWith(reply: FastifyReplyLike, answer: Refused): void {
@@ -103,12 +80,10 @@ function setHeaders(response: ResponseLike, headers: ReturnType<FastifyReplyLike
   }
 }
 
-function factsOf<R extends FastifyRequestLike>(request: R, most: number): Facts<R> {
-  const header = request.headers['idempotency-key']
-  const key = typeof header === 'string' || header === undefined ? header : header.join(', ')
+function factsOf<R>(request: R & FastifyRequestLike, most: number): Facts<R> {
   const { method, url: path, raw: stream, rawBody, body } = request
   const read = () => bytesOfParsed({ stream, rawBody, body, isParsed: false }, most)
-  return { request, method, path, key, body: read }
+  return { request, method, path, key: keyHeader(request), body: read }
 }
 
 /** Fastify gives a content type to bytes that have none, and none to a stream. */

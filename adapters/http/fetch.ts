@@ -1,56 +1,54 @@
-import { Guard, type Answer, type Facts } from './guard.ts'
-import { settingsOf, type IdempotencyContext, type IdempotencyOptions } from './options.ts'
+import { keepClaim } from './claims.ts'
+import type { Answer, Facts, Guard } from './guard.ts'
 import { isMultipart, type BodyRead } from './parsed-body.ts'
 import { MOST_HELD_BYTES, tooLargeToHold, type Reply } from './reply.ts'
 
-/** `context` is `undefined` for a request without a key, if keys are not required, and for other methods. */
-export type IdempotentHandler<Tx = never> = (
-  request: Request,
-  context: IdempotencyContext<Tx> | undefined,
-) => Response | Promise<Response>
+/** What is used of a context of Hono. */
+export interface HonoContextLike<R = Request> {
+  readonly req: { readonly raw: R }
+  // Hono's own setter takes both.
+  get res(): Response
+  set res(response: Response | undefined)
+}
 
-/**
- * Makes a handler of the fetch form idempotent by the header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header):
- * the first response is stored with the mark of the key, and repeated with `Idempotency-Replayed: true`.
- *
- * | status | `code`                                               | when                                               |
- * | ------ | ---------------------------------------------------- | -------------------------------------------------- |
- * | 400    | `IDEMPOTENCY_KEY_MISSING`, `IDEMPOTENCY_KEY_INVALID` |                                                    |
- * | 401    | `CALLER_UNKNOWN`                                     | `caller` gave none                                 |
- * | 409    | `IDEMPOTENCY_KEY_IN_USE`, with `Retry-After`         | the first request with the key is under way        |
- * | 409    | `OUTCOME_UNKNOWN`                                    | `onInDoubt: 'park'`, and its run has no known end  |
- * | 409    | `RESPONSE_NOT_KEPT`                                  | handled; the response was too large to be kept     |
- * | 413    | `BODY_TOO_LARGE`                                     |                                                    |
- * | 415    | `BODY_NOT_COMPARABLE`                                | nothing is known of the body, or it is an upload   |
- * | 422    | `IDEMPOTENCY_KEY_REUSED`                             | the key came with another body, path or method     |
- * | 503    | `NOTHING_COMMITTED`, with `Retry-After`              | an inbox: a deadlock, or a lost connection         |
- * | 503    | `STORE_UNREACHABLE`, with `Retry-After`              |                                                    |
- *
- * The response is held in memory until it is whole, a stream too, and its key is marked: this is the end of the handler.
- * The function that is returned rejects with any error of the handler; the key is then free again.
- *
- * @throws ConfigError `CONFIG_INVALID`
- */
-export function idempotent<Tx = never>(
-  handler: IdempotentHandler<Tx>,
-  options: IdempotencyOptions<Request, Tx>,
-): (request: Request) => Promise<Response> {
-  const guard = new Guard(settingsOf(options, 'idempotent()'), 'bytes')
-  return (request) =>
-    answerFetch(guard, request, (context) => handler(request, context as IdempotencyContext<Tx> | undefined))
+export type FetchWrapper<R> = (
+  handler: (request: R & Request) => Response | Promise<Response>,
+) => (request: R & Request) => Promise<Response>
+
+export type HonoMiddleware<R> = (context: HonoContextLike<R & Request>, next: () => Promise<void>) => Promise<void>
+
+export function fetchHandler<R>(guard: Guard<R>): FetchWrapper<R> {
+  return (handler) => (request) =>
+    answerFetch(guard, request, (claim) => {
+      keepClaim(request, claim)
+      return handler(request)
+    })
+}
+
+export function hono<R>(guard: Guard<R>): HonoMiddleware<R> {
+  return async (context, next) => {
+    const response = await answerFetch(guard, context.req.raw, async (claim) => {
+      keepClaim(context, claim)
+      await next()
+      return context.res
+    })
+    // Hono merges the headers of the response that was set before.
+    context.res = undefined
+    context.res = response
+  }
 }
 
 /** Handles one request of the fetch form. */
-export async function answerFetch(
-  guard: Guard<Request>,
-  request: Request,
+async function answerFetch<R>(
+  guard: Guard<R>,
+  request: R & Request,
   handle: (context: object | undefined) => Response | Promise<Response>,
 ): Promise<Response> {
   const { maxBodyBytes, maxResponseBytes } = guard.settings
   let live: Response | undefined
   const { method, url } = request
   const { pathname, search } = new URL(url)
-  const facts: Facts<Request> = {
+  const facts: Facts<R> = {
     request,
     method,
     path: pathname + search,
@@ -75,11 +73,13 @@ function responseOf({ status, headers, body }: Exclude<Answer, 'own'>): Response
   })
 }
 
+const ADVICE = 'give the option fingerprint, or let nobody read the body before'
+
 /** Reads a copy; what is left of one that is too large is cancelled. */
 async function bytesOfRequest(request: Request, most: number): Promise<BodyRead> {
-  if (request.bodyUsed) return { kind: 'unseen', why: 'it was read before' }
+  if (request.bodyUsed) return { kind: 'unseen', why: 'it was read before', advice: ADVICE }
   if (request.body !== null && isMultipart(request.headers.get('content-type') ?? '')) {
-    return { kind: 'unseen', why: 'it is multipart, and has another boundary each time it is sent' }
+    return { kind: 'unseen', why: 'it is multipart, and has another boundary each time it is sent', advice: ADVICE }
   }
   const bytes = await bytesUpTo(most, request.clone())
   return bytes === undefined ? { kind: 'too-large' } : { kind: 'bytes', bytes }

@@ -1,4 +1,12 @@
-import { hasCode, isConsumeOnceError, LostRun, onceInOneRun, OutcomeUnknownError } from '../../src/spi.ts'
+import {
+  askedForTransaction,
+  hasCode,
+  isConsumeOnceError,
+  LostRun,
+  noTransaction,
+  onceInOneRun,
+  OutcomeUnknownError,
+} from '../../src/spi.ts'
 import { keyIn } from './key.ts'
 import type { IdempotencyContext, IdempotencySettings } from './options.ts'
 import type { BodyRead } from './parsed-body.ts'
@@ -30,11 +38,6 @@ const SOON = [['retry-after', '1']] as const
 const NOTHING_COMMITTED =
   'the database ended the transaction of this request (a deadlock, a conflict, a lost connection): nothing was committed'
 const UNSEEN = 'the body of this request cannot be compared with that of another one with its Idempotency-Key'
-/** Express, Fastify and Nest hand over bodies that others have parsed; fetch and Hono have the bytes. */
-const HOW_TO_SEE = {
-  parsed: 'mount a parser for its content type before, keep its bytes as rawBody, or give the option fingerprint',
-  bytes: 'give the option fingerprint, or let nobody read the body before',
-} as const
 
 /** A response that frees the key again. */
 class NotRemembered extends Error {}
@@ -45,12 +48,10 @@ class HandledBefore extends OutcomeUnknownError {}
 /** The rules of `Idempotency-Key`, for all adapters. */
 export class Guard<Request> {
   readonly settings: IdempotencySettings<Request>
+  #hasWarned = false
 
-  readonly #howToSee: string
-
-  constructor(settings: IdempotencySettings<Request>, bodies: keyof typeof HOW_TO_SEE) {
+  constructor(settings: IdempotencySettings<Request>) {
     this.settings = settings
-    this.#howToSee = HOW_TO_SEE[bodies]
   }
 
   /** Requests of other methods pass. */
@@ -89,7 +90,7 @@ export class Guard<Request> {
       case 'too-large':
         return problem(413, 'BODY_TOO_LARGE', `expected a body of at most ${this.settings.maxBodyBytes} bytes`)
       case 'unseen':
-        return problem(415, 'BODY_NOT_COMPARABLE', `${UNSEEN}: ${body.why}; ${this.#howToSee}`)
+        return problem(415, 'BODY_NOT_COMPARABLE', `${UNSEEN}: ${body.why}; ${body.advice}`)
     }
   }
 
@@ -104,6 +105,13 @@ export class Guard<Request> {
     throw new TypeError(`idempotency: fingerprint: expected text or bytes, got ${got}`)
   }
 
+  /** Frameworks answer errors of handlers themselves: the error is not seen here, and says `undefined` only. */
+  #warn(): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    process.emitWarning(noTransaction('claim.tx'), { code: 'CONSUME_ONCE_NO_TRANSACTION' })
+  }
+
   async #once(id: string, payload: Uint8Array, handle: Handle): Promise<Answer> {
     const { store, remember, headers, once: options } = this.settings
     let hasRun = false
@@ -112,6 +120,7 @@ export class Guard<Request> {
       if (hasRun) throw new HandledBefore('the request was handled, and another owner had its key before the mark')
       hasRun = true
       const reply = await handle(context)
+      if (reply.status >= 500 && askedForTransaction(context)) this.#warn()
       if (!(await isRemembered(remember, reply.status))) throw new NotRemembered()
       return keptReply(reply, headers)
     }

@@ -1,13 +1,8 @@
 // HTTP requests that have their effect once, as `consume-once/http`: the header `Idempotency-Key`.
 
-export { idempotent, type IdempotentHandler } from './fetch.ts'
-export { expressIdempotency, idempotencyOf, type ExpressRequestLike, type ExpressResponseLike } from './express.ts'
-export {
-  fastifyIdempotency,
-  fastifyIdempotencyOf,
-  type FastifyLike,
-  type FastifyReplyLike,
-  type FastifyRequestLike,
-} from './fastify.ts'
-export { honoIdempotency, type HonoContextLike } from './hono.ts'
+export { claimOf } from './claims.ts'
+export { idempotency, type Idempotency } from './idempotency.ts'
+export type { ExpressMiddleware, ExpressRequestLike, ExpressResponseLike } from './express.ts'
+export type { FastifyHook, FastifyReplyLike, FastifyRequestLike } from './fastify.ts'
+export type { FetchWrapper, HonoContextLike, HonoMiddleware } from './fetch.ts'
 export type { IdempotencyContext, IdempotencyOptions } from './options.ts'

@@ -15,7 +15,7 @@ import {
 /** The claim under which a request is handled: `idempotencyKey`, `attempt`, `signal`, and `tx` or `fence`. */
 export type IdempotencyContext<Tx = never> = OnceContext<Tx>
 
-/** Options of all adapters; `Request` is the request of the framework. */
+/** `Request` is the request of the framework. Declare it: `caller: (request: ExpressRequest) => …`. */
 export interface IdempotencyOptions<Request, Tx = never> extends Pick<
   OnceOptions,
   | 'whenBusy'
@@ -129,10 +129,7 @@ const LARGEST_RESPONSE = 512 * 1024
 const LARGEST_KEPT = 1024 * 1024
 
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
-export function settingsOf<Request, Tx>(
-  options: IdempotencyOptions<Request, Tx>,
-  of: string,
-): IdempotencySettings<Request> {
+export function settingsOf<Request, Tx>(options: IdempotencyOptions<Request, Tx>): IdempotencySettings<Request> {
   const given = givenOf(options)
   const {
     store,
@@ -147,7 +144,7 @@ export function settingsOf<Request, Tx>(
     ...rest
   } = given
   const problems: string[] = []
-  checkNames('', given, { of, known: KNOWN }, problems)
+  checkNames('', given, { of: 'idempotency()', known: KNOWN }, problems)
   const once = {
     scope: 'http',
     whenBusy: 'refuse',

@@ -5,7 +5,11 @@
 export type BodyRead =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'too-large' }
-  | { readonly kind: 'unseen'; readonly why: string }
+  | {
+      readonly kind: 'unseen'
+      readonly why: string
+      /** How it can be seen. */ readonly advice: string
+    }
 
 /** What is used of a request of `node:http` to know whether it has a body, and whether that was read. */
 export interface BodyStreamLike {
@@ -24,6 +28,12 @@ export interface ParsedBody {
   readonly body: unknown
   /** The parser says that it has parsed this body. */
   readonly isParsed: boolean
+}
+
+/** The header `Idempotency-Key`; several values joined by commas. */
+export function keyHeader({ headers }: Pick<BodyStreamLike, 'headers'>): string | undefined {
+  const header = headers['idempotency-key']
+  return typeof header === 'string' || header === undefined ? header : header.join(', ')
 }
 
 /** These parsers make an empty value of an empty body too. */
@@ -109,8 +119,10 @@ function notJsonObject(value: object, depth: number): string | undefined {
   return undefined
 }
 
+/** Express, Fastify and Nest hand over bodies that others have parsed; fetch and Hono have the bytes. */
 function unseen(why: string): BodyRead {
-  return { kind: 'unseen', why }
+  const advice = 'mount a parser for its content type before, keep its bytes as rawBody, or give the option fingerprint'
+  return { kind: 'unseen', why, advice }
 }
 
 function limited(bytes: Uint8Array, most: number): BodyRead {

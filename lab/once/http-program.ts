@@ -3,28 +3,19 @@ import { writeSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serve } from '@hono/node-server'
-import express, { type Request as ExpressRequest } from 'express'
+import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import {
-  expressIdempotency,
-  fastifyIdempotency,
-  fastifyIdempotencyOf,
-  honoIdempotency,
-  idempotencyOf,
-  type ExpressRequestLike,
-  type IdempotencyContext,
-} from '../../adapters/http/index.ts'
+import { claimOf, idempotency, type IdempotencyOptions } from '../../adapters/http/index.ts'
 import type { InboxStore } from '../../src/spi.ts'
 import type { WorkerTransaction } from '../kit/worker/module.ts'
 import { storeOf } from '../kit/worker/stores.ts'
 import { Mortal, type Framework, type MortalSpec } from './mortal.ts'
 
 type Parsed = IncomingMessage & { rawBody?: Uint8Array }
-type Options = Parameters<typeof expressIdempotency<ExpressRequestLike, WorkerTransaction>>[0]
 
 interface Served {
-  readonly options: Omit<Options, 'caller' | 'fingerprint'>
+  readonly options: Omit<IdempotencyOptions<never, WorkerTransaction>, 'caller' | 'fingerprint'>
   /** The effect, and the body of the answer. */
   readonly pay: (claim: unknown) => Promise<object>
 }
@@ -60,10 +51,10 @@ function listening(framework: Framework | undefined, served: Served): Promise<nu
 const caller = (): string => 'ann'
 
 function onNode({ options, pay }: Served): Promise<number> {
-  const protect = expressIdempotency<ExpressRequestLike, WorkerTransaction>({ ...options, caller })
+  const protect = idempotency({ ...options, caller }).express
   const server = createServer((request: Parsed, response) => {
     const answer = async (): Promise<void> => {
-      const body = await pay(idempotencyOf<WorkerTransaction>(request))
+      const body = await pay(claimOf<WorkerTransaction>(request))
       response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     }
     const chunks: Buffer[] = []
@@ -82,25 +73,25 @@ function onNode({ options, pay }: Served): Promise<number> {
 function onExpress({ options, pay }: Served): Promise<number> {
   const app = express()
   app.use(express.json())
-  app.use(expressIdempotency<ExpressRequest, WorkerTransaction>({ ...options, caller }))
+  app.use(idempotency({ ...options, caller }).express)
   app.post('/pay', (request, response, next) => {
-    pay(idempotencyOf<WorkerTransaction>(request)).then((body) => response.status(201).json(body), next)
+    pay(claimOf<WorkerTransaction>(request)).then((body) => response.status(201).json(body), next)
   })
   return portOf(app.listen(0, '127.0.0.1'))
 }
 
 async function onFastify({ options, pay }: Served): Promise<number> {
   const app = fastify()
-  fastifyIdempotency(app, { ...options, caller })
-  app.post('/pay', async (request, reply) => reply.code(201).send(await pay(fastifyIdempotencyOf(request))))
+  app.addHook('preHandler', idempotency({ ...options, caller }).fastify)
+  app.post('/pay', async (request, reply) => reply.code(201).send(await pay(claimOf(request))))
   await app.listen({ port: 0, host: '127.0.0.1' })
   return (app.server.address() as AddressInfo).port
 }
 
 function onHono({ options, pay }: Served): Promise<number> {
-  const app = new Hono<{ Variables: { idempotency: IdempotencyContext<WorkerTransaction> | undefined } }>()
-  app.use(honoIdempotency({ ...options, caller }))
-  app.post('/pay', async (context) => context.json(await pay(context.get('idempotency')), 201))
+  const app = new Hono()
+  app.use(idempotency({ ...options, caller }).hono)
+  app.post('/pay', async (context) => context.json(await pay(claimOf(context)), 201))
   return new Promise((resolve) => {
     serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => resolve(port))
   })

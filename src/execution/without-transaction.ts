@@ -15,8 +15,10 @@ export function withoutTransaction(name: string, error: unknown): unknown {
   // By text: a handler may throw a proxy that breaks `instanceof`.
   const text = errorClass(error) === 'TypeError' ? describeError(error) : ''
   if (!text.includes('undefined') || !/\b(?:query|execute)\b/.test(text)) return error
-  return new TerminalError(
-    `${name}: expected a store that opens a transaction, such as postgresInbox({ pool }) or mysqlInbox({ pool }), got one of strategy lease, which has none. Take an inbox, or write through a client of your own`,
-    { cause: error },
-  )
+  return new TerminalError(noTransaction(name), { cause: error })
+}
+
+/** @param name - as of `withoutTransaction` */
+export function noTransaction(name: string): string {
+  return `${name}: expected a store that opens a transaction, such as postgresInbox({ pool }) or mysqlInbox({ pool }), got one of strategy lease, which has none. Take an inbox, or write through a client of your own`
 }

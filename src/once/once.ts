@@ -3,7 +3,7 @@ import { readResult } from '../core/result.ts'
 import { RememberedFailureError, TerminalError } from '../foundation/errors.ts'
 import type { Claim, InboxStore, LeaseStore } from '../ports/store.ts'
 import type { Answered } from './call.ts'
-import { withoutTransaction, type Asked } from '../execution/without-transaction.ts'
+import { withoutTransaction } from '../execution/without-transaction.ts'
 import { callsOn } from './calls.ts'
 import { settingsOf, type OnceContext, type OnceOptions, type OnceSettings } from './options.ts'
 import type { RunContext } from './run.ts'
@@ -69,27 +69,32 @@ async function called<T, Tx>(
   const isLease = store.strategy === 'lease'
   const work = (context: RunContext, { attempt, fence }: Claim): unknown => {
     const own = isLease ? { fence } : { tx: context.tx as Tx }
-    const asked: Asked = { askedForTransaction: false }
     // Lazy: most functions read no signal.
     const withSignal = Object.defineProperty({ idempotencyKey, attempt, ...own }, 'signal', {
       enumerable: true,
       get: () => context.signal,
     })
     if (!isLease) return fn(withSignal as unknown as OnceContext<Tx>)
-    const withoutTx = Object.defineProperty(withSignal, 'tx', {
-      get: () => void (asked.askedForTransaction = true),
-    })
-    return explained(asked, () => fn(withoutTx as unknown as OnceContext<Tx>))
+    const withoutTx = Object.defineProperty(withSignal, 'tx', { get: () => void askers.add(withSignal) })
+    return explained(withoutTx, () => fn(withoutTx as unknown as OnceContext<Tx>))
   }
   const answered = await callsOn(store).answer(settings, work)
   return { result: resultIn(answered) as T, replayed: answered.isReplayed }
 }
 
-async function explained(asked: Asked, run: () => unknown): Promise<unknown> {
+/** Contexts under a lease whose function has asked for `tx`. */
+const askers = new WeakSet<object>()
+
+/** Whether a function under a lease has asked its context for `tx`. */
+export function askedForTransaction(context: object): boolean {
+  return askers.has(context)
+}
+
+async function explained(context: object, run: () => unknown): Promise<unknown> {
   try {
     return await run()
   } catch (error) {
-    throw asked.askedForTransaction ? withoutTransaction('context.tx', error) : error
+    throw askedForTransaction(context) ? withoutTransaction('context.tx', error) : error
   }
 }
 

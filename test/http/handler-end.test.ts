@@ -5,15 +5,7 @@ import { Readable } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
-import {
-  expressIdempotency,
-  fastifyIdempotency,
-  fastifyIdempotencyOf,
-  idempotencyOf,
-  idempotent,
-  type IdempotencyContext,
-  type IdempotencyOptions,
-} from '../../adapters/http/index.ts'
+import { claimOf, idempotency, type IdempotencyContext, type IdempotencyOptions } from '../../adapters/http/index.ts'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { backends } from '../kit/backends.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -58,11 +50,11 @@ const FRAMES: Readonly<Record<string, Frame>> = {
   'Express, by writes': (chunks, options) => {
     const app = express()
     app.set('env', 'test')
-    app.use(expressIdempotency({ ...options, caller }))
+    app.use(idempotency({ ...options, caller }).express)
     app.post('/pay', (request, response, next) => {
       const handle = async (): Promise<void> => {
         try {
-          for await (const chunk of chunks(txOf(idempotencyOf<PgTransaction>(request)))) response.write(chunk)
+          for await (const chunk of chunks(txOf(claimOf<PgTransaction>(request)))) response.write(chunk)
           response.end()
         } catch (error) {
           next(error)
@@ -75,9 +67,9 @@ const FRAMES: Readonly<Record<string, Frame>> = {
   'Express, by a pipe': (chunks, options) => {
     const app = express()
     app.set('env', 'test')
-    app.use(expressIdempotency({ ...options, caller }))
+    app.use(idempotency({ ...options, caller }).express)
     app.post('/pay', (request, response, next) => {
-      Readable.from(chunks(txOf(idempotencyOf<PgTransaction>(request))))
+      Readable.from(chunks(txOf(claimOf<PgTransaction>(request))))
         .on('error', next)
         .pipe(response)
     })
@@ -85,18 +77,16 @@ const FRAMES: Readonly<Record<string, Frame>> = {
   },
   'Fastify, by a stream': (chunks, options) => {
     const app = fastify()
-    fastifyIdempotency(app, { ...options, caller })
-    app.post('/pay', async (request, reply) =>
-      reply.send(Readable.from(chunks(txOf(fastifyIdempotencyOf<PgTransaction>(request))))),
-    )
+    app.addHook('preHandler', idempotency({ ...options, caller }).fastify)
+    app.post('/pay', async (request, reply) => reply.send(Readable.from(chunks(txOf(claimOf<PgTransaction>(request))))))
     closing.push(() => app.close())
     return app.listen({ port: 0, host: '127.0.0.1' }).then((url) => `${url}/pay`)
   },
   'a fetch handler, by a stream': (chunks, options) => {
-    const handle = idempotent<PgTransaction>(
-      (_request, claim) => new Response(Readable.toWeb(Readable.from(inBytes(chunks(txOf(claim))))) as never),
-      { ...options, caller },
-    )
+    const handle = idempotency({ ...options, caller }).fetch((request) => {
+      const tx = txOf(claimOf<PgTransaction>(request))
+      return new Response(Readable.toWeb(Readable.from(inBytes(chunks(tx)))) as never)
+    })
     const listener = getRequestListener((request) => handle(request).catch(() => new Response('no', { status: 500 })))
     return listen((request, response) => void listener(request, response))
   },
@@ -193,8 +183,8 @@ describeOnPostgres('the end of a handler over HTTP, with an inbox', () => {
   ): Promise<string> => {
     const app = express()
     app.set('env', 'test')
-    app.use(expressIdempotency({ ...options(scope), caller }))
-    app.post('/pay', (request, response) => handler(response, txOf(idempotencyOf<PgTransaction>(request))))
+    app.use(idempotency({ ...options(scope), caller }).express)
+    app.post('/pay', (request, response) => handler(response, txOf(claimOf<PgTransaction>(request))))
     return listen(app)
   }
 
@@ -225,10 +215,10 @@ describeOnPostgres('the end of a handler over HTTP, with an inbox', () => {
       app.set('env', 'development')
       const told: unknown[] = []
       const logged = jest.spyOn(console, 'error').mockImplementation(() => {})
-      app.use(expressIdempotency({ ...options(`told ${frame} ${looks}`), caller }))
+      app.use(idempotency({ ...options(`told ${frame} ${looks}`), caller }).express)
       app.post('/pay', (request, response, next) => {
         const handle = async (): Promise<void> => {
-          const tx = txOf(idempotencyOf<PgTransaction>(request))
+          const tx = txOf(claimOf<PgTransaction>(request))
           response.status(201).json({ paid: true })
           try {
             await tx.query('select pg_sleep(0.5)')
@@ -277,7 +267,7 @@ describeOnPostgres('the end of a handler over HTTP, with an inbox', () => {
     let runs = 0
     const app = express()
     app.use(express.json())
-    app.use(expressIdempotency({ ...options('free'), caller }))
+    app.use(idempotency({ ...options('free'), caller }).express)
     app.post('/pay', (_request, response) => void response.status(++runs === 1 ? 400 : 201).end())
     const url = await listen(app)
     const pay = async (cents: number): Promise<number> => {

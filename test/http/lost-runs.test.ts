@@ -5,16 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import {
-  expressIdempotency,
-  fastifyIdempotency,
-  fastifyIdempotencyOf,
-  honoIdempotency,
-  idempotencyOf,
-  idempotent,
-  type IdempotencyContext,
-  type IdempotencyOptions,
-} from '../../adapters/http/index.ts'
+import { claimOf, idempotency, type IdempotencyContext, type IdempotencyOptions } from '../../adapters/http/index.ts'
 import { mysqlInbox, type MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
@@ -51,38 +42,35 @@ const FRAMES: Readonly<Record<string, <Tx>(work: Work<Tx>, options: Options<Tx>)
   Express: <Tx>(work: Work<Tx>, options: Options<Tx>) => {
     const app = express()
     app.set('env', 'test')
-    app.use(expressIdempotency({ ...options, caller }))
+    app.use(idempotency({ ...options, caller }).express)
     app.post('/pay', (request, response, next) => {
-      work(txOf(idempotencyOf<Tx>(request))).then(() => response.status(201).end(), next)
+      work(txOf(claimOf<Tx>(request))).then(() => response.status(201).end(), next)
     })
     return listen(app)
   },
   Fastify: <Tx>(work: Work<Tx>, options: Options<Tx>) => {
     const app = fastify()
-    fastifyIdempotency(app, { ...options, caller })
+    app.addHook('preHandler', idempotency({ ...options, caller }).fastify)
     app.post('/pay', async (request, reply) => {
-      await work(txOf(fastifyIdempotencyOf<Tx>(request)))
+      await work(txOf(claimOf<Tx>(request)))
       return reply.code(201).send('')
     })
     closing.push(() => app.close())
     return app.listen({ port: 0, host: '127.0.0.1' }).then((url) => `${url}/pay`)
   },
   fetch: <Tx>(work: Work<Tx>, options: Options<Tx>) => {
-    const handle = idempotent<Tx>(
-      async (_request, claim) => {
-        await work(txOf(claim))
-        return new Response(null, { status: 201 })
-      },
-      { ...options, caller },
-    )
+    const handle = idempotency({ ...options, caller }).fetch(async (request) => {
+      await work(txOf(claimOf<Tx>(request)))
+      return new Response(null, { status: 201 })
+    })
     const listener = getRequestListener((request) => handle(request).catch(() => new Response('no', { status: 500 })))
     return listen((request, response) => void listener(request, response))
   },
   Hono: <Tx>(work: Work<Tx>, options: Options<Tx>) => {
-    const app = new Hono<{ Variables: { idempotency: IdempotencyContext<Tx> | undefined } }>()
-    app.use(honoIdempotency({ ...options, caller }))
+    const app = new Hono()
+    app.use(idempotency({ ...options, caller }).hono)
     app.post('/pay', async (context) => {
-      await work(txOf<Tx>(context.get('idempotency')))
+      await work(txOf(claimOf<Tx>(context)))
       return context.body(null, 201)
     })
     const listener = getRequestListener(app.fetch)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { AddressInfo } from 'node:net'
 import type { Server } from 'node:http'
 import { Redis } from 'ioredis'
-import { expressIdempotency, idempotencyOf, type ExpressRequestLike } from '../../adapters/http/index.ts'
+import { claimOf, type ExpressRequestLike, idempotency } from '../../adapters/http/index.ts'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { redisLease } from '../../adapters/redis/index.ts'
 import type { InboxStore, LeaseStore } from '../../src/spi.ts'
@@ -48,7 +48,7 @@ async function nest(store: LeaseStore | InboxStore<PgTransaction>, pay: Pay): Pr
   class Payments {
     async pay(request: ExpressRequestLike): Promise<{ readonly paid: string }> {
       const { id } = request.body as { readonly id: string }
-      return { paid: await pay(id, idempotencyOf(request) as Claim | undefined) }
+      return { paid: await pay(id, claimOf(request) as Claim | undefined) }
     }
   }
   const route = Object.getOwnPropertyDescriptor(Payments.prototype, 'pay') as PropertyDescriptor
@@ -58,7 +58,7 @@ async function nest(store: LeaseStore | InboxStore<PgTransaction>, pay: Pay): Pr
   class App {
     configure(consumer: MiddlewareConsumer): void {
       consumer
-        .apply(expressIdempotency({ store: store as LeaseStore, caller: callerOf, purge: 'never' }))
+        .apply(idempotency({ store: store as LeaseStore, caller: callerOf, purge: 'never' }).express)
         .forRoutes(Payments)
     }
   }

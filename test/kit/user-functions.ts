@@ -21,7 +21,7 @@ const NO_OPTIONS =
 
 /** Arguments of functions that the library hands out to itself: a port, or what a port calls back. */
 const OF_THE_LIBRARY =
-  /^(?:DoneEars|RunTrace\.|Traced(?:Delivery|End|Start)|Tracing\.|PgTransaction|MysqlTransaction|Watched|LiveSignals\(|DashboardOptions\.live|DoneCacheOptions\.clock|(?:Inbox|Lease|Offsets)Store\.|Pick$|expressIdempotency\(\)$|honoIdempotency\(\)$)/
+  /^(?:DoneEars|RunTrace\.|Traced(?:Delivery|End|Start)|Tracing\.|PgTransaction|MysqlTransaction|Watched|LiveSignals\(|DashboardOptions\.live|DoneCacheOptions\.clock|(?:Inbox|Lease|Offsets)Store\.|Pick$|Idempotency\.(?:express|fastify|hono)\(\)$)/
 
 /** The options of a consumer under the names that they have in different places. */
 const SETTINGS = /^(?:Partial|HandleOnceOptions|defineConsumer\(\)\.options)(?=$|\.)/

@@ -33,7 +33,7 @@ const FUNCTIONS: Readonly<Record<string, 'awaited' | 'refused' | 'told'>> = {
   'OnceOptions.onInDoubt': 'awaited',
   'OnceOptions.rememberFailure': 'refused',
   'withLock().fn': 'awaited',
-  'idempotent().handler': 'awaited',
+  'Idempotency.fetch().handler': 'awaited',
   'IdempotencyOptions.caller': 'awaited',
   'IdempotencyOptions.fingerprint': 'awaited',
   'IdempotencyOptions.remember': 'awaited',

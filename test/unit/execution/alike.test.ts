@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { idempotent } from '../../../adapters/http/index.ts'
+import { claimOf, idempotency } from '../../../adapters/http/index.ts'
 import {
   defineConsumer,
   memoryStore,
@@ -159,13 +159,18 @@ const ONCE: Entry = {
 const HTTP: Entry = {
   name: 'an HTTP handler',
   async open({ store, clock, timeoutMs }, work) {
-    const handler = idempotent(
-      async (_request, context) => {
-        await work(() => context?.signal ?? AbortSignal.abort())
-        return new Response('ok')
-      },
-      { store, caller: () => 'ann', ...TIMES, timeoutMs, clock, purge: 'never', whenBusy: 'wait' },
-    )
+    const handler = idempotency({
+      store,
+      caller: () => 'ann',
+      ...TIMES,
+      timeoutMs,
+      clock,
+      purge: 'never',
+      whenBusy: 'wait',
+    }).fetch(async (request) => {
+      await work(() => claimOf(request)?.signal ?? AbortSignal.abort())
+      return new Response('ok')
+    })
     const headers = { 'idempotency-key': 'k' }
     const toldOf = async (body: string): Promise<Told> => {
       const { status } = await handler(new Request('http://127.0.0.1/pay', { method: 'POST', headers, body }))

@@ -5,14 +5,7 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import fastify, { type FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
-import {
-  expressIdempotency,
-  fastifyIdempotency,
-  honoIdempotency,
-  idempotent,
-  type FastifyRequestLike,
-  type IdempotencyOptions,
-} from '../../../adapters/http/index.ts'
+import { type FastifyRequestLike, idempotency, type IdempotencyOptions } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 
 const closing: (() => unknown)[] = []
@@ -112,7 +105,7 @@ describe.each(Object.keys(EXPRESS))('bodies in %s', (version) => {
     const make = (EXPRESS[version] as () => Express)()
     const app = make()
     mount(app, make)
-    app.use(expressIdempotency({ ...options(), ...own }))
+    app.use(idempotency({ ...options(), ...own }).express)
     app.post('/pay', (request, response) => void response.status(201).send('paid'))
     return listen(app)
   }
@@ -209,7 +202,7 @@ const multipart = require('@fastify/multipart') as (app: FastifyInstance) => voi
 async function onFastify(mount: (app: FastifyInstance) => unknown, own: object = {}): Promise<string> {
   const app = fastify()
   await mount(app)
-  fastifyIdempotency(app, { ...options(), ...own })
+  app.addHook('preHandler', idempotency({ ...options(), ...own }).fastify)
   app.post('/pay', async (_request, reply) => reply.code(201).send('paid'))
   closing.push(() => app.close())
   return `${await app.listen({ port: 0, host: '127.0.0.1' })}/pay`
@@ -263,7 +256,7 @@ describe('bodies in Fastify', () => {
 
   it('holds and replays on HTTP/2, where no header tells whether there is a body', async () => {
     const app = fastify({ http2: true })
-    fastifyIdempotency(app as unknown as FastifyInstance, options())
+    app.addHook('preHandler', idempotency(options()).fastify)
     app.post('/pay', async (_request, reply) => reply.code(201).send('paid'))
     await app.listen({ port: 0, host: '127.0.0.1' })
     const session = connectHttp2(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
@@ -300,17 +293,17 @@ describe('bodies in Fastify', () => {
 
 const inHono = (own: Partial<IdempotencyOptions<Request>>): ((request: Request) => Promise<Response>) => {
   const app = new Hono()
-  app.use(honoIdempotency({ ...options(), ...own }))
+  app.use(idempotency({ ...options(), ...own }).hono)
   app.post('/pay', (context) => context.text('paid', 201))
   return async (request) => app.request(request)
 }
 
 const inFetch = (own: Partial<IdempotencyOptions<Request>>): ((request: Request) => Promise<Response>) =>
-  idempotent(() => new Response('paid', { status: 201 }), { ...options(), ...own })
+  idempotency({ ...options(), ...own }).fetch(() => new Response('paid', { status: 201 }))
 
 describe('bodies of fetch handlers', () => {
   it('refuses a body that was read before, by name', async () => {
-    const handle = idempotent(() => new Response('paid', { status: 201 }), options())
+    const handle = idempotency(options()).fetch(() => new Response('paid', { status: 201 }))
     const read = posted('pay 1')
     await read.text()
     expect((await handle(read)).status).toBe(415)
@@ -349,7 +342,7 @@ describe('bodies of fetch handlers', () => {
     let fingerprint: ((request: Request) => string) | undefined
     const serve = (): ReturnType<typeof app.request> =>
       app.request('/pay', { method: 'POST', headers: { 'idempotency-key': 'k' }, body: '{"pay":1}' })
-    app.use((context, next) => honoIdempotency({ ...options(), ...(fingerprint && { fingerprint }) })(context, next))
+    app.use((context, next) => idempotency({ ...options(), ...(fingerprint && { fingerprint }) }).hono(context, next))
     app.post('/pay', (context) => context.text('paid', 201))
     expect((await serve()).status).toBe(415)
     fingerprint = ({ url }) => url
@@ -360,7 +353,7 @@ describe('bodies of fetch handlers', () => {
 /** The error of these options. */
 const refused = (own: object): unknown => {
   try {
-    idempotent(() => new Response(), { ...options(), ...own })
+    idempotency({ ...options(), ...own })
     return undefined
   } catch (error) {
     return error

@@ -3,17 +3,9 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import express, { type Request as ExpressRequest } from 'express'
-import fastify from 'fastify'
+import fastify, { type FastifyRequest } from 'fastify'
 import { Hono } from 'hono'
-import {
-  expressIdempotency,
-  fastifyIdempotency,
-  fastifyIdempotencyOf,
-  honoIdempotency,
-  idempotencyOf,
-  idempotent,
-  type IdempotencyOptions,
-} from '../../../adapters/http/index.ts'
+import { claimOf, idempotency, type IdempotencyOptions } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 import { scriptedStore } from '../../kit/scripted-store.ts'
 import type { LeaseStore } from '../../../src/spi.ts'
@@ -57,13 +49,10 @@ const callerOf = (request: Request): string | undefined => request.headers.get('
 /** Each way that docs/http.md shows. The caller is the header `x-user`. */
 const MOUNTED: Readonly<Record<string, (pay: Pay, options: Given) => Promise<string>>> = {
   fetch: (pay, options) => {
-    const handle = idempotent(
-      async (request, claim) => {
-        const { status, body } = await pay(await request.json(), claim)
-        return new Response(body, { status, headers: HEADERS })
-      },
-      { ...options, caller: callerOf },
-    )
+    const handle = idempotency({ ...options, caller: callerOf }).fetch(async (request) => {
+      const { status, body } = await pay(await request.json(), claimOf(request))
+      return new Response(body, { status, headers: HEADERS })
+    })
     const listener = getRequestListener((request) =>
       handle(request).catch(() => new Response('failed', { status: 500 })),
     )
@@ -72,34 +61,38 @@ const MOUNTED: Readonly<Record<string, (pay: Pay, options: Given) => Promise<str
   express: (pay, options) => {
     const app = express()
     app.use(express.json())
-    app.use(expressIdempotency<ExpressRequest>({ ...options, caller: (request) => request.get('x-user') }))
+    app.use(idempotency({ ...options, caller: (request: ExpressRequest) => request.get('x-user') }).express)
     app.all('/pay', (request, response, next) => {
       const send = ({ status, body }: Paid): void => {
         response.status(status).set(HEADERS)
         response.write(body.slice(0, 1))
         response.end(body.slice(1))
       }
-      pay(request.body, idempotencyOf(request)).then(send, next)
+      pay(request.body, claimOf(request)).then(send, next)
     })
     return listen(app)
   },
   fastify: (pay, options) => {
     const app = fastify()
-    fastifyIdempotency(app, { ...options, caller: ({ headers }) => headers['x-user'] as string | undefined })
+    app.addHook(
+      'preHandler',
+      idempotency({ ...options, caller: ({ headers }: FastifyRequest) => headers['x-user'] as string | undefined })
+        .fastify,
+    )
     app.post('/pay', async (request, reply) => {
-      const { status, body } = await pay(request.body, fastifyIdempotencyOf(request))
+      const { status, body } = await pay(request.body, claimOf(request))
       return reply.code(status).headers(HEADERS).send(body)
     })
-    app.get('/pay', (request) => pay(request.body, fastifyIdempotencyOf(request)).then(({ body }) => body))
+    app.get('/pay', (request) => pay(request.body, claimOf(request)).then(({ body }) => body))
     closing.push(() => app.close())
     return app.listen({ port: 0, host: '127.0.0.1' })
   },
   hono: (pay, options) => {
-    const app = new Hono<{ Variables: { idempotency: { idempotencyKey: string } | undefined } }>()
-    app.use(honoIdempotency({ ...options, caller: callerOf }))
+    const app = new Hono()
+    app.use(idempotency({ ...options, caller: callerOf }).hono)
     app.all('/pay', async (context) => {
       const sent: unknown = context.req.method === 'GET' ? undefined : await context.req.json()
-      const { status, body } = await pay(sent, context.get('idempotency'))
+      const { status, body } = await pay(sent, claimOf(context))
       return new Response(body, { status, headers: HEADERS })
     })
     const listener = getRequestListener(app.fetch)
@@ -293,5 +286,5 @@ describe.each(Object.keys(MOUNTED))('Idempotency-Key in %s', (name) => {
 
 it('refuses to keep headers of a user or a connection', () => {
   const options = { store: memoryStore(), caller: () => 'ann', keepHeaders: ['Set-Cookie', 'Connection', 'X-Rate'] }
-  expect(() => idempotent(() => new Response(), options)).toThrow(/Set-Cookie[^]*Connection/)
+  expect(() => idempotency(options)).toThrow(/Set-Cookie[^]*Connection/)
 })

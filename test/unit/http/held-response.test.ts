@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { HELD } from '../../../adapters/http/held.ts'
-import { expressIdempotency } from '../../../adapters/http/index.ts'
+import { idempotency } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 
 const closing: (() => void)[] = []
@@ -35,7 +35,7 @@ interface Seen {
 const SUBJECTS: Readonly<Record<string, (listener: RequestListener) => RequestListener>> = {
   node: (listener) => listener,
   held: (listener) => {
-    const protect = expressIdempotency({ store: memoryStore(), caller: () => 'ann', purge: 'never' })
+    const protect = idempotency({ store: memoryStore(), caller: () => 'ann', purge: 'never' }).express
     return (request, response) => protect(request, response, () => listener(request, response))
   },
 }

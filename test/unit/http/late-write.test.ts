@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import express, { type Response as ExpressResponse } from 'express'
-import { expressIdempotency } from '../../../adapters/http/index.ts'
+import { idempotency } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 import { gate } from '../../kit/rig.ts'
 
@@ -31,7 +31,7 @@ async function heldAfter(end: (response: ExpressResponse) => unknown): Promise<{
   })
   const handled = gate<ExpressResponse>()
   const app = express()
-  app.use(expressIdempotency({ store, caller: () => 'ann', purge: 'never' }))
+  app.use(idempotency({ store, caller: () => 'ann', purge: 'never' }).express)
   app.post('/pay', (_request, response) => {
     end(response)
     handled.open(response)

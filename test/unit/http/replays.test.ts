@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import express from 'express'
 import fastify from 'fastify'
-import { expressIdempotency, fastifyIdempotency } from '../../../adapters/http/index.ts'
+import { idempotency } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 
 const closing: (() => unknown)[] = []
@@ -23,7 +23,7 @@ interface Answered {
 
 async function onExpress({ status, headers = {}, body }: Answered): Promise<number> {
   const app = express()
-  app.use(expressIdempotency(options()))
+  app.use(idempotency(options()).express)
   app.post('/pay', (_request, response) => void response.status(status).set(headers).end(body))
   const server = createServer(app)
   closing.push(() => server.close())
@@ -33,7 +33,7 @@ async function onExpress({ status, headers = {}, body }: Answered): Promise<numb
 
 async function onFastify({ status, headers = {}, body }: Answered): Promise<number> {
   const app = fastify()
-  fastifyIdempotency(app, options())
+  app.addHook('preHandler', idempotency(options()).fastify)
   app.post('/pay', async (_request, reply) => {
     // As a handler that writes without Fastify: nothing adds a content type.
     if (headers['x-raw'] !== undefined) {
@@ -121,7 +121,7 @@ it.each(FRAMES)('%s does not replay what it cannot read', async (frame) => {
 it('keeps text of control characters, which JSON makes six times as long', async () => {
   const body = '\u0001'.repeat(200_000)
   const app = express()
-  app.use(expressIdempotency({ ...options(), maxResponseBytes: 512 * 1024 }))
+  app.use(idempotency({ ...options(), maxResponseBytes: 512 * 1024 }).express)
   app.post('/pay', (_request, response) => void response.status(201).end(body))
   const server = createServer(app)
   closing.push(() => server.close())

@@ -3,14 +3,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import { connect, type AddressInfo } from 'node:net'
 import express from 'express'
 import fastify, { type FastifyInstance } from 'fastify'
-import {
-  expressIdempotency,
-  fastifyIdempotency,
-  fastifyIdempotencyOf,
-  idempotencyOf,
-  type ExpressRequestLike,
-  type IdempotencyContext,
-} from '../../../adapters/http/index.ts'
+import { claimOf, type ExpressRequestLike, idempotency, type IdempotencyContext } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/index.ts'
 import { nestWith } from '../../http/nest.ts'
 import { gate } from '../../kit/rig.ts'
@@ -42,7 +35,7 @@ interface ExpressResponse extends ServerResponse {
 
 function ofExpress(request: object, response: ExpressResponse): Answering {
   return {
-    claim: idempotencyOf(request),
+    claim: claimOf(request),
     json: (status, value) => response.status(status).json(value),
     raw: response,
   }
@@ -63,7 +56,7 @@ const onExpress =
     // The error that is given up is written to the log of a development server.
     app.set('env', 'test')
     app.use(make.json())
-    app.use(expressIdempotency({ store: memoryStore(), caller: callerOf, purge: 'never' }))
+    app.use(idempotency({ store: memoryStore(), caller: callerOf, purge: 'never' }).express)
     app.post('/pay', (request, response, next) => {
       // As Express 5 does by itself.
       const handle = async (): Promise<void> => {
@@ -95,7 +88,7 @@ const FRAMES: Readonly<Record<string, Frame>> = {
   'Express 4': onExpress(() => require('express-4'), { hasOwnErrors: false }),
   'Express 4 with an error handler': onExpress(() => require('express-4'), { hasOwnErrors: true }),
   'Nest with @Res': async (handler) => {
-    const protect = expressIdempotency({ store: memoryStore(), caller: callerOf, purge: 'never' })
+    const protect = idempotency({ store: memoryStore(), caller: callerOf, purge: 'never' }).express
     const app = await nestWith(protect, (request, response) => handler(ofExpress(request, response as ExpressResponse)))
     closing.push(() => app.close())
     return (app.getHttpServer().address() as AddressInfo).port
@@ -104,10 +97,10 @@ const FRAMES: Readonly<Record<string, Frame>> = {
 }
 
 async function onFastify(app: FastifyInstance, handler: Handler): Promise<number> {
-  fastifyIdempotency(app, { store: memoryStore(), caller: callerOf, purge: 'never' })
+  app.addHook('preHandler', idempotency({ store: memoryStore(), caller: callerOf, purge: 'never' }).fastify)
   app.post('/pay', async (request, reply) => {
     await handler({
-      claim: fastifyIdempotencyOf(request),
+      claim: claimOf(request),
       json: (status, value) => void reply.code(status).header('x-status', status).send(value),
       raw: reply.raw,
     })

@@ -1,6 +1,12 @@
-import { describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
 import { memoryStore, once } from 'consume-once'
-import { idempotent } from 'consume-once/http'
+import { claimOf, idempotency } from 'consume-once/http'
 
 interface WithTx {
   readonly tx: { query(text: string): Promise<void> }
@@ -9,11 +15,56 @@ interface WithTx {
 const insert = (context: object): Promise<void> => (context as WithTx).tx.query('insert')
 const look = (context: object): unknown =>
   'tx' in { ...context } ? 'copied' : String((context as { tx?: unknown }).tx)
-const answer = async (_request: Request, context: object): Promise<Response> => {
-  await insert(context)
+const answer = async (request: Request): Promise<Response> => {
+  await insert(claimOf(request) ?? {})
   return new Response('done')
 }
 const SENTENCE = /^context\.tx: expected a store that opens a transaction, such as postgresInbox/
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()))
+})
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  closing.push(() => server.close())
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/pay`
+}
+
+const guard = () => idempotency({ store: memoryStore(), caller: () => 'me', purge: 'never' })
+
+/** Servers whose route calls this with its claim, and answers when it has ended. */
+const SERVED: Readonly<Record<string, (work: (claim: object) => Promise<unknown>) => Promise<string>>> = {
+  Express: (work) => {
+    const app = express()
+    app.set('env', 'test')
+    app.use(guard().express)
+    app.post('/pay', (request, response, next) => {
+      work(claimOf(request) ?? {}).then(() => response.end('done'), next)
+    })
+    return listen(app)
+  },
+  Fastify: async (work) => {
+    const app = fastify()
+    app.addHook('preHandler', guard().fastify)
+    app.post('/pay', (request) => work(claimOf(request) ?? {}).then(() => 'done'))
+    closing.push(() => app.close())
+    return `${await app.listen({ port: 0, host: '127.0.0.1' })}/pay`
+  },
+  Hono: (work) => {
+    const app = new Hono()
+    app.onError((error, context) => context.text(error.message, 500))
+    app.use(guard().hono)
+    app.post('/pay', async (context) => {
+      await work(claimOf(context) ?? {})
+      return context.text('done')
+    })
+    const listener = getRequestListener(app.fetch)
+    return listen((request, response) => void listener(request, response))
+  },
+}
 
 describe('context.tx under a lease', () => {
   it('of once() says which store has a transaction, and frees the key', async () => {
@@ -42,12 +93,33 @@ describe('context.tx under a lease', () => {
   })
 
   it('of a guard of HTTP says which store has a transaction', async () => {
-    const handler = idempotent(answer as never, { store: memoryStore(), caller: () => 'me' })
+    const handler = idempotency({ store: memoryStore(), caller: () => 'me' }).fetch(answer)
     const request = new Request('http://localhost/pay', {
       method: 'POST',
       headers: { 'Idempotency-Key': 'a' },
       body: '{}',
     })
     await expect(handler(request)).rejects.toThrow(SENTENCE)
+  })
+
+  it.each(Object.keys(SERVED))('of %s, which answers the error itself, is told by one warning', async (framework) => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const url = (await SERVED[framework]?.((claim) => insert(claim))) ?? ''
+    for (const key of ['a', 'b']) {
+      const { status } = await fetch(url, { method: 'POST', headers: { 'idempotency-key': key } })
+      expect(status).toBe(500)
+    }
+    const sentence = expect.stringMatching(/^claim\.tx: expected a store that opens a transaction/)
+    expect(warned.mock.calls).toEqual([[sentence, { code: 'CONSUME_ONCE_NO_TRANSACTION' }]])
+    warned.mockRestore()
+  })
+
+  it('of Express leaves a handler alone that looks for it, and one that fails without it', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const looks = await SERVED['Express']?.(async (claim) => look(claim))
+    const fails = await SERVED['Express']?.(() => Promise.reject(new Error('no')))
+    for (const url of [looks, fails]) await fetch(url ?? '', { method: 'POST', headers: { 'idempotency-key': 'a' } })
+    expect(warned).not.toHaveBeenCalled()
+    warned.mockRestore()
   })
 })

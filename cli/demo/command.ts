@@ -1,22 +1,14 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { CommandError, EXIT } from '../exit.ts'
+import { BROKERS } from './brokers.ts'
 import { runDemo } from './demo.ts'
-import { isInstalled } from './installed.ts'
-import { KILL_STEPS, type KillAt, type KillStep } from './kill-switch.ts'
-import type { DemoRequest, SourceName, StoreName } from './request.ts'
+import { KILL_STEPS, type DemoRequest, type KillStep } from './request.ts'
+import { STORES } from './stores.ts'
 
 const PGLITE = '@electric-sql/pglite'
 
-interface DemoFlags {
-  readonly input?: string
-  readonly source: SourceName
-  readonly store?: StoreName
-  readonly state?: string
-  readonly json: boolean
-  readonly effects?: string
-  readonly killAt?: KillAt
-  readonly onInDoubt: 'rerun' | 'park'
-}
+type DemoFlags = Pick<DemoRequest, 'source' | 'json' | 'onInDoubt'> &
+  Partial<Pick<DemoRequest, 'input' | 'store' | 'state' | 'effects' | 'killAt'>>
 
 const EXAMPLES = `
 Examples:
@@ -41,13 +33,13 @@ export function addDemo(program: Command, exit: (code: number) => void): void {
     )
     .addOption(
       new Option('--source <broker>', 'where messages come from')
-        .choices(['memory', 'kafka', 'rabbitmq'])
+        .choices(Object.keys(BROKERS))
         .env('CONSUME_ONCE_DEMO_SOURCE')
         .default('memory'),
     )
     .addOption(
       new Option('--store <store>', 'where records live (default: pglite, or memory where that is not installed)')
-        .choices(['memory', 'pglite', 'postgres', 'redis'])
+        .choices(Object.keys(STORES))
         .env('CONSUME_ONCE_DEMO_STORE'),
     )
     .option('--state <dir>', 'folder of this demo; run again on it to go on (default: .consume-once-demo/<store>)')
@@ -65,27 +57,24 @@ export function addDemo(program: Command, exit: (code: number) => void): void {
 }
 
 function requestOf(flags: DemoFlags): DemoRequest {
-  const { source, store = isInstalled(PGLITE) ? 'pglite' : 'memory', json, onInDoubt } = flags
-  const killAt = flags.killAt
+  const { input, store = isInstalled(PGLITE) ? 'pglite' : 'memory', effects, killAt } = flags
   if (store === 'memory' && killAt !== undefined) {
-    throw new CommandError(
-      EXIT.usage,
-      '--kill-at with --store memory: there would be nothing to go on from; pick another store',
-    )
+    const why = 'there would be nothing to go on from; pick another store'
+    throw new CommandError(EXIT.usage, `--kill-at with --store memory: ${why}`)
   }
-  return {
-    input: flags.input,
-    source,
-    store,
-    state: flags.state ?? `.consume-once-demo/${store}`,
-    json,
-    effects: flags.effects,
-    killAt,
-    onInDoubt,
+  return { ...flags, input, store, state: flags.state ?? `.consume-once-demo/${store}`, effects, killAt }
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    import.meta.resolve(name)
+    return true
+  } catch {
+    return false
   }
 }
 
-function parseKillAt(text: string): KillAt {
+function parseKillAt(text: string): DemoRequest['killAt'] {
   const match = /^([a-z]+):([1-9]\d{0,8})$/.exec(text)
   const step = KILL_STEPS.find((known): known is KillStep => known === match?.[1])
   if (match === null || step === undefined) {

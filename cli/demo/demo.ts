@@ -1,295 +1,265 @@
-import { closeSync, openSync, writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import {
   defineConsumer,
   messageId,
   type Consumer,
-  type HandlerContext,
+  type MemoryBroker,
   type Message,
+  type ObserverEvent,
+  type Outcome,
   type Running,
-  type Store,
 } from '../../src/index.ts'
 import { describeError } from '../../src/spi.ts'
-import { CommandError, EXIT } from '../exit.ts'
-import type { DemoRequest } from './request.ts'
-import { ID_HEADER, readInput, type Input, type InputMessage } from './envelope.ts'
-import { IncarnationStore } from './incarnation.ts'
-import { KillSwitch } from './kill-switch.ts'
-import { MemoryFaults } from './memory-faults.ts'
-import { Progress } from './progress.ts'
-import { tell, type Report } from './report.ts'
-import type { DemoSource, Outgoing } from './sources/demo-source.ts'
-import { kafkaDemoSource } from './sources/kafka.ts'
-import { MemoryDemoSource } from './sources/memory.ts'
-import { rabbitDemoSource } from './sources/rabbitmq.ts'
+import { EXIT } from '../exit.ts'
+import { Meter } from '../meter.ts'
+import { say } from '../output.ts'
+import { BROKERS, deadLettersOf, publish, type DemoBroker } from './brokers.ts'
+import { given } from './failures.ts'
+import { ID_HEADER, readInput, type Input } from './input.ts'
+import { effectOf, judge, ndjson } from './ledger.ts'
+import { NONE, tell, type Counts, type Faults, type Report } from './report.ts'
+import type { DemoRequest, KillStep } from './request.ts'
 import { DemoState } from './state.ts'
-import type { DemoStore } from './stores/demo-store.ts'
-import { pgliteDemoStore, postgresDemoStore } from './stores/inbox.ts'
-import { memoryDemoStore, redisDemoStore } from './stores/lease.ts'
-import { Tally } from './tally.ts'
-import { verify } from './verify.ts'
-import { Watchdog } from './watchdog.ts'
+import { STORES, type DemoStore } from './stores.ts'
+
+/** When the broker in memory has a fault, as a share of the published messages. */
+const FAULTS: readonly (readonly [share: number, fault: keyof Faults])[] = [
+  [0.1, 'redeliveries'],
+  [0.25, 'rebalances'],
+  [0.4, 'crashes'],
+  [0.55, 'redeliveries'],
+  [0.7, 'crashes'],
+  [0.85, 'redeliveries'],
+]
+/** Messages of one burst of redeliveries. */
+const BURST = 300
+
+/** Every publish has a number of its own, so a repeated number is a redelivery. */
+const PUBLISH_HEADER = 'demo-publish'
 
 /** The lease of the demo. It is short, so that a run after a kill need not wait long. */
 const LEASE_MS = 2_000
 
-/** Runs the demo on real input, and reports whether every message had its effect once. Returns the exit code. */
+/** What a delivery adds to. */
+const COUNTED: Partial<Record<Outcome, 'duplicates' | 'joined' | 'parked' | 'dead_lettered'>> = {
+  duplicate: 'duplicates',
+  joined: 'joined',
+  parked: 'parked',
+  'dead-lettered': 'dead_lettered',
+}
+
+/** A delivery with such an outcome does not come again. */
+const OVER: ReadonlySet<Outcome | undefined> = new Set<Outcome>(['handled', 'duplicate', 'parked', 'dead-lettered'])
+
+/** Runs the demo, and reports whether every message had its effect once. Returns the exit code. */
 export async function runDemo(request: DemoRequest): Promise<number> {
   const input = await readInput(request.input)
-  if (request.effects !== undefined) checkWritable(request.effects)
-  const state = DemoState.open(request)
+  const { effects } = request
+  // Before anything happens: an error at the end would hide the result of the run.
+  if (effects !== undefined) await given(`--effects ${effects} cannot be written`, () => appendFileSync(effects, ''))
+  const state = await DemoState.open(request.state, request.store)
   try {
-    return await new Demo(request, input, state).run()
+    const from = request.input ?? 'the SMS example'
+    say(`consume-once demo: ${request.source} and ${request.store}, ${input.messages.length} messages from ${from}`)
+    const store = await STORES[request.store](state)
+    try {
+      const broker = await BROKERS[request.source](state.namespace)
+      return await new Demo({ request, input, state, store, broker }).run()
+    } finally {
+      await store.close()
+    }
   } finally {
     state.close()
   }
 }
 
-/** Check it before anything happens: an error at the end would hide the result of the run. */
-function checkWritable(path: string): void {
-  try {
-    closeSync(openSync(path, 'a'))
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new CommandError(EXIT.usage, `--effects ${path} cannot be written: ${why}. Nothing was produced.`, { cause })
-  }
+interface DemoParts {
+  readonly request: DemoRequest
+  readonly input: Input
+  readonly state: DemoState
+  readonly store: DemoStore
+  readonly broker: DemoBroker
 }
 
 class Demo {
-  readonly #request: DemoRequest
-  readonly #input: Input
-  readonly #state: DemoState
-  readonly #tally = new Tally()
-  readonly #killSwitch: KillSwitch
-  readonly #talk: (text: string) => void
+  readonly #parts: DemoParts
+  readonly #name: string
+  readonly #counts: Counts = { ...NONE }
+  readonly #reached: Record<KillStep, number> = { claimed: 0, handled: 0, marked: 0, settled: 0 }
+  readonly #faultsLeft = [...FAULTS]
+  readonly #faults: Faults = { redeliveries: 0, rebalances: 0, crashes: 0 }
+  readonly #delivered = new Set<string>()
+  /** Published and not over, by the number of the publish. */
+  readonly #pending = new Set<string>()
+  #published = 0
   #running: Running | undefined
-  #faults: MemoryFaults | undefined
 
-  constructor(request: DemoRequest, input: Input, state: DemoState) {
-    this.#request = request
-    this.#input = input
-    this.#state = state
-    this.#killSwitch = new KillSwitch(request.killAt)
-    this.#talk = (text) => void process.stderr.write(`${text}\n`)
+  constructor(parts: DemoParts) {
+    this.#parts = parts
+    this.#name = parts.state.namespace
   }
 
   async run(): Promise<number> {
-    const { source: sourceName, store: storeName } = this.#request
-    this.#talk(
-      `consume-once demo: ${sourceName} and ${storeName}, ${this.#input.messages.length} messages from ${this.#request.input ?? 'the SMS example'}`,
-    )
-    const store = await this.#openStore()
-    try {
-      const source = await this.#openSource()
-      try {
-        return await this.#handleAll(source, store)
-      } finally {
-        await source.close()
-      }
-    } finally {
-      await store.close()
-    }
-  }
-
-  async #handleAll(source: DemoSource, store: DemoStore): Promise<number> {
-    const outgoing = this.#outgoing(source)
-    const progress = new Progress(outgoing.length, !this.#request.json)
     const startedAt = performance.now()
-    const secondsSoFar = (): number => (performance.now() - startedAt) / 1000
-    const watchdog = new Watchdog(
-      () => this.#tally.ended + this.#tally.settled,
-      () => this.#running?.health(),
-    )
-    if (source instanceof MemoryDemoSource) {
-      this.#faults = new MemoryFaults(source, outgoing.length, {
-        simulatesCrashes: this.#request.killAt === undefined,
-        crash: () => this.#crash(source, store),
-      })
-    }
-    const showProgress = (): void => {
-      const { delivered, ended, duplicates } = this.#tally
-      progress.grow(delivered)
-      const rate = Math.round(ended / secondsSoFar())
-      progress.update(ended, { handled: this.#killSwitch.count('marked'), duplicates, rate })
-    }
-    const ticking = setInterval(showProgress, 100)
+    const seconds = (): number => Math.round(performance.now() - startedAt) / 1000
     try {
-      await this.#start(source, store)
-      const work = source.produce(outgoing).then(() => source.drained(() => this.#isIdle()))
-      await Promise.race([work, watchdog.stalled])
+      await this.#start()
+      await this.#produce()
+      await this.#allOver(seconds)
     } finally {
-      clearInterval(ticking)
-      showProgress()
-      progress.stop()
-      watchdog.stop()
       await this.#running?.stop({ deadlineMs: 5_000 })
     }
-    const seconds = secondsSoFar()
-    this.#state.drained()
-    return this.#conclude(source, store, outgoing.length, seconds)
+    this.#parts.state.settled()
+    return this.#conclude(seconds())
   }
 
-  #isIdle(): boolean {
-    return this.#tally.delivered === this.#tally.ended
+  async #start(): Promise<void> {
+    this.#running = await this.#parts.broker.run(this.#consumer())
   }
 
   /** Messages that an earlier run may have left, and then the whole input, as if a producer sent it again. */
-  #outgoing(source: DemoSource): Outgoing[] {
+  async #produce(): Promise<void> {
+    const { state, input, broker, request } = this.#parts
+    const inputs = [...(await state.leftover(input)), ...input.messages]
+    state.add(input)
     const run = randomBytes(4).toString('hex')
-    const messages: readonly InputMessage[] = [...this.#state.leftover(this.#input), ...this.#input.messages]
-    for (const message of messages) {
-      const refusal = source.refusal(message)
-      if (refusal !== undefined)
-        throw new CommandError(EXIT.usage, `${message.where}: ${refusal}. Nothing was produced.`)
+    const messages = inputs.map(({ message }, index) => ({
+      ...message,
+      system: request.source,
+      destination: this.#name,
+      origin: this.#name,
+      headers: { ...message.headers, [PUBLISH_HEADER]: `${run}/${index}` },
+    }))
+    for (const { headers } of messages) this.#pending.add(headers[PUBLISH_HEADER])
+    this.#published = messages.length
+    await publish(broker, messages)
+  }
+
+  async #allOver(seconds: () => number): Promise<void> {
+    const meter = new Meter(!this.#parts.request.json && process.stderr.isTTY)
+    while (this.#pending.size > 0) {
+      await wait(50)
+      const { delivered, handled, duplicates } = this.#counts
+      const told = `handled ${handled}  duplicates ${duplicates}  ${Math.round(delivered / seconds())}/s`
+      meter.show(this.#published - this.#pending.size, this.#published, told)
     }
-    this.#state.add(this.#input)
-    return messages.map((message, index) => ({ ...message, publishId: `${run}/${index}` }))
+    meter.end()
   }
 
-  async #start(source: DemoSource, store: DemoStore): Promise<void> {
-    const incarnation = new IncarnationStore(store.store, {
-      onClaimed: (count) => {
-        this.#killSwitch.reached('claimed', count)
-        this.#faults?.claimed()
-      },
-      onMarked: (count) => {
-        this.#killSwitch.reached('marked', count)
-        this.#faults?.marked()
-      },
-    })
-    this.#incarnation = incarnation
-    this.#running = await source.run(this.#consumer(incarnation, store))
-  }
-
-  #incarnation: IncarnationStore | undefined
-
-  #consumer(incarnation: IncarnationStore, { handle }: DemoStore): Consumer {
+  #consumer(): Consumer {
+    const { store, request } = this.#parts
     const readId = messageId.header(ID_HEADER)
-    const isLease = incarnation.strategy === 'lease'
     return defineConsumer<Message['value'], Message['value'], unknown>({
       name: 'sms-sender',
-      store: incarnation as Store<unknown>,
+      store: store.store,
       decode: (bytes) => bytes,
       id: (message) => {
-        this.#tally.arrived(message)
+        this.#arrives(message)
         return readId(message)
       },
-      handle: async (context: HandlerContext<Message['value'], unknown>) => {
-        const effect = handle(context)
+      handle: async (context) => {
+        const effect = store.effect(effectOf(context), context.tx)
         if (effect instanceof Promise) await effect
-        incarnation.effectHappened()
-        this.#killSwitch.reached('handled')
+        this.#reaches('handled', 1)
       },
-      observe: (event) => {
-        if (incarnation.isDead) return
-        this.#tally.observe(event)
-        if (event.type === 'settles') this.#killSwitch.reached('settled', event.count)
-        if (event.type === 'delivery') this.#faults?.progress(this.#tally.ended)
-        if (event.type === 'store-down')
-          this.#talk(`the store does not answer (${describeError(event.error)}): paused, nothing is settled`)
-        if (event.type === 'store-up') this.#talk('the store answers again')
-        if (event.type === 'source') this.#talk(`${this.#request.source}: ${event.event} ${event.detail ?? ''}`.trim())
-      },
-      ...(isLease ? { leaseMs: LEASE_MS, onInDoubt: this.#request.onInDoubt } : {}),
+      observe: (event) => this.#observe(event),
+      ...(store.store.strategy === 'lease' ? { leaseMs: LEASE_MS, onInDoubt: request.onInDoubt } : {}),
     })
   }
 
-  /** Simulates the death of the process of this incarnation; a new one takes over. */
-  #crash(source: MemoryDemoSource, store: DemoStore): boolean {
-    const dying = this.#incarnation
-    if (dying === undefined || dying.isDead) return false
-    if (dying.strategy === 'lease' && !this.#mayCrashUnderLease(dying)) return false
-    const isRolledBack = dying.die()
-    source.kill()
-    // Deliveries in flight in the dead process have no outcome.
-    this.#tally.ended = this.#tally.delivered
-    void isRolledBack.then(() => this.#start(source, store))
-    return true
+  #arrives({ headers }: Message): void {
+    this.#counts.delivered++
+    const number = String(headers[PUBLISH_HEADER])
+    if (this.#delivered.has(number)) this.#counts.redeliveries++
+    this.#delivered.add(number)
   }
 
-  /**
-   * A crash of the memory broker must not repeat an effect, nor park a message unless `--on-in-doubt park` asks for
-   * that.
-   */
-  #mayCrashUnderLease(dying: IncarnationStore): boolean {
-    return this.#request.onInDoubt === 'park' ? dying.holdsNothing : dying.isBetweenEffects
+  #observe(event: ObserverEvent): void {
+    if (event.type === 'delivery') this.#ends(event)
+    else if (event.type === 'claims') this.#reaches('claimed', event.granted)
+    else if (event.type === 'marks') this.#marked(event.count)
+    else if (event.type === 'settles') this.#reaches('settled', event.count)
+    else if (event.type === 'attempt-failed') this.#counts.failed++
+    else if (event.type === 'in-doubt') this.#counts.in_doubt++
+    else if (event.type === 'store-down')
+      say(`the store does not answer (${describeError(event.error)}): paused, nothing is settled`)
+    else if (event.type === 'store-up') say('the store answers again')
+    else if (event.type === 'source') say(`${this.#parts.request.source}: ${event.event} ${event.detail ?? ''}`.trim())
   }
 
-  async #conclude(source: DemoSource, store: DemoStore, outgoing: number, seconds: number): Promise<number> {
-    const own = await source.deadLetters()
-    const deadLetters = this.#state.writeDeadLetters(this.#request.source, own)
-    const effects = await store.effects()
-    const { lost, doubleEffects } = verify(this.#state.allMessages(), effects, deadLetters)
-    if (this.#request.effects !== undefined) {
-      writeFileSync(this.#request.effects, effects.map((effect) => `${JSON.stringify(effect)}\n`).join(''))
+  #ends({ outcome, refused, endedAs, reason, message }: Extract<ObserverEvent, { type: 'delivery' }>): void {
+    const counted = COUNTED[outcome === 'settle-refused' ? (refused ?? outcome) : outcome]
+    if (counted !== undefined) this.#counts[counted]++
+    if (counted === 'dead_lettered' && reason === 'conflict') this.#counts.conflicts++
+    if (OVER.has(outcome === 'joined' ? endedAs : outcome))
+      this.#pending.delete(String(message.headers[PUBLISH_HEADER]))
+  }
+
+  /** The marks are durable, and nothing of them is settled: a crash now is one between effect and settle. */
+  #marked(count: number): void {
+    this.#counts.handled += count
+    this.#reaches('marked', count)
+    const [share, fault] = this.#faultsLeft[0] ?? []
+    const { memory } = this.#parts.broker
+    if (share === undefined || fault === undefined || memory === undefined) return
+    if (this.#published - this.#pending.size < share * this.#published) return
+    this.#faultsLeft.shift()
+    // A real crash alone decides what is left in doubt.
+    if (fault === 'crashes' && this.#parts.request.killAt !== undefined) return
+    this.#faults[fault]++
+    this.#happens(fault, memory)
+  }
+
+  #happens(fault: keyof Faults, memory: MemoryBroker): void {
+    const [topic, group] = [this.#name, this.#name]
+    if (fault === 'redeliveries') setImmediate(() => memory.redeliver(topic, group, BURST))
+    else if (fault === 'rebalances') setImmediate(() => memory.rebalance(topic, group))
+    else {
+      memory.kill(topic, group)
+      setImmediate(() => void this.#start())
     }
-    const tally = this.#tally
-    const ids = new Set(this.#input.messages.flatMap(({ id }) => (id === undefined ? [] : [id])))
+  }
+
+  /** Call it before anything later can happen to these messages. */
+  #reaches(step: KillStep, count: number): void {
+    this.#reached[step] += count
+    const { killAt } = this.#parts.request
+    if (killAt?.step === step && this.#reached[step] >= killAt.count) process.kill(process.pid, 'SIGKILL')
+  }
+
+  async #conclude(seconds: number): Promise<number> {
+    const { request, input, state, store, broker } = this.#parts
+    const deadLetters = state.keepDeadLetters(request.source, await deadLettersOf(broker))
+    const effects = await store.effects()
+    if (request.effects !== undefined) writeFileSync(request.effects, ndjson(effects))
+    const { lost, doubleEffects } = judge(await state.allMessages(), effects, deadLetters)
+    const ids = new Set(input.messages.flatMap(({ id }) => (id === undefined ? [] : [id])))
     const report: Report = {
       schema_version: 1,
-      source: this.#request.source,
-      store: this.#request.store,
-      delivered: tally.delivered,
+      source: request.source,
+      store: request.store,
       distinct: ids.size,
-      handled: this.#killSwitch.count('marked'),
-      duplicates: tally.duplicates,
-      joined: tally.joined,
-      redeliveries: tally.redeliveries,
-      conflicts: tally.conflicts,
-      no_id: this.#input.messages.filter(({ id }) => id === undefined).length,
-      dead_lettered: tally.dead_lettered,
-      parked: tally.parked,
-      in_doubt: tally.in_doubt,
-      failed: tally.failed,
+      no_id: input.messages.filter(({ id }) => id === undefined).length,
+      ...this.#counts,
       lost,
       double_effects: doubleEffects,
-      resumed: this.#state.resumed,
-      seconds: Math.round(seconds * 1000) / 1000,
-      deliveries_per_second: Math.round(tally.delivered / seconds),
+      resumed: state.resumed,
+      seconds,
+      deliveries_per_second: Math.round(this.#counts.delivered / seconds),
     }
-    if (this.#request.json) process.stdout.write(`${JSON.stringify(report)}\n`)
-    else {
-      const story = {
-        faults: this.#faults?.happened,
-        published: outgoing,
-        withoutLibrary: tally.delivered - tally.dead_lettered,
-        effects: effects.filter(({ id }) => ids.has(id)).length,
-        places: [source.place, store.place],
-        deadLetters: `dead letters in ${this.#state.path('dead-letters.ndjson')}`,
-      }
-      process.stdout.write(`${tell(report, story, this.#request)}\n`)
+    const story = {
+      faults: this.#faults,
+      published: this.#published,
+      effects: effects.filter(({ id }) => ids.has(id)).length,
+      places: [broker.place, store.place, `dead letters in ${state.path('dead-letters.ndjson')}`],
     }
-    const { killAt } = this.#request
-    if (killAt !== undefined) {
-      this.#talk(
-        `--kill-at ${killAt.step}:${killAt.count} was never reached: this run got to ${this.#killSwitch.count(killAt.step)}`,
-      )
-      return EXIT.findings
-    }
-    return lost === 0 && doubleEffects === 0 ? EXIT.ok : EXIT.findings
-  }
-
-  #openStore(): Promise<DemoStore> {
-    switch (this.#request.store) {
-      case 'memory':
-        return Promise.resolve(memoryDemoStore(this.#state))
-      case 'pglite':
-        return pgliteDemoStore(this.#state)
-      case 'postgres':
-        return postgresDemoStore(this.#state)
-      case 'redis':
-        return redisDemoStore(this.#state)
-    }
-  }
-
-  #openSource(): Promise<DemoSource> {
-    switch (this.#request.source) {
-      case 'memory':
-        return Promise.resolve(new MemoryDemoSource(this.#state))
-      case 'kafka':
-        return kafkaDemoSource(this.#state)
-      case 'rabbitmq':
-        return rabbitDemoSource(this.#state)
-    }
+    process.stdout.write(`${request.json ? JSON.stringify(report) : tell(report, story, request)}\n`)
+    const { killAt } = request
+    if (killAt === undefined) return lost === 0 && doubleEffects === 0 ? EXIT.ok : EXIT.findings
+    const got = this.#reached[killAt.step]
+    say(`--kill-at ${killAt.step}:${killAt.count} was never reached: this run got to ${got}`)
+    return EXIT.findings
   }
 }

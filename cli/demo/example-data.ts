@@ -22,17 +22,9 @@ const REPLAYED = 400
 const DOWN_MS = 45_000
 const RELAY_GAP_MS = 6
 
-type Locale = 'ar' | 'de' | 'en' | 'es' | 'fr' | 'hi' | 'pl' | 'zh'
 type Country = 'US' | 'GB' | 'FR'
 type Kind = 'otp' | 'delivery-update' | 'appointment-reminder' | 'payment-receipt' | 'marketing'
-
-type Customer = {
-  readonly id: string
-  readonly phone: string
-  readonly country: Country
-  readonly locale: Locale
-}
-
+type Customer = { readonly id: string; readonly phone: string; readonly country: Country; readonly locale: string }
 type Message = { readonly id: string; readonly key: string; readonly payload: string }
 
 /** One arrival on the topic. A message arrives once or several times. */
@@ -109,40 +101,31 @@ function byTime(one: Delivery, other: Delivery): number {
 
 /** Only numbers reserved for fiction: 555-01xx (US), 07700 900xxx (Ofcom), 06 39 98 xx xx (Arcep). */
 function customer(random: Random, index: number): Customer {
-  const id = `c${10_000 + index * 7}`
   const country = at(['US', 'US', 'GB', 'FR'] as const, random())
   const locale = at(LOCALES[country], random())
-  switch (country) {
-    case 'US':
-      return { id, country, locale, phone: `+1${at(AREA_CODES, random())}55501${digits(random, 2)}` }
-    case 'GB':
-      return { id, country, locale, phone: `+447700900${digits(random, 3)}` }
-    case 'FR':
-      return { id, country, locale, phone: `+3363998${digits(random, 4)}` }
+  const phones: Record<Country, () => string> = {
+    US: () => `+1${at(AREA_CODES, random())}55501${digits(random, 2)}`,
+    GB: () => `+447700900${digits(random, 3)}`,
+    FR: () => `+3363998${digits(random, 4)}`,
   }
+  return { id: `c${10_000 + index * 7}`, country, locale, phone: phones[country]() }
 }
 
 function notification(random: Random, to: Customer, createdAt: number): Message {
   const id = ulid(random, createdAt)
   const type = at(KINDS, random())
-  const body = BODIES[type][to.locale].replace('#', () => detail(random, type, to.country))
+  const text = BODIES[type].split(' | ')[LANGUAGES.indexOf(to.locale)] ?? ''
+  const body = text.replace('#', () => DETAILS[type](random, to.country))
   const payload = { notificationId: id, type, recipient: { phone: to.phone }, locale: to.locale, body }
   return { id, key: to.id, payload: JSON.stringify(payload) }
 }
 
-function detail(random: Random, type: Kind, country: Country): string {
-  switch (type) {
-    case 'otp':
-      return digits(random, 6)
-    case 'delivery-update':
-      return `${at(['DX', 'KP', 'RM'], random())}${digits(random, 7)}`
-    case 'appointment-reminder':
-      return `${between(random, 8, 17)}:${at(['00', '15', '30', '45'], random())}`
-    case 'payment-receipt':
-      return money(between(random, 250, 48_000), country)
-    case 'marketing':
-      return String(5 * between(random, 1, 8))
-  }
+const DETAILS: Readonly<Record<Kind, (random: Random, country: Country) => string>> = {
+  otp: (random) => digits(random, 6),
+  'delivery-update': (random) => `${at(['DX', 'KP', 'RM'], random())}${digits(random, 7)}`,
+  'appointment-reminder': (random) => `${between(random, 8, 17)}:${at(['00', '15', '30', '45'], random())}`,
+  'payment-receipt': (random, country) => money(between(random, 250, 48_000), country),
+  marketing: (random) => String(5 * between(random, 1, 8)),
 }
 
 function money(cents: number, country: Country): string {
@@ -209,69 +192,34 @@ function hash(key: string): number {
 const HEX = '0123456789abcdef'.split('')
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.split('')
 const AREA_CODES = ['202', '303', '312', '415', '512', '617', '702', '808']
+const LANGUAGES = ['ar', 'de', 'en', 'es', 'fr', 'hi', 'pl', 'zh']
 
 // Repeated entries are weights.
-const LOCALES: Readonly<Record<Country, readonly Locale[]>> = {
+const LOCALES: Readonly<Record<Country, readonly string[]>> = {
   US: ['en', 'en', 'en', 'es', 'es', 'zh'],
   GB: ['en', 'en', 'en', 'pl', 'hi', 'de'],
   FR: ['fr', 'fr', 'fr', 'ar', 'de'],
 }
-const KINDS: readonly Kind[] = [
-  ...Array.from<Kind>({ length: 10 }).fill('otp'),
-  ...Array.from<Kind>({ length: 4 }).fill('delivery-update'),
-  ...Array.from<Kind>({ length: 2 }).fill('appointment-reminder'),
-  ...Array.from<Kind>({ length: 3 }).fill('payment-receipt'),
-  'marketing',
-]
-const BODIES: Readonly<Record<Kind, Readonly<Record<Locale, string>>>> = {
-  otp: {
-    ar: 'رمزك هو #',
-    de: 'Ihr Schlüssel: #',
-    en: 'Your code is #',
-    es: 'Tu código es #',
-    fr: 'Votre code à usage unique : #',
-    hi: 'आपका कोड #',
-    pl: 'Twój kod to #',
-    zh: '验证码 #',
-  },
-  'delivery-update': {
-    ar: 'تصل الشحنة # اليوم',
-    de: 'Paket # wird heute zugestellt.',
-    en: 'Parcel # arrives today.',
-    es: 'El paquete # llega mañana.',
-    fr: 'Colis # livré ce soir.',
-    hi: 'पार्सल # आज',
-    pl: 'Paczka # dotrze dziś.',
-    zh: '包裹#今天送达。',
-  },
-  'appointment-reminder': {
-    ar: 'موعدك غدًا الساعة #',
-    de: 'Ihr Termin: morgen # Uhr. Bis dann, Praxis Groß',
-    en: 'See you tomorrow at #.',
-    es: 'Le esperamos mañana a las #.',
-    fr: 'Rendez-vous demain à #.',
-    hi: 'कल # बजे मिलते हैं',
-    pl: 'Wizyta jutro o #. Do zobaczenia!',
-    zh: '预约时间:明天#。',
-  },
-  'payment-receipt': {
-    ar: 'استلمنا # شكرًا',
-    de: 'Zahlung über # erhalten.',
-    en: 'We received #. Thank you.',
-    es: 'Recibimos #. ¡Gracias!',
-    fr: 'Paiement reçu : #.',
-    hi: '# प्राप्त हुए',
-    pl: 'Otrzymaliśmy #. Dziękujemy!',
-    zh: '已收到 #,谢谢。',
-  },
-  marketing: {
-    ar: '🎉 خصم #٪',
-    de: '🎉 # % für Sie!\nAntwort STOPP: keine Werbung',
-    en: '🎉 #% off with "SUNNY"\nSTOP to opt out',
-    es: '🎉 ¡#% menos!\nBAJA: no más',
-    fr: '🎉 −# % dès samedi\nSTOP au 36000',
-    hi: '🎉 #% की छूट',
-    pl: '🎉 −#% dla Ciebie',
-    zh: '🎉 优惠 #%',
-  },
+const WEIGHTS: Readonly<Record<Kind, number>> = {
+  otp: 10,
+  'delivery-update': 4,
+  'appointment-reminder': 2,
+  'payment-receipt': 3,
+  marketing: 1,
+}
+const KINDS = Object.entries(WEIGHTS).flatMap(([kind, weight]) =>
+  Array.from<Kind>({ length: weight }).fill(kind as Kind),
+)
+
+/** The texts of a kind, in the order of `LANGUAGES`. */
+const BODIES: Readonly<Record<Kind, string>> = {
+  otp: 'رمزك هو # | Ihr Schlüssel: # | Your code is # | Tu código es # | Votre code à usage unique : # | आपका कोड # | Twój kod to # | 验证码 #',
+  'delivery-update':
+    'تصل الشحنة # اليوم | Paket # wird heute zugestellt. | Parcel # arrives today. | El paquete # llega mañana. | Colis # livré ce soir. | पार्सल # आज | Paczka # dotrze dziś. | 包裹#今天送达。',
+  'appointment-reminder':
+    'موعدك غدًا الساعة # | Ihr Termin: morgen # Uhr. Bis dann, Praxis Groß | See you tomorrow at #. | Le esperamos mañana a las #. | Rendez-vous demain à #. | कल # बजे मिलते हैं | Wizyta jutro o #. Do zobaczenia! | 预约时间:明天#。',
+  'payment-receipt':
+    'استلمنا # شكرًا | Zahlung über # erhalten. | We received #. Thank you. | Recibimos #. ¡Gracias! | Paiement reçu : #. | # प्राप्त हुए | Otrzymaliśmy #. Dziękujemy! | 已收到 #,谢谢。',
+  marketing:
+    '🎉 خصم #٪ | 🎉 # % für Sie!\nAntwort STOPP: keine Werbung | 🎉 #% off with "SUNNY"\nSTOP to opt out | 🎉 ¡#% menos!\nBAJA: no más | 🎉 −# % dès samedi\nSTOP au 36000 | 🎉 #% की छूट | 🎉 −#% dla Ciebie | 🎉 优惠 #%',
 }

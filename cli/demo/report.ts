@@ -1,142 +1,128 @@
 import { styleText } from 'node:util'
 import type { DemoRequest } from './request.ts'
 
-/** The JSON object that the demo prints. */
-export interface Report {
-  readonly schema_version: 1
-  readonly source: string
-  readonly store: string
-  readonly delivered: number
-  readonly distinct: number
-  readonly handled: number
-  readonly duplicates: number
-  readonly joined: number
-  readonly redeliveries: number
-  readonly conflicts: number
-  readonly no_id: number
-  readonly dead_lettered: number
-  readonly parked: number
-  readonly in_doubt: number
-  readonly failed: number
-  readonly lost: number
-  readonly double_effects: number
-  readonly resumed: boolean
-  readonly seconds: number
-  readonly deliveries_per_second: number
+/** What happens in a run, before it begins. */
+export const NONE = {
+  delivered: 0,
+  handled: 0,
+  duplicates: 0,
+  joined: 0,
+  redeliveries: 0,
+  conflicts: 0,
+  dead_lettered: 0,
+  parked: 0,
+  in_doubt: 0,
+  failed: 0,
 }
+export type Counts = typeof NONE
+
+export type Faults = Record<'redeliveries' | 'rebalances' | 'crashes', number>
+
+/** The JSON object that the demo prints. */
+export type Report = Readonly<
+  { schema_version: 1; source: string; store: string; resumed: boolean } & Counts &
+    Record<'distinct' | 'no_id' | 'lost' | 'double_effects' | 'seconds' | 'deliveries_per_second', number>
+>
 
 export interface Story {
-  readonly faults: { readonly redeliveries: number; readonly rebalances: number; readonly crashes: number } | undefined
+  readonly faults: Readonly<Faults>
   /** Messages that this run sent, including leftovers of an earlier run. */
   readonly published: number
-  /** Deliveries that would each have had an effect without the library: all with a usable ID. */
-  readonly withoutLibrary: number
   /** Effects of the IDs of this input, over all runs. */
   readonly effects: number
   readonly places: readonly string[]
-  readonly deadLetters: string
 }
 
-type Style = (text: string) => string
-
 const isColoured = process.stdout.isTTY && !process.env['NO_COLOR']
-const [bold, dim, green, red] = (['bold', 'dim', 'green', 'red'] as const).map(
-  (name): Style =>
-    (text) =>
-      isColoured ? styleText(name, text) : text,
-) as [Style, Style, Style, Style]
+const styled = (name: 'bold' | 'dim' | 'green' | 'red', text: string): string =>
+  isColoured ? styleText(name, text) : text
 
 /** The report as text for people. */
 export function tell(report: Report, story: Story, request: DemoRequest): string {
-  const perMessage = (effects: number): string => (report.distinct === 0 ? '–' : (effects / report.distinct).toFixed(3))
-  const { faults } = story
-  const unsettled = report.delivered - settledOf(report)
-  const lines = [
+  const { delivered, distinct, handled, duplicates, joined, dead_lettered: deadLettered, parked } = report
+  const unsettled = delivered - handled - duplicates - joined - deadLettered - parked
+  const { redeliveries, rebalances, crashes } = story.faults
+  const perMessage = (effects: number): string => (distinct === 0 ? '–' : (effects / distinct).toFixed(3))
+  return [
     '',
-    bold(headline(report)),
+    headline(report),
     '',
-    `${count(story.published)}  published      ${dim('the whole input, as a producer sends it again')}`,
-    `${count(report.delivered)}  delivered      ${dim(`${shown(report.redeliveries)} of them again, what this run had delivered before`)}`,
-    `${count(report.distinct)}  distinct       ${dim('different message IDs in the input')}`,
-    `${count(report.handled)}  handled        ${dim('effect and mark, in this run')}`,
-    `${count(report.duplicates)}  duplicates     ${dim('found to be done, settled without running')}`,
-    `${count(report.joined)}  joined         ${dim('arrived while the same message was under way')}`,
-    `${count(report.dead_lettered)}  dead-lettered  ${dim(`${report.no_id} without a usable ID in the input, ${report.conflicts} conflicts`)}`,
-    ...(unsettled > 0
-      ? [`${count(unsettled)}  not settled    ${dim('left behind by a rebalance or a crash, and delivered again')}`]
-      : []),
-    ...(report.parked > 0
-      ? [`${count(report.parked)}  parked         ${dim('in doubt, set aside for a person')}`]
-      : []),
+    row(story.published, 'published', 'the whole input, as a producer sends it again'),
+    row(delivered, 'delivered', `${shown(report.redeliveries)} of them again, what this run had delivered before`),
+    row(distinct, 'distinct', 'different message IDs in the input'),
+    row(handled, 'handled', 'effect and mark, in this run'),
+    row(duplicates, 'duplicates', 'found to be done, settled without running'),
+    row(joined, 'joined', 'arrived while the same message was under way'),
+    row(
+      deadLettered,
+      'dead-lettered',
+      `${report.no_id} without a usable ID in the input, ${report.conflicts} conflicts`,
+    ),
+    ...(unsettled > 0 ? [row(unsettled, 'not settled', 'left by a rebalance or a crash, and delivered again')] : []),
+    ...(parked > 0 ? [row(parked, 'parked', 'in doubt, set aside for a person')] : []),
     '',
-    ...(faults === undefined || faults.redeliveries + faults.rebalances + faults.crashes === 0
+    ...(redeliveries + rebalances + crashes === 0
       ? []
       : [
-          `survived: bursts of redeliveries: ${faults.redeliveries}, rebalances: ${faults.rebalances}, crashes between effect and settle: ${faults.crashes}`,
+          `survived: bursts of redeliveries: ${redeliveries}, rebalances: ${rebalances}, crashes between effect and settle: ${crashes}`,
         ]),
-    `effects per message: ${bold(perMessage(story.effects))} with the library, ${perMessage(story.withoutLibrary)} without (in this run alone)`,
-    `lost: ${mark(report.lost)}   effects that happened twice: ${mark(report.double_effects)}   time: ${report.seconds} s, ${report.deliveries_per_second.toLocaleString('en-US')} deliveries/s`,
+    // Without the library each delivery with a usable ID has an effect.
+    `effects per message: ${styled('bold', perMessage(story.effects))} with the library, ${perMessage(delivered - deadLettered)} without (in this run alone)`,
+    `lost: ${mark(report.lost)}   effects that happened twice: ${mark(report.double_effects)}   time: ${report.seconds} s, ${shown(report.deliveries_per_second)} deliveries/s`,
     '',
-    dim('State'),
-    ...[request.state, ...story.places, story.deadLetters].map((place) => dim(`  ${place.trim()}`)),
+    styled('dim', ['State', request.state, ...story.places].join('\n  ')),
     '',
-    dim('Try next'),
-    ...suggestions(request).flatMap(([command, why]) => [dim(`  ${command}`), dim(`      ${why}`)]),
+    styled('dim', ['Try next', ...suggestions(request)].join('\n  ')),
     '',
-  ]
-  return lines.join('\n')
+  ].join('\n')
+}
+
+function row(count: number, what: string, meaning: string): string {
+  return `${shown(count).padStart(9)}  ${what.padEnd(13)}  ${styled('dim', meaning)}`
 }
 
 function shown(value: number): string {
   return value.toLocaleString('en-US')
 }
 
-function count(value: number): string {
-  return value.toLocaleString('en-US').padStart(9)
+function mark(value: number): string {
+  return styled(value === 0 ? 'green' : 'red', String(value))
 }
 
-function headline(report: Report): string {
-  const { resumed, handled, lost, double_effects: twice, parked, dead_lettered: deadLettered } = report
+function headline({
+  resumed,
+  handled,
+  lost,
+  double_effects: twice,
+  parked,
+  dead_lettered: deadLettered,
+}: Report): string {
   if (lost > 0 || twice > 0) {
-    return red('The promise did not hold for this state; docs/guarantees.md says where it does.')
+    return styled('red', 'The promise did not hold for this state; docs/guarantees.md says where it does.')
   }
   const exceptions = [
     ...(parked > 0 ? ['in doubt and parked for a person'] : []),
     ...(deadLettered > 0 ? ['without a usable ID, or in conflict, and dead-lettered'] : []),
   ]
   const except = exceptions.length > 0 ? `, except what is ${exceptions.join(', or ')}` : ''
-  if (resumed && handled === 0) {
-    return green(`Handled 0: everything had its effect in an earlier run${except}. Nothing lost, no effect twice.`)
-  }
-  return green(`Every message had its effect once${except}. Nothing lost, no effect twice.`)
-}
-
-function mark(value: number): string {
-  return value === 0 ? green('0') : red(String(value))
-}
-
-function settledOf({ handled, duplicates, joined, dead_lettered, parked }: Report): number {
-  return handled + duplicates + joined + dead_lettered + parked
+  const what =
+    resumed && handled === 0
+      ? 'Handled 0: everything had its effect in an earlier run'
+      : 'Every message had its effect once'
+  return styled('green', `${what}${except}. Nothing lost, no effect twice.`)
 }
 
 /** The command as it was typed: in the repository, or with the installed package. */
 const COMMAND = process.env['npm_lifecycle_event'] === 'demo' ? 'npm run demo --' : 'npx consume-once demo'
 
-function suggestions({ source, store, state, input, onInDoubt }: DemoRequest): (readonly [string, string])[] {
-  const flags = [
-    ...(source === 'memory' ? [] : [`--source ${source}`]),
-    ...(store === 'pglite' ? [] : [`--store ${store}`]),
-    ...(input === undefined ? [] : [`--input ${input}`]),
-    ...(onInDoubt === 'rerun' ? [] : [`--on-in-doubt ${onInDoubt}`]),
+function suggestions({ source, store, state, input }: DemoRequest): readonly string[] {
+  const demo = `${COMMAND} --source ${source} --store ${store}${input === undefined ? '' : ` --input ${input}`} --state`
+  const again = [
+    `${demo} ${state}`,
+    '    again on the same state: handles 0',
+    `${demo} /tmp/killed --kill-at handled:500`,
+    '    then again without --kill-at',
   ]
-  const demo = [COMMAND, ...flags].join(' ')
-  return [
-    ...(store === 'memory' ? [] : ([[`${demo} --state ${state}`, 'again on the same state: handles 0']] as const)),
-    ...(store === 'memory'
-      ? []
-      : ([[`${demo} --state /tmp/killed --kill-at handled:500`, 'then again without --kill-at']] as const)),
-    ...(source === 'memory'
-      ? ([[`${COMMAND} --source kafka --store postgres`, 'the same job on real servers']] as const)
-      : []),
-  ]
+  const onServers = [`${COMMAND} --source kafka --store postgres`, '    the same job on real servers']
+  return [...(store === 'memory' ? [] : again), ...(source === 'memory' ? onServers : [])]
 }

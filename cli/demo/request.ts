@@ -1,7 +1,8 @@
-import type { KillAt } from './kill-switch.ts'
+import type { SourceName } from './brokers.ts'
+import type { StoreName } from './stores.ts'
 
-export type SourceName = 'memory' | 'kafka' | 'rabbitmq'
-export type StoreName = 'memory' | 'pglite' | 'postgres' | 'redis'
+export const KILL_STEPS = ['claimed', 'handled', 'marked', 'settled'] as const
+export type KillStep = (typeof KILL_STEPS)[number]
 
 /** The checked options of the demo. */
 export interface DemoRequest {
@@ -13,6 +14,6 @@ export interface DemoRequest {
   readonly state: string
   readonly json: boolean
   readonly effects: string | undefined
-  readonly killAt: KillAt | undefined
+  readonly killAt: { readonly step: KillStep; readonly count: number } | undefined
   readonly onInDoubt: 'rerun' | 'park'
 }

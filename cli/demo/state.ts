@@ -1,103 +1,95 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync, existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { CommandError, EXIT } from '../exit.ts'
-import type { DemoRequest, SourceName, StoreName } from './request.ts'
-import { readNdjson } from './effects.ts'
-import type { DeadLetterRow } from './sources/demo-source.ts'
-import { parseInput, type Input, type InputMessage } from './envelope.ts'
+import { given } from './failures.ts'
+import { messagesIn, type Input, type InputMessage } from './input.ts'
+import { ndjson, readNdjson, type DeadLetterRow } from './ledger.ts'
 
 interface Manifest {
-  readonly format: 1
+  readonly format: 2
   /** Name of topic, queue, group, schema and key prefix. */
   readonly namespace: string
-  readonly store: StoreName
-  /** Inputs that were produced and may not be drained yet. Only a broker that loses its messages needs them again. */
-  readonly undrained: readonly string[]
+  readonly store: string
 }
 
-/** The folder of a demo, with everything that a later run must know. */
+const OF_ALL_RUNS = ['inputs', 'provider.ndjson', 'dead-letters.ndjson']
+
+/** An input of which something may not be settled yet. */
+const OPEN = '.open.ndjson'
+const SETTLED = '.ndjson'
+
+/** The folder of a demo, with everything that a later run must know. A demo may be killed at any time. */
 export class DemoState {
-  readonly dir: string
+  readonly namespace: string
   /** An earlier run left something here. */
   readonly resumed: boolean
-  #manifest: Manifest
+  readonly #dir: string
 
-  private constructor(dir: string, manifest: Manifest, resumed: boolean) {
-    this.dir = dir
+  private constructor(dir: string, namespace: string, resumed: boolean) {
+    this.#dir = dir
+    this.namespace = namespace
     this.resumed = resumed
-    this.#manifest = manifest
   }
 
-  static open({ state, store }: DemoRequest): DemoState {
-    const dir = resolve(state)
-    try {
-      mkdirSync(join(dir, 'inputs'), { recursive: true })
-      mkdirSync(join(dir, 'dead-letters'), { recursive: true })
-    } catch (cause) {
-      throw new CommandError(EXIT.usage, `cannot make the state folder ${dir}: ${String(cause)}`, { cause })
-    }
+  /** @throws CommandError */
+  static async open(path: string, store: string): Promise<DemoState> {
+    const dir = resolve(path)
+    const manifest = join(dir, 'demo.json')
+    const advice = 'Give another folder by --state DIR. '
+    const known = await given(
+      `--state ${path}`,
+      () => {
+        mkdirSync(join(dir, 'inputs'), { recursive: true })
+        return existsSync(manifest) ? manifestIn(readFileSync(manifest, 'utf8')) : undefined
+      },
+      advice,
+    )
     lock(join(dir, 'lock'))
-    const path = join(dir, 'demo.json')
-    const manifest = existsSync(path) ? readManifest(path) : undefined
-    if (manifest !== undefined) {
-      if (manifest.store !== store) {
-        throw new CommandError(
-          EXIT.refused,
-          `${dir} belongs to a demo with --store ${manifest.store}. With ${store} nothing of it would be known and every effect ` +
-            'would happen again. Give another folder by --state DIR.',
-        )
-      }
-      if (store !== 'memory') return new DemoState(dir, manifest, readdirSync(join(dir, 'inputs')).length > 0)
-      forget(dir)
+    if (known !== undefined && known.store !== store) {
+      const why = `With ${store} nothing of it would be known and every effect would happen again.`
+      throw new CommandError(EXIT.refused, `${dir} belongs to a demo with --store ${known.store}. ${why} ${advice}`)
     }
-    const namespace = `demo_${randomBytes(5).toString('hex')}`
-    const fresh = new DemoState(dir, { format: 1, namespace, store, undrained: [] }, false)
-    fresh.#save()
-    return fresh
-  }
-
-  get namespace(): string {
-    return this.#manifest.namespace
+    // A memory store loses its records on exit, so messages that were handled with it do not belong to this run.
+    if (store === 'memory') for (const name of OF_ALL_RUNS) rmSync(join(dir, name), { recursive: true, force: true })
+    mkdirSync(join(dir, 'inputs'), { recursive: true })
+    const namespace = known?.namespace ?? `demo_${randomBytes(5).toString('hex')}`
+    const state = new DemoState(dir, namespace, readdirSync(join(dir, 'inputs')).length > 0)
+    state.#write('demo.json', JSON.stringify({ format: 2, namespace, store } satisfies Manifest))
+    return state
   }
 
   path(...names: readonly string[]): string {
-    return join(this.dir, ...names)
+    return join(this.#dir, ...names)
   }
 
-  /** Messages of earlier runs on other inputs that may be unsettled. */
-  leftover({ sha256 }: Input): readonly InputMessage[] {
-    const others = this.#manifest.undrained.filter((undrained) => undrained !== sha256)
-    return others.flatMap((undrained) => this.#messagesOf(`${undrained}.ndjson`))
-  }
-
-  /** Saves an input, before any of it is produced. */
-  add(input: Input): void {
-    const path = this.path('inputs', `${input.sha256}.ndjson`)
-    if (!existsSync(path)) writeFileSync(path, input.bytes)
-    const others = this.#manifest.undrained.filter((sha256) => sha256 !== input.sha256)
-    this.#manifest = { ...this.#manifest, undrained: [...others, input.sha256] }
-    this.#save()
-  }
-
-  /** Everything produced so far is settled. */
-  drained(): void {
-    this.#manifest = { ...this.#manifest, undrained: [] }
-    this.#save()
+  /** Messages of earlier runs on other inputs that may be unsettled: a broker in memory has lost them. */
+  leftover({ sha256 }: Input): Promise<InputMessage[]> {
+    return this.#messages((name) => name.endsWith(OPEN) && !name.startsWith(sha256))
   }
 
   /** The messages of all inputs of this state. */
-  allMessages(): InputMessage[] {
-    return readdirSync(this.path('inputs')).flatMap((name) => this.#messagesOf(name))
+  allMessages(): Promise<InputMessage[]> {
+    return this.#messages((name) => name.endsWith(SETTLED))
   }
 
-  /** Writes the dead letters of one source; the file lists those of all sources. */
-  writeDeadLetters(source: SourceName, rows: readonly DeadLetterRow[]): readonly DeadLetterRow[] {
-    writeFileSync(this.path('dead-letters', `${source}.ndjson`), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
-    const all = readdirSync(this.path('dead-letters')).flatMap((name) =>
-      readNdjson<DeadLetterRow>(this.path('dead-letters', name)),
-    )
-    writeFileSync(this.path('dead-letters.ndjson'), all.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  /** Saves an input, before any of it is produced. */
+  add({ sha256, bytes }: Input): void {
+    this.#write(join('inputs', `${sha256}${OPEN}`), bytes)
+    rmSync(this.path('inputs', `${sha256}${SETTLED}`), { force: true })
+  }
+
+  /** Everything produced so far is settled. */
+  settled(): void {
+    for (const name of readdirSync(this.path('inputs')).filter((input) => input.endsWith(OPEN)))
+      renameSync(this.path('inputs', name), this.path('inputs', name.replace(OPEN, SETTLED)))
+  }
+
+  /** Keeps the dead letters of all runs: those of a server are read again each time. Returns all of them. */
+  keepDeadLetters(source: string, rows: readonly DeadLetterRow[]): readonly DeadLetterRow[] {
+    const known = readNdjson<DeadLetterRow>(this.path('dead-letters.ndjson'))
+    const all = [...known.filter((row) => row.source === 'memory' || row.source !== source), ...rows]
+    this.#write('dead-letters.ndjson', ndjson(all))
     return all
   }
 
@@ -105,68 +97,34 @@ export class DemoState {
     rmSync(this.path('lock'), { force: true })
   }
 
-  #messagesOf(name: string): InputMessage[] {
-    const path = this.path('inputs', name)
-    return parseInput(readFileSync(path), path)
+  async #messages(wanted: (name: string) => boolean): Promise<InputMessage[]> {
+    const paths = readdirSync(this.path('inputs'))
+      .filter(wanted)
+      .map((name) => this.path('inputs', name))
+    return (await Promise.all(paths.map((path) => messagesIn(readFileSync(path), path)))).flat()
   }
 
-  /** Atomic: a demo may be killed at any time. */
-  #save(): void {
-    const path = this.path('demo.json')
-    writeFileSync(`${path}.new`, `${JSON.stringify(this.#manifest, undefined, 2)}\n`)
-    renameSync(`${path}.new`, path)
-  }
-}
-
-function readManifest(path: string): Manifest {
-  try {
-    const manifest = JSON.parse(readFileSync(path, 'utf8')) as Manifest
-    if (manifest.format === 1) return manifest
-    throw new TypeError(`format ${String(manifest.format)}, expected 1`)
-  } catch (cause) {
-    throw new CommandError(
-      EXIT.usage,
-      `${path} cannot be read: ${String(cause)}. Give another folder by --state DIR.`,
-      { cause },
-    )
+  /** Atomic. */
+  #write(name: string, content: string | Buffer): void {
+    writeFileSync(this.path('new'), content)
+    renameSync(this.path('new'), this.path(name))
   }
 }
 
-/** A memory store loses its records on exit, so messages that were handled with it do not belong to this run. */
-function forget(dir: string): void {
-  for (const name of ['demo.json', 'provider.ndjson', 'dead-letters.ndjson']) rmSync(join(dir, name), { force: true })
-  for (const folder of ['inputs', 'dead-letters']) {
-    rmSync(join(dir, folder), { recursive: true, force: true })
-    mkdirSync(join(dir, folder))
-  }
+function manifestIn(text: string): Manifest {
+  const manifest = JSON.parse(text) as Manifest
+  if (manifest.format === 2) return manifest
+  throw new TypeError(`demo.json has format ${String(manifest.format)}, expected 2`)
 }
 
-/** Two demos in one folder would share its files. A lock of a dead process is taken over. */
+/** Two demos in one folder would share its files. The lock of a dead process is taken over. */
 function lock(path: string): void {
-  for (;;) {
-    try {
-      writeFileSync(path, String(process.pid), { flag: 'wx' })
-      return
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
-      const owner = Number(readFileSync(path, 'utf8'))
-      if (owner !== process.pid && isAlive(owner)) {
-        throw new CommandError(
-          EXIT.refused,
-          `another demo (process ${owner}) runs on this state: wait for it, or remove ${path}`,
-          { cause },
-        )
-      }
-      rmSync(path, { force: true })
-    }
-  }
-}
-
-function isAlive(pid: number): boolean {
+  const owner = existsSync(path) ? Number(readFileSync(path, 'utf8')) : Number.NaN
   try {
-    process.kill(pid, 0)
-    return true
+    process.kill(owner, 0)
   } catch {
-    return false
+    return writeFileSync(path, String(process.pid))
   }
+  const advice = `wait for it, or remove ${path}`
+  throw new CommandError(EXIT.refused, `another demo (process ${owner}) runs on this state: ${advice}`)
 }

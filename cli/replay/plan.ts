@@ -16,7 +16,7 @@ import { printJson, printText, say } from '../output.ts'
 import { parsePositive, parseTime, RAW_IDS, readIds } from '../parse.ts'
 import { addSessionOptions, Session, type SessionFlags } from '../session.ts'
 import { collect, parsePosition, parseRate } from './parse.ts'
-import { Meter } from './meter.ts'
+import { Meter } from '../meter.ts'
 import { planText } from './plan-text.ts'
 
 export interface SelectionFlags {

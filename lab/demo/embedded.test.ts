@@ -210,7 +210,7 @@ describe('demo, with wrong arguments', () => {
       await using demo = new DemoProcess({ hasPglite: args[0] === '--source' })
       const run = await demo.run([...args, '--input', ODD, '--json', '--state', demo.state], { env })
       expect(run).toMatchObject({ exitCode: 4, stdout: '' })
-      expect(run.stderr).toMatch(/answers at .*Start one, or set [A-Z_]+\. Nothing was produced/)
+      expect(run.stderr).toMatch(/ at .* answers .*Start one, or set [A-Z_]+\. Nothing was produced/)
       if (args[0] === '--store') return
       expect(await demo.figures(['--input', ODD])).toMatchObject({ lost: 0, double_effects: 0, exitCode: 0 })
     },

@@ -1,5 +1,5 @@
 import { Presets, SingleBar } from 'cli-progress'
-import { say } from '../output.ts'
+import { say } from './output.ts'
 
 const LINE_EVERY_MS = 5_000
 

@@ -1,14 +1,16 @@
 import type { DurationMs } from '../../src/spi.ts'
+import { checkClaim } from '../sql/checkup.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
+import { bringUp } from '../sql/schema/migrations.ts'
 import { checkServer } from './check-server.ts'
-import { checkClaim } from './try-claim.ts'
+import { trialClaim } from './try-claim.ts'
 import { mysqlHistory } from './history.ts'
 import { mysqlInbox } from './inbox/inbox.ts'
 import type { ResolvedMysql } from './options.ts'
 import { checkEngines } from './schema/check-engines.ts'
 import { checkKeys } from './schema/check-keys.ts'
-import { migrate } from './schema/migrate.ts'
+import { schemaOf } from './schema/migrate.ts'
 import { MysqlSessions } from './sessions/sessions.ts'
 import { findScope, registerScope } from './statements/register-scope.ts'
 import { tablesIn, type Tables } from './statements/tables.ts'
@@ -36,10 +38,10 @@ export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'):
     const { kind, idle } = await checkServer(sessions, strategy)
     sessions.asOne = kind === 'mariadb'
     sessions.lift([...idle.keys()])
-    await migrate(sessions, tables, mode)
+    await bringUp(schemaOf(tables), sessions, mode)
     await checkEngines(sessions, name)
     const known = await checkKeys(sessions, tables)
-    await checkClaim(sessions, known, strategy)
+    await checkClaim(trialClaim(sessions, known, strategy))
     return known
   }
   const database = new Database({

@@ -1,42 +1,28 @@
 import { randomBytes } from 'node:crypto'
-import { ConfigError, describeError, systemEntropy } from '../../src/spi.ts'
+import { systemEntropy } from '../../src/spi.ts'
+import type { TrialClaim } from '../sql/checkup.ts'
 import { countFirst, forgetAttempts } from './inbox/statements/attempts.ts'
 import { claimKeys, markKeys } from './inbox/statements/records.ts'
 import { writeLeases } from './lease/statements/records.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
-import { errnoOf } from './sql-errors.ts'
+import { errnoOf, NO_SUCH_TABLE } from './sql-errors.ts'
 import type { Script } from './statements/script.ts'
 import type { Tables } from './statements/tables.ts'
 
 /** No scope has this ID: the column counts from 1. */
 const NO_SCOPE = 0
 
-/**
- * Claims and marks a key that nobody has, and rolls that back. Only this shows that a server takes the writes of a
- * claim: variables tell a part of it.
- */
-export async function tryClaim(sessions: MysqlSessions, tables: Tables, strategy: 'inbox' | 'lease'): Promise<void> {
-  await sessions.undone(strategy === 'inbox' ? claimOfInbox(tables) : claimOfLease(tables))
-}
-
-/** @throws ConfigError `CONFIG_INVALID` if the server takes no claims, as it is or with these rights */
-export async function checkClaim(sessions: MysqlSessions, tables: Tables, strategy: 'inbox' | 'lease'): Promise<void> {
-  try {
-    await tryClaim(sessions, tables, strategy)
-  } catch (error) {
-    const why = whyNoClaim(error, tables)
-    if (why === undefined) throw error
-    throw new ConfigError([`a claim, which was tried and rolled back: ${why}`], 'CONFIG_INVALID', { cause: error })
+/** Of a key that nobody has. */
+export function trialClaim(sessions: MysqlSessions, tables: Tables, strategy: 'inbox' | 'lease'): TrialClaim {
+  return {
+    run: () => sessions.undone(strategy === 'inbox' ? claimOfInbox(tables) : claimOfLease(tables)),
+    codeOf: errnoOf,
+    isBeforeTables: (error) => errnoOf(error) === NO_SUCH_TABLE,
+    advice: (error) => {
+      const advice = ADVICE.find(([errnos]) => errnos.includes(errnoOf(error) ?? 0))?.[1]
+      return advice?.replaceAll('DATABASE', tables.database)
+    },
   }
-}
-
-/** What people have to do about a refused claim; `undefined` if it may pass by itself. */
-export function whyNoClaim(error: unknown, { database }: Pick<Tables, 'database'>): string | undefined {
-  const errno = errnoOf(error) ?? 0
-  const advice = ADVICE.find(([errnos]) => errnos.includes(errno))?.[1]
-  return advice === undefined
-    ? undefined
-    : `${describeError(error).replace(/\.+$/, '')}. ${advice.replaceAll('DATABASE', database)}`
 }
 
 const ADVICE: readonly (readonly [errnos: readonly number[], advice: string])[] = [

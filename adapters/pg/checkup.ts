@@ -1,23 +1,23 @@
-import { checkFindings, describeError, type AtStart, type CheckFinding, type Strategy } from '../../src/spi.ts'
-import { missingKey } from './schema/check-keys.ts'
-import { newest } from './schema/migrations.ts'
+import { checkFindings, type AtStart, type CheckFinding, type Strategy } from '../../src/spi.ts'
+import { isShort, judgeClaim, judgeKeys, judgeMissing, SHORT_STATEMENTS } from '../sql/checkup.ts'
+import { newestOf } from '../sql/schema/migrations.ts'
+import { MIGRATIONS } from './schema/migrations.ts'
 import type { Pooling, PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
 import { isRefusal, sqlState } from './sql-errors.ts'
-import { findMissingKeys, type KeyRow } from './schema/find-keys.ts'
+import { findMissingKeys } from './schema/find-keys.ts'
 import {
   READ_SETTINGS,
   READ_STANDBYS,
   findMissingThings,
   readTables,
-  type MissingRow,
   type SettingsRow,
   type StandbyRow,
   type TableRow,
 } from './statements/read-settings.ts'
 import type { Statement } from './statements/statement.ts'
 import type { Tables } from './statements/tables.ts'
-import { tryClaim, whyNoClaim } from './try-claim.ts'
+import { trialClaim } from './try-claim.ts'
 
 const OLDEST = 130_000
 
@@ -39,7 +39,8 @@ const AT_START = {
   pooler: 'refused',
 } as const satisfies Record<string, AtStart>
 
-const { holds, weaker, broken, unknown: unknownWith } = checkFindings('postgres', AT_START)
+const findings = checkFindings('postgres', AT_START)
+const { holds, weaker, broken } = findings
 
 interface CheckedParts {
   readonly sessions: PgSessions
@@ -71,10 +72,10 @@ export async function checkup(
     await ask(sessions, READ_STANDBYS),
     await ask(sessions, readTables(tables)),
     await ask(sessions, findMissingKeys(tables)),
-    await ask(sessions, findMissingThings(tables, newest())),
+    await ask(sessions, findMissingThings(tables, newestOf(MIGRATIONS))),
   ]
   const pooling = await sessions.pooling()
-  const claim = pooling === 'by-statement' ? [] : await judgeClaim(sessions, tables, strategy)
+  const claim = pooling === 'by-statement' ? [] : await judgeClaim(findings, trialClaim(sessions, tables, strategy))
   return [
     ...('refused' in settings
       ? [unknown('settings', settings.refused)]
@@ -83,31 +84,13 @@ export async function checkup(
       ? [unknown('replication', standbys.refused)]
       : standbys.rows.map((row) => judgeStandbys(row, loss, 'rows' in settings ? settings.rows[0] : undefined))),
     ...('refused' in ofTables ? [unknown('tables', ofTables.refused)] : ofTables.rows.flatMap(judgeTable)),
-    ...('refused' in keys ? [unknown('keys', keys.refused)] : keys.rows.flatMap(judgeKey)),
+    ...('refused' in keys ? [unknown('keys', keys.refused)] : judgeKeys(findings, keys.rows)),
     // Refused before the first `open`, when there is no table of migrations.
-    ...('rows' in missing ? missing.rows.map(judgeMissing) : []),
+    ...('rows' in missing ? missing.rows.map((row) => judgeMissing(findings, row)) : []),
     ...claim,
     judgePooler(pooling, flushing),
   ]
 }
-
-/** Empty before the first `open`, when the tables do not exist, and on a replica, which other findings name. */
-async function judgeClaim(sessions: PgSessions, tables: Tables, strategy: Strategy): Promise<readonly CheckFinding[]> {
-  try {
-    await tryClaim(sessions, tables, strategy)
-    return [holds('claim', 'a claim was written, and rolled back')]
-  } catch (error) {
-    const state = sqlState(error)
-    if (state === NO_TABLE || state === NO_SCHEMA) return []
-    const found = `a claim was refused (${state ?? 'no answer'})`
-    const why = whyNoClaim(error, tables)
-    if (why === undefined) return [unknownWith('claim', found, `${describeError(error)}. Ask again.`)]
-    return [broken('claim', found, `${why}. The store does not open here.`)]
-  }
-}
-
-const NO_TABLE = '42P01'
-const NO_SCHEMA = '3F000'
 
 /** Only Postgres 17 and newer have it. */
 function judgeTimeout({ transaction_timeout: timeout }: SettingsRow): readonly CheckFinding[] {
@@ -119,30 +102,22 @@ function judgeTimeout({ transaction_timeout: timeout }: SettingsRow): readonly C
   return [weaker('transaction_timeout', found, meaning)]
 }
 
-/** No query of an application is meant to end as soon as that. */
-const SHORT_MS = 1_000
-
-function isShort(ms: number | null): boolean {
-  return ms !== null && ms > 0 && ms < SHORT_MS
-}
-
 function judgeShortTimeouts(row: SettingsRow): readonly CheckFinding[] {
-  const findings: CheckFinding[] = []
+  const short: CheckFinding[] = []
   if (isShort(row.statement_timeout_ms)) {
-    const meaning =
-      'The server cancels claims, marks and queries of handlers that take longer; they are tried again, and may never succeed. Set it to seconds, or to 0, for the role of the pool.'
-    findings.push(broken('timeouts', `statement_timeout ${row.statement_timeout_ms} ms`, meaning))
+    const meaning = `${SHORT_STATEMENTS} Set it to seconds, or to 0, for the role of the pool.`
+    short.push(broken('timeouts', `statement_timeout ${row.statement_timeout_ms} ms`, meaning))
   }
   if (isShort(row.lock_timeout_ms)) {
     const meaning =
       'Queries of handlers that wait longer for a lock fail, and spend attempts. Set it to seconds, or to 0, for the role of the pool.'
-    findings.push(weaker('timeouts', `lock_timeout ${row.lock_timeout_ms} ms`, meaning))
+    short.push(weaker('timeouts', `lock_timeout ${row.lock_timeout_ms} ms`, meaning))
   }
   if (isShort(row.idle_session_timeout_ms)) {
     const meaning = 'The server closes connections of the pool between two calls. Set it to minutes, or to 0.'
-    findings.push(weaker('timeouts', `idle_session_timeout ${row.idle_session_timeout_ms} ms`, meaning))
+    short.push(weaker('timeouts', `idle_session_timeout ${row.idle_session_timeout_ms} ms`, meaning))
   }
-  return findings.length > 0 ? findings : [holds('timeouts', 'no time-out below 1 s')]
+  return short.length > 0 ? short : [holds('timeouts', 'no time-out below 1 s')]
 }
 
 type Asked<Row> = { readonly rows: readonly Row[] } | { readonly refused: string }
@@ -241,48 +216,18 @@ function judgeStandbys(
 }
 
 function judgeTable({ name, is_logged: isLogged, has_autovacuum: hasAutovacuum }: TableRow): readonly CheckFinding[] {
-  const findings: CheckFinding[] = []
+  const found: CheckFinding[] = []
   if (!isLogged) {
     const text =
       'A crash of the server empties the table: messages that were done run again. Run: alter table ... set logged.'
-    findings.push(broken('tables', `${name} is unlogged`, text))
+    found.push(broken('tables', `${name} is unlogged`, text))
   }
   if (!hasAutovacuum) {
     const text =
       'Postgres does not reuse the space of purged and updated rows: the table grows and claims get slower. Reset autovacuum_enabled.'
-    findings.push(weaker('tables', `${name} has autovacuum_enabled false`, text))
+    found.push(weaker('tables', `${name} has autovacuum_enabled false`, text))
   }
-  return findings
-}
-
-/** Before the first `open` no table exists, and nothing is wrong. */
-function judgeKey(row: KeyRow): readonly CheckFinding[] {
-  if (!row.is_there) return []
-  const text =
-    'Nothing keeps two claims of one key apart: messages run twice. The store does not open here. Remove rows that are there twice, then add the key.'
-  return [broken('keys', `${row.name}: ${missingKey(row)}`, text)]
-}
-
-function judgeMissing({ kind, name }: MissingRow): CheckFinding {
-  if (kind === 'table' && name === 'audit') {
-    return weaker(
-      'schema',
-      'table audit is missing, and its migrations ran',
-      'Messages are handled, but no decision of a person can be written. `consume-once migrate print` has the statement that creates it.',
-    )
-  }
-  if (kind === 'table') {
-    return broken(
-      'schema',
-      `table ${name} is missing, and its migrations ran`,
-      'The store does not open here. Restore the table with its rows: with an empty one, messages that were done run again.',
-    )
-  }
-  return weaker(
-    'schema',
-    `index ${name} is missing`,
-    'Purges, lists and the audit read whole tables. `consume-once migrate print` has the statement that creates it.',
-  )
+  return found
 }
 
 function judgePooler(pooling: Pooling | undefined, flushing: Flushing): CheckFinding {
@@ -304,5 +249,5 @@ function judgePooler(pooling: Pooling | undefined, flushing: Flushing): CheckFin
 }
 
 function unknown(check: string, found: string): CheckFinding {
-  return unknownWith(check, found, 'This role may not read it: ask the administrator of the server.')
+  return findings.unknown(check, found, 'This role may not read it: ask the administrator of the server.')
 }

@@ -1,4 +1,5 @@
 import type { DurationMs, IdleLimit, Strategy } from '../../src/spi.ts'
+import { checkClaim } from '../sql/checkup.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
 import { pgHistory } from './history.ts'
@@ -7,7 +8,7 @@ import type { PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
 import { announceTicker, findScope, registerScope } from './statements/register-scope.ts'
 import type { Tables } from './statements/tables.ts'
-import { checkClaim } from './try-claim.ts'
+import { trialClaim } from './try-claim.ts'
 import type { PgTransaction } from './tx/pg-transaction.ts'
 
 /** Database, tables and ID of a scope. */
@@ -36,7 +37,7 @@ export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace
     tables,
     prepare: async () => {
       await prepare()
-      await checkClaim(sessions, tables, strategy)
+      await checkClaim(trialClaim(sessions, tables, strategy))
       return tables
     },
     at: (_, scope, losses) => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { ConfigError, describeError, systemEntropy, type Strategy } from '../../src/spi.ts'
+import { systemEntropy, type Strategy } from '../../src/spi.ts'
+import type { TrialClaim } from '../sql/checkup.ts'
 import { countFirst, forgetAttempts } from './inbox/statements/attempts.ts'
 import { claimTogether } from './inbox/statements/records.ts'
 import { claimAbsent } from './lease/statements/claim.ts'
@@ -15,34 +16,18 @@ import type { Tables } from './statements/tables.ts'
 /** No scope has this ID: they count from 1. */
 const scope = 0
 
-/**
- * Claims and marks something that nobody has, and rolls that back. Only this shows that a server takes the writes of a
- * claim: settings tell a part of it.
- */
-export async function tryClaim(sessions: PgSessions, tables: Tables, strategy: Strategy): Promise<void> {
-  await sessions.undone(CLAIMS[strategy](tables))
-}
-
-/** @throws ConfigError `CONFIG_INVALID` if the server takes no claims, as it is or with these rights */
-export async function checkClaim(sessions: PgSessions, tables: Tables, strategy: Strategy): Promise<void> {
-  try {
-    await tryClaim(sessions, tables, strategy)
-  } catch (error) {
-    const why = whyNoClaim(error, tables)
-    if (why === undefined) throw error
-    throw new ConfigError([`Postgres: a claim, which was tried and rolled back: ${why}`], 'CONFIG_INVALID', {
-      cause: error,
-    })
+/** Of something that nobody has. */
+export function trialClaim(sessions: PgSessions, tables: Tables, strategy: Strategy): TrialClaim {
+  return {
+    run: () => sessions.undone(CLAIMS[strategy](tables)),
+    codeOf: sqlState,
+    isBeforeTables: (error) => BEFORE_TABLES.has(sqlState(error) ?? ''),
+    advice: (error) => ADVICE[sqlState(error) ?? '']?.replaceAll('SCHEMA', tables.schema),
   }
 }
 
-/** What people have to do about a refused claim; `undefined` if it may pass by itself. */
-export function whyNoClaim(error: unknown, { schema }: Pick<Tables, 'schema'>): string | undefined {
-  const advice = ADVICE[sqlState(error) ?? '']
-  return advice === undefined
-    ? undefined
-    : `${describeError(error).replace(/\.+$/, '')}. ${advice.replaceAll('SCHEMA', schema)}`
-}
+/** No table, no schema. */
+const BEFORE_TABLES: ReadonlySet<string> = new Set(['42P01', '3F000'])
 
 const ADVICE: Readonly<Record<string, string>> = {
   '25006': 'The server takes no writes (a replica, or the reader of a cluster): connect the pool to the primary',

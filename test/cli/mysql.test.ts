@@ -58,7 +58,7 @@ describeMariadb('consume-once migrate, on MariaDB', () => {
     expect(later.exitCode).toBe(1)
     await place.pool.query('delete from consume_once_migration where version = 900')
     const { exitCode, stdout } = await run(['migrate', 'status'])
-    expect(stdout).toMatch(/drift +consume_once_inbox: expected a primary key or unique index/)
+    expect(stdout).toMatch(/drift +consume_once_inbox: expected a valid primary key or unique index/)
     expect(stdout).toMatch(/drift +consume_once_audit: expected engine InnoDB, got MyISAM/)
     expect(exitCode).toBe(1)
   })

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { mysqlInbox, mysqlMigrations } from '../../adapters/mysql2/index.ts'
-import type { Migration as MysqlMigration } from '../../adapters/mysql2/schema/migration.ts'
 import { MIGRATIONS as OF_MYSQL } from '../../adapters/mysql2/schema/migrations.ts'
 import { postgresInbox, postgresMigrations } from '../../adapters/pg/index.ts'
-import type { Migration as PgMigration } from '../../adapters/pg/schema/migration.ts'
 import { MIGRATIONS as OF_POSTGRES } from '../../adapters/pg/schema/migrations.ts'
+import type { Migration } from '../../adapters/sql/schema/migrations.ts'
 import type { Migrations, Store } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'
@@ -22,8 +21,12 @@ interface Opened {
   readonly close: () => Promise<unknown>
 }
 
-const SECOND = { version: 2, name: 'more', breaking: false }
-const moreOf = ({ inbox }: { readonly inbox: string }): string => `alter table ${inbox} add column more int`
+const SECOND: Migration<{ readonly inbox: string }> = {
+  version: 2,
+  name: 'more',
+  breaking: false,
+  statements: ({ inbox }) => [`alter table ${inbox} add column more int`],
+}
 
 const DATABASES = {
   postgres: async (): Promise<Opened> => {
@@ -32,7 +35,7 @@ const DATABASES = {
     return {
       newStore: (setup = 'auto') => postgresInbox({ pool: place.newPool(), schema, setup }),
       migrations: postgresMigrations({ pool: place.newPool(), schema }),
-      release: () => (OF_POSTGRES as PgMigration[]).push({ ...SECOND, sql: moreOf }),
+      release: () => (OF_POSTGRES as object[]).push(SECOND),
       rows: async (sql) => (await place.pool.query(sql.replace('TABLE', `${schema}.inbox`))).rows,
       async close() {
         await place.pool.query(`drop schema if exists ${schema} cascade`)
@@ -45,7 +48,7 @@ const DATABASES = {
     return {
       newStore: (setup = 'auto') => mysqlInbox({ pool: place.newPool(), setup }),
       migrations: mysqlMigrations({ pool: place.newPool() }),
-      release: () => (OF_MYSQL as MysqlMigration[]).push({ ...SECOND, statements: (tables) => [moreOf(tables)] }),
+      release: () => (OF_MYSQL as object[]).push(SECOND),
       rows: (sql) => place.rows(sql.replace('TABLE', 'consume_once_inbox')),
       close: place.close,
     }

@@ -1,20 +1,11 @@
-import { ConfigError } from '../../../src/spi.ts'
+import { refuseMissingKeys, type MissingKey } from '../../sql/schema/keys.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
 import { KEYS, readUniqueIndexes, type IndexRow } from './find-keys.ts'
 import { lastRows } from '../statements/script.ts'
 import type { Keyed, Tables } from '../statements/tables.ts'
 import { COMMIT } from '../statements/transaction.ts'
 
-export interface MissingKey {
-  /** The table exists; otherwise no index is missing yet. */
-  readonly isThere: boolean
-  readonly explained: string
-}
-
-/**
- * Each key without a unique index, as after a restore without keys. An index with fewer or more columns, or of a column
- * prefix, does not count.
- */
+/** An index with fewer or more columns than the key, or of a column prefix, does not count. */
 export async function missingKeys(sessions: MysqlSessions, database: string): Promise<readonly MissingKey[]> {
   return missingIn(await readIndexes(sessions, database))
 }
@@ -22,11 +13,8 @@ export async function missingKeys(sessions: MysqlSessions, database: string): Pr
 function missingIn(rows: readonly IndexRow[]): readonly MissingKey[] {
   return KEYS.flatMap(({ name, columns }): MissingKey[] => {
     const ofTable = rows.filter(({ table }) => table === name)
-    const isThere = ofTable.length > 0
-    const listed = columns.join(', ')
-    if (!isThere) return [{ isThere, explained: `${name}: expected a table with a unique (${listed}), got no table` }]
     if (indexOf(ofTable, columns) !== undefined) return []
-    return [{ isThere, explained: `${name}: expected a primary key or unique index on (${listed}), got none` }]
+    return [{ name, columns: columns.join(', '), isThere: ofTable.length > 0 }]
   })
 }
 
@@ -62,21 +50,13 @@ async function readIndexes(sessions: MysqlSessions, database: string): Promise<r
   return lastRows(sets) as readonly IndexRow[]
 }
 
-const RESTORE_KEY = 'Remove rows that are there twice, then add the key'
-const RESTORE_TABLE =
-  'Its migrations ran, so it was removed since: restore it with its rows. With an empty one, messages that were done run again'
-
 /**
  * Returns the tables with the indexes that they have.
  *
  * @throws (rejects) ConfigError `CONFIG_INVALID` if a message could be claimed twice
  */
 export async function checkKeys(sessions: MysqlSessions, tables: Tables): Promise<Tables> {
-  const { database } = tables
-  const rows = await readIndexes(sessions, database)
-  const missing = missingIn(rows)
-  if (missing.length === 0) return indexedBy(tables, rows)
-  throw new ConfigError(
-    missing.map(({ isThere, explained }) => `table ${database}.${explained}. ${isThere ? RESTORE_KEY : RESTORE_TABLE}`),
-  )
+  const rows = await readIndexes(sessions, tables.database)
+  refuseMissingKeys(tables.database, missingIn(rows))
+  return indexedBy(tables, rows)
 }

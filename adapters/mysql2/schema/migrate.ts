@@ -1,15 +1,15 @@
-import { ConfigError, StoreError } from '../../../src/spi.ts'
-import { MIGRATIONS, newest } from './migrations.ts'
+import { StoreError } from '../../../src/spi.ts'
+import { pendingOf, type MigrationRow, type Schema } from '../../sql/schema/migrations.ts'
+import { MIGRATIONS } from './migrations.ts'
 import type { PooledConnection } from '../sessions/pooled-connection.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
 import { errnoOf, NO_SUCH_TABLE } from '../sql-errors.ts'
 import {
   createMigrationTable,
   lockMigrations,
-  readVersion,
+  readMigrations,
   recordMigration,
   unlockMigrations,
-  type VersionRow,
 } from './migration-table.ts'
 import { lastRows } from '../statements/script.ts'
 import type { Tables } from '../statements/tables.ts'
@@ -19,31 +19,28 @@ import { COMMIT } from '../statements/transaction.ts'
 const TRIES = 60
 const WAIT_SECONDS = 1
 
-/**
- * Brings the tables up to date, or only checks them. Any number of processes may call it at once.
- *
- * @throws ConfigError `CONFIG_INVALID` if the tables are out of date and may not be changed, or are too new for this
- * code
- */
-export async function migrate(sessions: MysqlSessions, tables: Tables, mode: 'auto' | 'check'): Promise<void> {
-  await sessions.using(async (connection) => {
-    if ((await versionOf(connection, tables)) >= newest()) return
-    if (mode === 'check') throw new ConfigError([outOfDate(tables)])
-    await lock(connection, tables)
-    try {
-      await ask(connection, createMigrationTable(tables))
-      // Read the version again, with the lock.
-      const version = await versionOf(connection, tables)
-      for (const migration of MIGRATIONS) {
-        if (migration.version <= version) continue
-        for (const statement of migration.statements(tables)) await ask(connection, statement)
-        await ask(connection, recordMigration(tables, migration))
-      }
-    } finally {
-      // The lock ends with the connection in any case.
-      await ask(connection, unlockMigrations(tables)).catch((error: unknown) => connection.spoil(error))
+export function schemaOf(tables: Tables): Schema<Tables, MysqlSessions> {
+  return {
+    migrations: MIGRATIONS,
+    place: `database ${tables.database}`,
+    printedBy: `mysqlMigrationSql({ database: '${tables.database}' })`,
+    read: (sessions) => sessions.using((connection) => read(connection, tables)),
+    run: (sessions) => sessions.using((connection) => run(connection, tables)),
+  }
+}
+
+async function run(connection: PooledConnection, tables: Tables): Promise<void> {
+  await lock(connection, tables)
+  try {
+    await ask(connection, createMigrationTable(tables))
+    for (const migration of pendingOf(MIGRATIONS, await read(connection, tables))) {
+      for (const statement of migration.statements(tables)) await ask(connection, statement)
+      await ask(connection, recordMigration(tables, migration))
     }
-  })
+  } finally {
+    // The lock ends with the connection in any case.
+    await ask(connection, unlockMigrations(tables)).catch((error: unknown) => connection.spoil(error))
+  }
 }
 
 async function lock(connection: PooledConnection, tables: Tables): Promise<void> {
@@ -54,29 +51,21 @@ async function lock(connection: PooledConnection, tables: Tables): Promise<void>
   throw new StoreError('STORE_UNREACHABLE', `the tables in ${tables.database} are being migrated by another process`)
 }
 
-async function versionOf(connection: PooledConnection, tables: Tables): Promise<number> {
-  const rows = await ask<VersionRow>(connection, readVersion(tables)).catch((error: unknown) => {
-    if (errnoOf(error) === NO_SUCH_TABLE) return []
-    throw error
-  })
-  const version = Number(rows[0]?.version ?? 0)
-  const breaking = Number(rows[0]?.breaking ?? 0)
-  if (breaking > newest()) {
-    const text = `database ${tables.database}: expected no breaking migration after ${newest()}, got ${breaking}: update consume-once`
-    throw new ConfigError([text])
-  }
-  return version
+async function read(connection: PooledConnection, tables: Tables): Promise<readonly MigrationRow[]> {
+  const rows = await ask<Readonly<Record<keyof MigrationRow, unknown>>>(connection, readMigrations(tables)).catch(
+    (error: unknown) => {
+      if (errnoOf(error) === NO_SUCH_TABLE) return []
+      throw error
+    },
+  )
+  return rows.map(({ version, name, breaking }) => ({
+    version: Number(version),
+    name: String(name),
+    breaking: Number(breaking) === 1,
+  }))
 }
 
 /** Commits whatever `autocommit` is in the session. */
 async function ask<Row>(connection: PooledConnection, statement: string): Promise<readonly Row[]> {
   return lastRows(await connection.run([statement, COMMIT], false)) as readonly Row[]
-}
-
-function outOfDate({ database }: Tables): string {
-  const missing = MIGRATIONS.map(({ name, version }) => `${version} ${name}`).join(', ')
-  return (
-    `database ${database}: expected tables of consume-once of version ${newest()} (${missing}), got older ones or none. Run the ` +
-    `SQL of mysqlMigrationSql({ database: '${database}' }), or open it once with setup: 'auto' as a user who may create tables`
-  )
 }

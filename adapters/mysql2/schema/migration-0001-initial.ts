@@ -1,4 +1,5 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../../sql/schema/migrations.ts'
+import type { Tables } from '../statements/tables.ts'
 
 /**
  * Digests and tokens are bytes, so no collation folds case or trailing blanks. Times are UTC. The primary key is the
@@ -21,7 +22,7 @@ const LIKE_BYTES = 'engine = InnoDB default charset = utf8mb4 collate = utf8mb4_
  *
  * A `replay` is held by `owner` until `held_until`; its state is text of at most 1 MB.
  */
-export const initialMigration: Migration = {
+export const initialMigration: Migration<Tables> = {
   version: 1,
   name: 'initial',
   breaking: false,

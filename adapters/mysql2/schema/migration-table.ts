@@ -1,21 +1,6 @@
 import { text } from '../statements/literals.ts'
-import type { Migration } from './migration.ts'
+import type { MigrationRow } from '../../sql/schema/migrations.ts'
 import type { Tables } from '../statements/tables.ts'
-
-/** `bigint`, which a pool may return as text. */
-export interface VersionRow {
-  /** The newest migration that ran. */
-  readonly version: string | number
-  /** The newest migration without which code must not run on this schema. */
-  readonly breaking: string | number
-}
-
-/** A migration that ran. */
-export interface RunRow {
-  readonly version: number
-  readonly name: string
-  readonly breaking: boolean
-}
 
 /** Locks nothing; a row for each migration that ran, in order. Fails with 1146 if none ever ran. */
 export function readMigrations({ migration }: Tables): string {
@@ -31,12 +16,7 @@ export function createMigrationTable({ migration }: Tables): string {
 ) engine = InnoDB default charset = utf8mb4 collate = utf8mb4_bin`
 }
 
-/** Locks nothing; one row. Fails with 1146 if no migration ever ran. */
-export function readVersion({ migration }: Tables): string {
-  return `select coalesce(max(version), 0) as version, coalesce(max(if(breaking, version, 0)), 0) as breaking from ${migration}`
-}
-
-export function recordMigration({ migration }: Tables, { version, name, breaking }: Migration): string {
+export function recordMigration({ migration }: Tables, { version, name, breaking }: MigrationRow): string {
   return `insert into ${migration} (version, name, breaking, run_at)
 values (${version}, '${name}', ${breaking ? 1 : 0}, utc_timestamp(6)) on duplicate key update version = version`
 }

@@ -1,15 +1,10 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../../sql/schema/migrations.ts'
 import { initialMigration } from './migration-0001-initial.ts'
 import { createMigrationTable, recordMigration } from './migration-table.ts'
 import type { Tables } from '../statements/tables.ts'
 
 /** In the order of their versions, without a gap. */
-export const MIGRATIONS: readonly Migration[] = [initialMigration]
-
-/** The version of the last migration. */
-export function newest(): number {
-  return MIGRATIONS.at(-1)?.version ?? 0
-}
+export const MIGRATIONS: readonly Migration<Tables>[] = [initialMigration]
 
 /** All migrations as plain SQL for a DBA, to run once on a database without the tables. */
 export function migrationScript(tables: Tables): string {

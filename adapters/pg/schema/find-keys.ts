@@ -1,22 +1,15 @@
+import type { MissingKey } from '../../sql/schema/keys.ts'
 import type { Statement } from '../statements/statement.ts'
 import type { Tables } from '../statements/tables.ts'
-
-/** Columns that need a unique index: without it two claims of a key would both succeed. */
-export interface KeyRow {
-  readonly name: string
-  readonly columns: string
-  /** The table exists; otherwise no index is missing yet. */
-  readonly is_there: boolean
-}
 
 /**
  * Locks nothing; a row for each key without a suitable unique index. An index that is invalid, deferred, or has fewer
  * or more columns does not count.
  */
-export function findMissingKeys({ schema }: Tables): Statement<KeyRow> {
+export function findMissingKeys({ schema }: Tables): Statement<MissingKey> {
   return {
     text: `
-select name, array_to_string(columns, ', ') as columns, place is not null as is_there
+select name, array_to_string(columns, ', ') as columns, place is not null as "isThere"
 from (values ('scope', array['id']), ('scope', array['name']), ('inbox', array['key', 'scope']), ('attempt', array['key', 'scope']),
   ('lease', array['key', 'scope']), ('position', array['scope', 'stream']),
   ('begun', array['scope', 'stream']), ('replay', array['id', 'scope'])) as wanted (name, columns),

@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../../sql/schema/migrations.ts'
 import type { Tables } from '../statements/tables.ts'
 
 /**
@@ -33,21 +33,20 @@ import type { Tables } from '../statements/tables.ts'
  * `audit` logs people's decisions in the order of `id`, each with the previous row; nothing removes them. A `replay` is
  * held by `owner` until `held_until`; its state is text of at most 1 MB.
  */
-export const initialMigration: Migration = {
+export const initialMigration: Migration<Tables> = {
   version: 1,
   name: 'initial',
   breaking: false,
-  sql: (tables) => `
-create table ${tables.scope} (
+  statements: (tables) => [
+    `create table ${tables.scope} (
   id             smallint    primary key check (id > 0),
   name           text        not null unique,
   flush_ticker   boolean     not null default false,
   first_claim_at timestamptz,
   purged_to      timestamptz,
   retentions     jsonb
-);
-
-create table ${tables.inbox} (
+)`,
+    `create table ${tables.inbox} (
   done_at    timestamptz not null default now(),
   keep_until timestamptz,
   scope      smallint    not null,
@@ -63,9 +62,8 @@ create table ${tables.inbox} (
 )${tables.inboxPartitions > 0 ? ' partition by hash (key)' : ''};
 ${partitionsOf(tables)}create index inbox_done_at on ${tables.inbox} using brin (done_at);
 create index inbox_aside on ${tables.inbox} (scope, key) where outcome <> 'd';
-${settingsOf(tables)}
-
-create table ${tables.attempt} (
+${settingsOf(tables)}`,
+    `create table ${tables.attempt} (
   last_at    timestamptz not null default now(),
   keep_until timestamptz,
   n          int         not null,
@@ -76,9 +74,8 @@ create table ${tables.attempt} (
   not_before timestamptz,
   cause      text,
   primary key (scope, key)
-) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
-
-create table ${tables.lease} (
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02)`,
+    `create table ${tables.lease} (
   lease_until timestamptz not null,
   keep_until  timestamptz not null,
   fence       int         not null check (fence > 0),
@@ -94,9 +91,8 @@ create table ${tables.lease} (
   since       timestamptz,
   cause       text,
   primary key (scope, key)
-) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
-
-create table ${tables.position} (
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05)`,
+    `create table ${tables.position} (
   next_offset    bigint      not null check (next_offset >= 0),
   updated_at     timestamptz not null default now(),
   attempt_offset bigint,
@@ -113,17 +109,15 @@ create table ${tables.position} (
   reason         text,
   held           text,
   primary key (scope, stream)
-) with (fillfactor = 20, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02);
-
-create table ${tables.begun} (
+) with (fillfactor = 20, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02)`,
+    `create table ${tables.begun} (
   first_offset bigint   not null,
   last_offset  bigint   not null,
   scope        smallint not null,
   stream       text     not null,
   primary key (scope, stream)
-) with (autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02);
-
-create table ${tables.audit} (
+) with (autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02)`,
+    `create table ${tables.audit} (
   id       bigint      generated always as identity,
   at       timestamptz not null default now(),
   scope    smallint    not null,
@@ -134,9 +128,8 @@ create table ${tables.audit} (
   before   json
 );
 create index audit_key on ${tables.audit} (scope, key);
-create index audit_id on ${tables.audit} (scope, id);
-
-create table ${tables.replay} (
+create index audit_id on ${tables.audit} (scope, id)`,
+    `create table ${tables.replay} (
   created_at timestamptz not null default now(),
   saved_at   timestamptz not null default now(),
   held_until timestamptz,
@@ -146,7 +139,8 @@ create table ${tables.replay} (
   request    text        check (request in ('pause', 'abort')),
   state      text        not null,
   primary key (scope, id)
-);`,
+)`,
+  ],
 }
 
 /** A key always belongs to the same partition, so it stays unique. */
@@ -160,9 +154,9 @@ function partitionsOf(tables: Tables): string {
 
 /** A partitioned table has no storage settings of its own. */
 function settingsOf(tables: Tables): string {
-  const set = 'set (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_scale_factor = 0.02);'
+  const set = 'set (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_scale_factor = 0.02)'
   const names = tables.inboxPartitions > 0 ? namesOf(tables) : [tables.inbox]
-  return names.map((name) => `alter table ${name} ${set}`).join('\n')
+  return names.map((name) => `alter table ${name} ${set}`).join(';\n')
 }
 
 function namesOf({ schema, inboxPartitions }: Tables): readonly string[] {

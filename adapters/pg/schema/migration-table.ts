@@ -1,16 +1,10 @@
+import type { MigrationRow } from '../../sql/schema/migrations.ts'
 import type { Script, Statement } from '../statements/statement.ts'
 import type { Tables } from '../statements/tables.ts'
 
 export interface SchemaRow {
   readonly schema: string | null
   readonly migration: string | null
-}
-
-export interface VersionRow {
-  /** The newest migration that ran. */
-  readonly version: number
-  /** The newest migration without which code must not run on this schema. */
-  readonly breaking: number
 }
 
 /** Locks nothing; one row, with `null` only if there is no schema or no table. */
@@ -21,23 +15,8 @@ export function findSchema({ schema, migration }: Tables): Statement<SchemaRow> 
   }
 }
 
-/** Locks nothing; one row. */
-export function readVersion({ migration }: Tables): Statement<VersionRow> {
-  return {
-    text: `select coalesce(max(version), 0)::int as version, coalesce(max(version) filter (where breaking), 0)::int as breaking
-from ${migration}`,
-    values: [],
-  }
-}
-
-export interface RunRow {
-  readonly version: number
-  readonly name: string
-  readonly breaking: boolean
-}
-
 /** Locks nothing; a row for each migration that ran, in order. */
-export function readMigrations({ migration }: Tables): Statement<RunRow> {
+export function readMigrations({ migration }: Tables): Statement<MigrationRow> {
   return { text: `select version, name, breaking from ${migration} order by version`, values: [] }
 }
 
@@ -64,9 +43,6 @@ export function createMigrationTable({ migration }: Tables): Script {
 }
 
 /** Fails with 23505 if the migration ran already. */
-export function recordMigration(
-  { migration }: Tables,
-  { version, name, breaking }: { version: number; name: string; breaking: boolean },
-): Script {
+export function recordMigration({ migration }: Tables, { version, name, breaking }: MigrationRow): Script {
   return { text: `insert into ${migration} (version, name, breaking) values (${version}, '${name}', ${breaking})` }
 }

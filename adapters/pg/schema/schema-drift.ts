@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import type { MigrationRow } from '../../sql/schema/migrations.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { PgSessions } from '../sessions/session.ts'
 import { countInboxPartitions, describeSchema } from './describe-schema.ts'
-import { createMigrationTable, createSchema, lockMigrations, type RunRow } from './migration-table.ts'
+import { createMigrationTable, createSchema, lockMigrations } from './migration-table.ts'
 import { tablesIn, type Tables } from '../statements/tables.ts'
 
 /**
@@ -12,7 +13,7 @@ import { tablesIn, type Tables } from '../statements/tables.ts'
 export async function schemaDrift(
   sessions: PgSessions,
   tables: Tables,
-  run: readonly RunRow[],
+  run: readonly MigrationRow[],
 ): Promise<readonly string[]> {
   const [inbox] = await sessions.committed(countInboxPartitions(tables))
   const model = tablesIn(`drift_${randomBytes(8).toString('hex')}`, inbox?.partitions)
@@ -20,8 +21,8 @@ export async function schemaDrift(
   try {
     await session.run(createSchema(model))
     await session.run(createMigrationTable(model))
-    for (const { version, sql } of MIGRATIONS) {
-      if (run.some((row) => row.version === version)) await session.run({ text: sql(model) })
+    for (const { version, statements } of MIGRATIONS) {
+      if (run.some((row) => row.version === version)) await session.run({ text: statements(model).join(';\n') })
     }
     const wanted = await session.run(describeSchema(model.schema))
     const there = await session.run(describeSchema(tables.schema))

@@ -1,3 +1,4 @@
+import type { MissingThing } from '../../sql/checkup.ts'
 import type { Statement } from './statement.ts'
 import type { Tables } from './tables.ts'
 
@@ -72,19 +73,14 @@ export interface TableRow {
   readonly has_autovacuum: boolean
 }
 
-export interface MissingRow {
-  readonly kind: 'table' | 'index'
-  readonly name: string
-}
-
 /** What the migrations create, besides keys: tables, and indexes that only speed things up. */
-export const THINGS: Readonly<Record<MissingRow['kind'], readonly string[]>> = {
+export const THINGS: Readonly<Record<MissingThing['kind'], readonly string[]>> = {
   table: ['inbox', 'attempt', 'position', 'begun', 'lease', 'scope', 'audit', 'replay'],
   index: ['inbox_done_at', 'inbox_aside', 'audit_key', 'audit_id'],
 }
 
 /** Locks nothing; a row for each table and index that is gone although all migrations ran up to `newest`. */
-export function findMissingThings({ schema, migration }: Tables, newest: number): Statement<MissingRow> {
+export function findMissingThings({ schema, migration }: Tables, newest: number): Statement<MissingThing> {
   const wanted = Object.entries(THINGS).flatMap(([kind, names]) => names.map((name) => `('${kind}', '${name}')`))
   return {
     text: `select kind, name from (values ${wanted.join(', ')}) as wanted (kind, name)

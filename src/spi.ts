@@ -6,10 +6,40 @@ export type { ConsumerOptions, ConsumerSettings } from './consumer/options.ts'
 export { durationText } from './core/duration-text.ts'
 export { runConsumer, type RunDependencies } from './run/run.ts'
 export { runInline, type InlineRunning, type Settlement } from './run/inline.ts'
-export { stopBy } from './run/stop-options.ts'
-export { resolveLeaveAfter } from './run/leave-after.ts'
-export { DEFAULTS } from './consumer/defaults.ts'
-export { CONSUMER_OPTIONS } from './consumer/resolve-options.ts'
+export { STOP, stopBy } from './run/stop-options.ts'
+export { LEAVE_AFTER, resolveLeaveAfter } from './run/leave-after.ts'
+export { CONSUMER } from './consumer/consumer-table.ts'
+export {
+  asGiven,
+  either,
+  ELSEWHERE,
+  flag,
+  fn,
+  having,
+  hasMethod,
+  judged,
+  list,
+  LONGEST_TIMER_MS,
+  matching,
+  ms,
+  needed,
+  object,
+  oneOf,
+  optionsOf,
+  or,
+  readOptions,
+  refuse,
+  text,
+  where,
+  whole,
+  type AnyRule,
+  type Complete,
+  type Defaulted,
+  type Needed,
+  type Rule,
+  type Table,
+} from './foundation/options.ts'
+export { clockOption, entropyOption } from './foundation/system-options.ts'
 export {
   checkFunction,
   checkList,

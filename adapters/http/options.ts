@@ -22,7 +22,7 @@ export interface IdempotencyOptions<Request, Tx = never> extends Pick<
   | 'waitMs'
   | 'leaseMs'
   | 'retentionMs'
-  | 'timeoutMs'
+  | 'handlerTimeoutMs'
   | 'graceMs'
   | 'sealResult'
   | 'purge'
@@ -100,7 +100,7 @@ const KNOWN: Record<keyof IdempotencyOptions<never>, true> = {
   waitMs: true,
   leaseMs: true,
   retentionMs: true,
-  timeoutMs: true,
+  handlerTimeoutMs: true,
   graceMs: true,
   sealResult: true,
   purge: true,
@@ -144,7 +144,8 @@ export function settingsOf<Request, Tx>(options: IdempotencyOptions<Request, Tx>
     ...rest
   } = given
   const problems: string[] = []
-  checkNames('', given, { of: 'idempotency()', known: KNOWN }, problems)
+  const renamed = { timeoutMs: 'it is now called handlerTimeoutMs' }
+  checkNames('', given, { of: 'idempotency()', known: KNOWN, misplaced: renamed }, problems)
   const once = {
     scope: 'http',
     whenBusy: 'refuse',
@@ -152,7 +153,7 @@ export function settingsOf<Request, Tx>(options: IdempotencyOptions<Request, Tx>
     maxResultBytes: LARGEST_KEPT,
     ...rest,
   } as const
-  checkOnce({ store: store as InboxStore<never>, fn: () => {} }, once, problems)
+  checkOnce(store as InboxStore<never>, once, problems)
   checkFunction('caller', caller, problems)
   checkFunction('remember', remember, problems)
   if (fingerprint !== undefined) checkFunction('fingerprint', fingerprint, problems)

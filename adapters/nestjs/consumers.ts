@@ -1,16 +1,22 @@
 import { DiscoveryService } from '@nestjs/core'
-import { atOnce } from '../../src/spi.ts'
 import {
-  checkFunction,
-  checkNames,
+  asGiven,
+  atOnce,
   ConfigError,
   defineConsumer,
-  givenOf,
+  flag,
+  fn,
+  needed,
+  object,
+  optionsOf,
+  or,
+  STOP,
   type Consumer,
   type ConsumerOptions,
   type Health,
   type Running,
   type StopOptions,
+  type Table,
 } from '../../src/spi.ts'
 import { DEFAULTABLE, handlersOf, type HandleOnceOptions } from './handle-once.ts'
 
@@ -27,22 +33,16 @@ export interface ConsumeOnceModuleOptions extends StopOptions {
   readonly waitForReady?: boolean
 }
 
-const KNOWN: Record<keyof ConsumeOnceModuleOptions, true> = {
-  defaults: true,
-  start: true,
-  waitForReady: true,
-  deadlineMs: true,
+const MODULE: Table<ConsumeOnceModuleOptions> = {
+  ...STOP,
+  defaults: or({}, asGiven(object(DEFAULTABLE))),
+  start: needed(fn()),
+  waitForReady: or(false, flag()),
 }
 
 /** @throws ConfigError `CONFIG_INVALID` */
 export function checkModule(options: ConsumeOnceModuleOptions, of: string): ConsumeOnceModuleOptions {
-  const problems: string[] = []
-  const given = givenOf(options)
-  checkNames('', given, { of, known: KNOWN }, problems)
-  checkNames('defaults.', givenOf(given.defaults ?? {}), { of, known: DEFAULTABLE }, problems)
-  checkFunction('start', given.start, problems)
-  if (problems.length > 0) throw new ConfigError(problems)
-  return given
+  return optionsOf(of, MODULE, options)
 }
 
 /** As Terminus takes it from a health indicator. */
@@ -63,7 +63,7 @@ export class ConsumeOnceConsumers {
 
   /** @throws ConfigError `CONFIG_INVALID` */
   constructor(options: ConsumeOnceModuleOptions, discovery: DiscoveryService) {
-    this.#options = checkModule(options, 'new ConsumeOnceConsumers()')
+    this.#options = checkModule(options, 'new ConsumeOnceConsumers')
     this.#discovery = discovery
   }
 

@@ -1,4 +1,13 @@
-import { CONSUMER_OPTIONS, knownOptions, type ConsumerSettings } from '../../src/spi.ts'
+import {
+  CONSUMER,
+  ELSEWHERE,
+  needed,
+  optionsOf,
+  where,
+  type AnyRule,
+  type ConsumerSettings,
+  type Table,
+} from '../../src/spi.ts'
 
 /** Functions that take any payload and any transaction: the method says which. */
 type Taken = Omit<ConsumerSettings<never, never, never>, 'name' | 'store' | 'decode' | 'schema'>
@@ -19,11 +28,21 @@ export interface DecoratedHandler {
   readonly options: HandleOnceOptions
 }
 
-const { handle: _, handleBatch: __, name: ___, ...defaultable } = CONSUMER_OPTIONS
-const METHOD = { handle: 'the method is the handler', handleBatch: 'for batches use defineConsumer() in `start`' }
+type Defaultable = Omit<HandleOnceOptions, 'name' | 'from'>
 
-/** The options of a consumer that the module can give to all. */
-export const DEFAULTABLE: Record<keyof Omit<HandleOnceOptions, 'name' | 'from'>, true> = defaultable
+const { handle: _, handleBatch: __, name, ...rules } = CONSUMER
+
+/** The options of a consumer that the module can give to all. What is left out has the default of `defineConsumer()`. */
+export const DEFAULTABLE: Table<Defaultable, keyof Defaultable> = Object.fromEntries(
+  Object.entries(rules).map(([option, { default: ___, isNeeded: ____, ...rule }]: [string, AnyRule]) => [option, rule]),
+) as unknown as Table<Defaultable, keyof Defaultable>
+
+const HANDLE_ONCE: Table<HandleOnceOptions, keyof Defaultable> = {
+  ...DEFAULTABLE,
+  name,
+  from: needed(where('what `start` takes', (from) => from !== undefined)),
+  [ELSEWHERE]: { handle: 'the method is the handler', handleBatch: 'for batches use defineConsumer() in `start`' },
+}
 
 const HANDLERS: unique symbol = Symbol('consume-once.handlers')
 
@@ -34,7 +53,7 @@ const HANDLERS: unique symbol = Symbol('consume-once.handlers')
  * @throws ConfigError `CONFIG_INVALID` for an unknown option
  */
 export function HandleOnce(options: HandleOnceOptions): MethodDecorator {
-  knownOptions(options, { of: 'HandleOnce()', known: { ...DEFAULTABLE, name: true, from: true }, misplaced: METHOD })
+  optionsOf('HandleOnce', HANDLE_ONCE, options)
   return (prototype, method) => {
     const earlier = handlersOf(prototype)
     Object.defineProperty(prototype, HANDLERS, {

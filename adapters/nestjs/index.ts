@@ -1,6 +1,6 @@
 import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core'
-import { checkFunction, checkList, ConfigError, knownOptions } from '../../src/spi.ts'
+import { fn, list, needed, optionsOf, or, where, type Table } from '../../src/spi.ts'
 import { checkModule, ConsumeOnceConsumers, type ConsumeOnceModuleOptions } from './consumers.ts'
 
 export { HandleOnce, type HandleOnceOptions } from './handle-once.ts'
@@ -12,25 +12,24 @@ export interface ConsumeOnceAsyncOptions extends Pick<ModuleMetadata, 'imports'>
   readonly useFactory: (...injected: never[]) => ConsumeOnceModuleOptions | Promise<ConsumeOnceModuleOptions>
 }
 
+const FOR_ROOT: Table<ConsumeOnceAsyncOptions> = {
+  imports: or([], list(where('a module', (given) => given !== undefined))),
+  inject: or([], list(where('a token', (given) => given !== undefined))),
+  useFactory: needed(fn()),
+}
+
 /** Finds the methods with `@HandleOnce` in all providers of the application, and runs a consumer for each. */
 // oxlint-disable-next-line typescript/no-extraneous-class -- Nest names a module by a class.
 export class ConsumeOnceModule {
   /** @throws ConfigError `CONFIG_INVALID` */
   static forRoot(options: ConsumeOnceModuleOptions): DynamicModule {
-    const checked = checkModule(options, 'forRoot()')
+    const checked = checkModule(options, 'ConsumeOnceModule.forRoot')
     return ConsumeOnceModule.forRootAsync({ useFactory: () => checked })
   }
 
   /** @throws ConfigError `CONFIG_INVALID`; for what `useFactory` gives, at the start of the application */
   static forRootAsync(options: ConsumeOnceAsyncOptions): DynamicModule {
-    const known = { imports: true, inject: true, useFactory: true }
-    const { imports = [], inject = [], useFactory } = knownOptions(options, { of: 'forRootAsync()', known })
-    const problems: string[] = []
-    void checkList('imports', imports, problems)
-    checkList('inject', inject, problems)
-    checkFunction('useFactory', useFactory, problems)
-    if (problems.length > 0)
-      throw new ConfigError(problems.map((problem) => `ConsumeOnceModule.forRootAsync: ${problem}`))
+    const { imports, inject, useFactory } = optionsOf('ConsumeOnceModule.forRootAsync', FOR_ROOT, options)
     const consumers: FactoryProvider = {
       provide: ConsumeOnceConsumers,
       inject: [DiscoveryService, ...inject],

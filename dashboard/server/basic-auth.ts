@@ -1,5 +1,4 @@
-import { ConfigError } from '../../src/foundation/errors.ts'
-import { checkNames, checkOneOf, givenOf } from '../../src/foundation/option-checks.ts'
+import { flag, list, matching, needed, object, optionsOf, or, where, type Table } from '../../src/foundation/options.ts'
 import { isEqual } from './guard.ts'
 import type { Auth } from './options.ts'
 
@@ -13,7 +12,29 @@ export interface BasicAuthUser {
 }
 
 /** One user, or several: each person gets a name of its own in the audit. */
-export type BasicAuthOptions = BasicAuthUser | { readonly users: readonly BasicAuthUser[] }
+export type BasicAuthOptions = BasicAuthUser | Users
+
+interface Users {
+  readonly users: readonly BasicAuthUser[]
+}
+
+const USER: Table<BasicAuthUser> = {
+  user: needed(matching('a name without a colon', /^[^:]+$/)),
+  password: needed(
+    where('at least 8 characters', (value) => typeof value === 'string' && value.length >= 8, {
+      got: (value) => (typeof value === 'string' ? 'less' : typeof value),
+    }),
+  ),
+  readOnly: or(false, flag()),
+}
+
+const USERS: Table<Users> = { users: needed(list(object(USER), { least: 1, what: 'users' })) }
+
+function problemsOfUsers({ users }: Users, problems: string[]): void {
+  const names = users.map(({ user }) => user)
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice !== undefined) problems.push(`users: ${twice} is there twice`)
+}
 
 /**
  * Credentials that every browser asks for. Use it behind TLS only: they are sent as they are.
@@ -21,21 +42,11 @@ export type BasicAuthOptions = BasicAuthUser | { readonly users: readonly BasicA
  * @throws ConfigError `CONFIG_INVALID` if one of a pair is missing, or too short, or two users have one name
  */
 export function basicAuth(options: BasicAuthOptions): Auth {
-  const given = givenOf(options) as { readonly users?: unknown }
-  const problems: string[] = []
-  const { users } = given
-  if (users === undefined) checkUser('', options as BasicAuthUser, problems)
-  else {
-    checkNames('', given, { of: 'basicAuth()', known: { users: true } }, problems)
-    if (!Array.isArray(users) || users.length === 0) problems.push('users: expected [{ user, password }]')
-    else for (const [at, one] of users.entries()) checkUser(`users[${at}].`, one as BasicAuthUser, problems)
-  }
-  const known = (Array.isArray(users) ? users : [options]) as readonly BasicAuthUser[]
-  const names = known.map((one) => one?.user)
-  const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (problems.length === 0 && twice !== undefined) problems.push(`users: ${twice} is there twice`)
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `basicAuth: ${problem}`))
-  const people = known.map(({ user, password, readOnly = false }) => ({
+  const several = 'users' in (options ?? {})
+  const known: readonly Required<BasicAuthUser>[] = several
+    ? (optionsOf('basicAuth', USERS, options as Users, problemsOfUsers).users as readonly Required<BasicAuthUser>[])
+    : [optionsOf('basicAuth', USER, options as BasicAuthUser)]
+  const people = known.map(({ user, password, readOnly }) => ({
     by: user,
     pair: `${user}:${password}`,
     readOnly,
@@ -49,17 +60,4 @@ export function basicAuth(options: BasicAuthOptions): Auth {
     const headers = { 'www-authenticate': 'Basic realm="consume-once", charset="UTF-8"' }
     return new Response('credentials, please\n', { status: 401, headers })
   }
-}
-
-function checkUser(prefix: string, of: BasicAuthUser, problems: string[]): void {
-  const given = givenOf(of)
-  const { user, password, readOnly = false } = given
-  checkNames(prefix, given, { of: 'basicAuth()', known: { user: true, password: true, readOnly: true } }, problems)
-  if (typeof user !== 'string' || user === '' || user.includes(':')) {
-    problems.push(`${prefix}user: expected a name without a colon`)
-  }
-  if (typeof password !== 'string' || password.length < 8) {
-    problems.push(`${prefix}password has to have at least 8 characters`)
-  }
-  checkOneOf(`${prefix}readOnly`, readOnly, [true, false], problems)
 }

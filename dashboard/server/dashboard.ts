@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/foundation/clock.ts'
+import { optionsOf } from '../../src/foundation/options.ts'
 import { Attempts } from './attempts.ts'
 import { assetsIn, type Assets } from './assets.ts'
 import { Cached } from './cached.ts'
@@ -7,7 +7,7 @@ import { Guard } from './guard.ts'
 import { apiErrorOf, HttpError } from './http-error.ts'
 import { Jobs } from './jobs.ts'
 import { LiveSources } from './live-sources.ts'
-import { checkOptions, type DashboardOptions, type Principal } from './options.ts'
+import { DASHBOARD, problemsOfHosts, type CheckedDashboard, type DashboardOptions, type Principal } from './options.ts'
 import { Params } from './params.ts'
 import { Previews } from './previews.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -40,12 +40,10 @@ const RATE = { burst: 300, perSecond: 20, atOnce: 8, waiting: 64 } as const
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function dashboard(options: DashboardOptions): Dashboard {
-  return dashboardFor(options, 'dashboard()')
+  return dashboardFor(optionsOf('dashboard', DASHBOARD, options, problemsOfHosts))
 }
 
-/** @param of - the function that got the options */
-export function dashboardFor(options: DashboardOptions, of: string): Dashboard {
-  checkOptions(options, of)
+export function dashboardFor(options: CheckedDashboard): Dashboard {
   return new Handler(options)
 }
 
@@ -58,8 +56,8 @@ class Handler implements Dashboard {
   /** With a slash at its end. */
   readonly #base: string
 
-  constructor(options: DashboardOptions) {
-    const { clock = systemClock, timeoutMs = 10_000, basePath = '/', auth, hosts, readOnly = true, pages } = options
+  constructor(options: CheckedDashboard) {
+    const { clock, timeoutMs, basePath, auth, hosts, readOnly, pages } = options
     this.#base = basePath.endsWith('/') ? basePath : `${basePath}/`
     this.#attempts = new Attempts({ clock, log: options.log })
     this.#guard = new Guard({ auth, hosts, readOnly, attempts: this.#attempts })

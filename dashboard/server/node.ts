@@ -2,11 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { ConfigError } from '../../src/foundation/errors.ts'
-import { checkWhole, givenOf } from '../../src/foundation/option-checks.ts'
+import { matching, optionsOf, or, whole, type Table } from '../../src/foundation/options.ts'
 import { dashboardFor, type Dashboard } from './dashboard.ts'
 import { isLoopbackName } from './loopback.ts'
-import type { DashboardOptions } from './options.ts'
+import { DASHBOARD, problemsOfHosts, type DashboardOptions, type WithoutDefault } from './options.ts'
 
 /** Answers requests of `node:http`, as Express, Fastify and Nest pass them on. */
 export type DashboardListener = (request: IncomingMessage, response: ServerResponse) => void
@@ -84,8 +83,11 @@ export interface ServedDashboard {
   close(): Promise<void>
 }
 
-const PORT = 9465
-const HIGHEST_PORT = 65_535
+const SERVE: Table<ServeDashboardOptions, WithoutDefault> = {
+  ...DASHBOARD,
+  port: or(9465, whole({ least: 0, most: 65_535 })),
+  host: or('127.0.0.1', matching('an address', /./)),
+}
 const REQUEST_TIMEOUT_MS = 30_000
 
 /**
@@ -95,22 +97,20 @@ const REQUEST_TIMEOUT_MS = 30_000
  * @throws Error of `node:net` if the port is taken
  */
 export async function serveDashboard(options: ServeDashboardOptions): Promise<ServedDashboard> {
-  const { port = PORT, host = '127.0.0.1', ...rest } = givenOf(options)
-  const problems: string[] = []
-  if (port !== 0) checkWhole('port', port, problems, { most: HIGHEST_PORT })
-  if (typeof host !== 'string' || host === '') problems.push('host: expected an address')
-  else if (rest.auth === undefined && !isLoopbackName(host)) {
-    problems.push(
-      `host: expected \`auth\` for ${host}, which others reach: without it only 127.0.0.1, ::1 or localhost`,
-    )
-  }
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `serveDashboard: ${problem}`))
-  const board = dashboardFor(rest, 'serveDashboard()')
+  const { port, host, ...rest } = optionsOf('serveDashboard', SERVE, options, (all, problems) => {
+    problemsOfHosts(all, problems)
+    if (all.auth === undefined && !isLoopbackName(all.host)) {
+      problems.push(
+        `host: expected \`auth\` for ${all.host}, which others reach: without it only 127.0.0.1, ::1 or localhost`,
+      )
+    }
+  })
+  const board = dashboardFor(rest)
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, dashboardListener(board))
   await listening(server, port, host)
   const { port: actual } = server.address() as AddressInfo
   const name = host.includes(':') ? `[${host}]` : host
-  const { basePath = '/' } = rest
+  const { basePath } = rest
   let closed: Promise<void> | undefined
   return {
     url: `http://${name}:${actual}${basePath.endsWith('/') ? basePath : `${basePath}/`}`,

@@ -1,15 +1,24 @@
-import { checkConsumers, type ConfiguredConsumer } from '../../src/people/config.ts'
-import { ConfigError } from '../../src/foundation/errors.ts'
+import { CONSUMERS, MIGRATIONS, type ConfiguredConsumer } from '../../src/people/config.ts'
 import {
-  checkFunction,
-  checkNames,
-  checkOneOf,
-  checkText,
-  checkWhole,
-  checkList,
-  givenOf,
-  shown,
-} from '../../src/foundation/option-checks.ts'
+  either,
+  flag,
+  fn,
+  having,
+  judged,
+  list,
+  matching,
+  ms,
+  needed,
+  object,
+  or,
+  text,
+  where,
+  type Complete,
+  type Rule,
+  type Table,
+} from '../../src/foundation/options.ts'
+import { shown } from '../../src/foundation/shown.ts'
+import { clockOption } from '../../src/foundation/system-options.ts'
 import type { Migrations } from '../../src/ports/migrations.ts'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { Logger } from '../../src/ports/logger.ts'
@@ -86,89 +95,52 @@ export interface RedactedPart {
   readonly name?: string
 }
 
-const KNOWN: Record<keyof DashboardOptions, true> = {
-  consumers: true,
-  migrations: true,
-  live: true,
-  instances: true,
-  basePath: true,
-  auth: true,
-  hosts: true,
-  readOnly: true,
-  environment: true,
-  showPayload: true,
-  redact: true,
-  journals: true,
-  timeoutMs: true,
-  pages: true,
-  log: true,
-  clock: true,
-}
+export type WithoutDefault = 'live' | 'auth' | 'hosts' | 'environment' | 'redact' | 'pages' | 'log'
 
-const LONGEST_TIMEOUT_MS = 120_000
-
-/** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
-export function checkOptions(options: DashboardOptions, of: string): void {
-  const problems: string[] = []
-  const given = givenOf(options)
-  checkNames('', given, { of, known: KNOWN }, problems)
-  const { consumers, live, instances = [], basePath = '/', auth, hosts, environment, redact } = given
-  const { readOnly = true, showPayload = false, timeoutMs = 10_000 } = given
-  checkConsumers(consumers, of, problems)
-  checkList('migrations', given.migrations, problems)
-  if (live !== undefined && typeof live?.snapshot !== 'function') {
-    problems.push('live: expected what liveSignals() returned')
-  }
-  for (const url of Array.isArray(instances) ? instances : [instances]) {
-    if (typeof url !== 'string' || !/^https?:\/\//i.test(url) || !URL.canParse(url)) {
-      problems.push(`instances: expected addresses such as http://host:9464, got ${JSON.stringify(url)}`)
-    }
-  }
-  if (typeof basePath !== 'string' || !/^\/([\w.~-]+\/?)*$/.test(basePath)) {
-    problems.push(`basePath: expected a path such as /ops/dashboard, got ${JSON.stringify(basePath)}`)
-  }
-  if (auth !== undefined) checkFunction('auth', auth, problems)
-  checkOneOf('readOnly', readOnly, [true, false], problems)
-  checkOneOf('showPayload', showPayload, [true, false], problems)
-  checkWhole('timeoutMs', timeoutMs, problems, { most: LONGEST_TIMEOUT_MS })
-  if (environment !== undefined) {
-    checkNames('environment.', givenOf(environment), { of, known: { name: true, color: true } }, problems)
-    checkText('environment.name', environment?.name, problems)
-    const { color = '#000' } = environment ?? {}
-    if (typeof color !== 'string' || !/^(#[\da-f]{3,8}|[a-z]{1,30})$/i.test(color)) {
-      problems.push(`environment.color: expected #b91c1c or the name of a color, got ${JSON.stringify(color)}`)
-    }
-  }
-  if (given.log !== undefined && typeof given.log?.warn !== 'function') {
-    problems.push('log: expected a logger such as pino()')
-  }
-  checkRedact(redact, problems)
-  checkHosts(hosts, auth, problems)
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `dashboard: ${problem}`))
+const ENVIRONMENT: Table<NonNullable<DashboardOptions['environment']>> = {
+  name: needed(text()),
+  color: or('', matching('#b91c1c or the name of a color', /^(#[\da-f]{3,8}|[a-z]{1,30})$/i)),
 }
 
 /** A name that matches nothing would hide nothing. */
-function checkRedact(redact: DashboardOptions['redact'], problems: string[]): void {
-  if (redact === undefined || typeof redact === 'function') return
-  if (!Array.isArray(redact)) {
-    problems.push('redact: expected names of fields, or a function')
-    return
-  }
-  for (const name of redact as readonly unknown[]) {
-    if (typeof name !== 'string' || name === '' || name !== name.trim() || /[,/]/.test(name)) {
-      problems.push(
-        `redact: expected the name of a field or header, such as to, got ${shown(name)}; a name holds at any depth`,
-      )
-    }
-  }
+const FIELD: Rule<string> = judged('the name of a field or header', (name) => {
+  if (typeof name === 'string' && name !== '' && name === name.trim() && !/[,/]/.test(name)) return undefined
+  return `expected the name of a field or header, such as to, got ${shown(name)}; a name holds at any depth`
+})
+
+export const DASHBOARD: Table<DashboardOptions, WithoutDefault> = {
+  consumers: needed(CONSUMERS),
+  migrations: or([], MIGRATIONS),
+  live: having('what liveSignals() returned', 'snapshot'),
+  instances: or(
+    [],
+    list(
+      where(
+        'an address such as http://host:9464',
+        (url) => typeof url === 'string' && /^https?:\/\//i.test(url) && URL.canParse(url),
+      ),
+    ),
+  ),
+  basePath: or('/', matching('a path such as /ops/dashboard', /^\/([\w.~-]+\/?)*$/)),
+  auth: fn(),
+  hosts: list(matching('a name such as ops.example.com', /./)),
+  readOnly: or(true, flag()),
+  environment: object(ENVIRONMENT),
+  showPayload: or(false, flag()),
+  redact: either(fn<Redact>(), list(FIELD)),
+  journals: or('.', matching('a folder', /./)),
+  timeoutMs: or(10_000, ms({ most: 120_000 })),
+  pages: matching('a folder', /./),
+  log: having('a logger such as pino()', 'warn'),
+  clock: clockOption(),
 }
 
-function checkHosts(hosts: DashboardOptions['hosts'], auth: Auth | undefined, problems: string[]): void {
-  if (hosts === undefined) return
-  if (!Array.isArray(hosts) || hosts.some((host) => typeof host !== 'string' || host === '')) {
-    problems.push('hosts: expected names such as ops.example.com')
-    return
-  }
+export type CheckedDashboard = Complete<DashboardOptions, WithoutDefault>
+
+export function problemsOfHosts(
+  { hosts = [], auth }: Pick<CheckedDashboard, 'hosts' | 'auth'>,
+  problems: string[],
+): void {
   const foreign = hosts.filter((host) => !isLoopbackName(host.toLowerCase().replace(/:\d+$/, '')))
   if (auth === undefined && foreign.length > 0) {
     problems.push(`hosts: expected \`auth\` for ${foreign.join(', ')}: without it only localhost is answered`)

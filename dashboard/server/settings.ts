@@ -1,106 +1,76 @@
-import { DEFAULTS } from '../../src/consumer/defaults.ts'
+import { CONSUMER, SILENT } from '../../src/consumer/consumer-table.ts'
 import { durationText } from '../../src/core/duration-text.ts'
 import type { ResolvedConsumer } from '../../src/consumer/resolve-options.ts'
-import { SILENT } from '../../src/consumer/resolve-options.ts'
 import type { SettingsAnswer } from '../api.ts'
 
 type Setting = SettingsAnswer['settings'][number]
+type Name = Exclude<keyof typeof CONSUMER & string, 'name' | 'handle' | 'handleBatch'>
 
-/** What a consumer runs with. Functions and clients are named, not shown. */
+/** A row for each option, in this order. */
+const ABOUT: Readonly<Record<Name, string>> = {
+  store: 'where claims and marks are kept',
+  retentionMs: 'how long a mark is kept: a redelivery after that runs again',
+  leaseMs: 'how long a claim holds without renewal',
+  renewEveryMs: 'how often leases are renewed',
+  handlerTimeoutMs: 'after this `signal` aborts the handler',
+  graceMs: 'how long an aborted handler may take to end',
+  maxAttempts: 'starts of the handler before a message is given up',
+  backoff: 'delay between attempts',
+  concurrency: 'handlers of a lease that run at once',
+  transactions: 'transactions of an inbox that are open at once',
+  batchSize: 'messages in one transaction or batch',
+  maxInFlight: 'deliveries taken and not ended',
+  onInDoubt: 'what happens with a message whose effect may have happened',
+  hold: 'nothing begins when nothing but final failures comes through',
+  onConflict: 'what happens with an ID that comes with another payload',
+  onBeyondRetention: 'what happens with a message that is older than the retention',
+  mode: '`observe`: every message runs, and verdicts are recorded beside it',
+  onStoreDown: 'what happens while the store does not answer',
+  whenBusy: 'what a message does while another process has it',
+  purge: 'who removes records whose retention is over',
+  rememberResult: 'duplicates get the result of the first run',
+  maxResultBytes: 'the largest result that is kept',
+  rememberFailure: 'failures that are the answer',
+  sealResult: 'how results are encrypted',
+  id: 'where the message ID comes from',
+  decode: 'how payloads are decoded',
+  schema: 'what a payload must be',
+  log: 'where log lines go',
+  logIds: 'log lines have the raw ID',
+  observe: 'functions that get every event',
+  trace: 'spans of each message',
+  scope: 'what a key has beside the message ID',
+}
+
+/** Clients and functions are named, not shown. */
+const TEXT: { readonly [N in Name]?: (consumer: ResolvedConsumer) => string } = {
+  store: ({ store }) => `strategy ${store.strategy}`,
+  onInDoubt: ({ reconcile, onInDoubt }) => (reconcile === undefined ? onInDoubt : 'a function'),
+  hold: ({ holdAfter }) => String(Number.isFinite(holdAfter)),
+  whenBusy: ({ busyWaitMs }) => busyText(busyWaitMs),
+  id: ({ identities }) => (identities.length === 1 ? 'a function' : `${identities.length} identities`),
+  decode: ({ decode }) => (decode.name === '' ? 'a function' : decode.name),
+  schema: ({ schema }) => (schema === undefined ? 'none' : schema['~standard'].vendor),
+  log: ({ log }) => (log === SILENT ? 'none' : 'given'),
+  observe: ({ observers }) => String(observers.length),
+  rememberFailure: ({ rememberFailure }) => nameOf(rememberFailure),
+  sealResult: ({ sealResult }) => nameOf(sealResult),
+  trace: ({ trace }) => nameOf(trace),
+  scope: ({ scope }) => scope ?? 'group, topic and name',
+}
+
+/** What a consumer runs with. */
 export function settingsOf(consumer: ResolvedConsumer): readonly Setting[] {
-  const { store, handleBatch, onInDoubt, reconcile, log, observers, scope, decode, schema, identities, trace } =
-    consumer
-  const number = (name: keyof typeof DEFAULTS & keyof ResolvedConsumer, about: string): Setting => ({
-    name,
-    value: textOf(name, consumer[name]),
-    origin: JSON.stringify(consumer[name]) === JSON.stringify(DEFAULTS[name]) ? 'default' : 'given',
-    about,
+  const handler = consumer.handle === undefined ? 'handleBatch' : 'handle'
+  const [store, ...others] = (Object.keys(ABOUT) as Name[]).map((name): Setting => {
+    const value = TEXT[name]?.(consumer) ?? textOf(name, (consumer as unknown as Record<string, unknown>)[name])
+    return { name, value, origin: consumer.given.includes(name) ? 'given' : 'default', about: ABOUT[name] }
   })
-  const isBatch = handleBatch !== undefined
+  const about = `runs for ${handler === 'handle' ? 'one message' : 'a batch'}`
   return [
-    given('store', `strategy ${store.strategy}`, true, 'where claims and marks are kept'),
-    given('handler', isBatch ? 'handleBatch' : 'handle', true, isBatch ? 'runs for a batch' : 'runs for one message'),
-    number('retentionMs', 'how long a mark is kept: a redelivery after that runs again'),
-    number('leaseMs', 'how long a claim holds without renewal'),
-    given(
-      'renewEveryMs',
-      durationText(consumer.renewEveryMs),
-      consumer.renewEveryMs !== Math.floor(consumer.leaseMs / 3),
-      'how often leases are renewed',
-    ),
-    number('handlerTimeoutMs', 'after this `signal` aborts the handler'),
-    number('graceMs', 'how long an aborted handler may take to end'),
-    number('maxAttempts', 'starts of the handler before a message is given up'),
-    number('backoff', 'delay between attempts'),
-    number('concurrency', 'handlers of a lease that run at once'),
-    number('transactions', 'transactions of an inbox that are open at once'),
-    given(
-      'batchSize',
-      String(consumer.batchSize),
-      consumer.batchSize !== (isBatch ? DEFAULTS.handleBatchSize : DEFAULTS.batchSize),
-      'messages in one transaction or batch',
-    ),
-    given(
-      'maxInFlight',
-      String(consumer.maxInFlight),
-      consumer.maxInFlight !== DEFAULTS.leastInFlight,
-      'deliveries taken and not ended',
-    ),
-    given(
-      'onInDoubt',
-      reconcile === undefined ? onInDoubt : 'a function',
-      onInDoubt !== DEFAULTS.onInDoubt,
-      'what happens with a message whose effect may have happened',
-    ),
-    given(
-      'hold',
-      String(Number.isFinite(consumer.holdAfter)),
-      !Number.isFinite(consumer.holdAfter),
-      'nothing begins when nothing but final failures comes through',
-    ),
-    number('onConflict', 'what happens with an ID that comes with another payload'),
-    number('onBeyondRetention', 'what happens with a message that is older than the retention'),
-    number('mode', '`observe`: every message runs, and verdicts are recorded beside it'),
-    number('onStoreDown', 'what happens while the store does not answer'),
-    given(
-      'whenBusy',
-      busyText(consumer.busyWaitMs),
-      consumer.busyWaitMs !== undefined,
-      'what a message does while another process has it',
-    ),
-    number('purge', 'who removes records whose retention is over'),
-    given(
-      'rememberResult',
-      String(consumer.rememberResult),
-      consumer.rememberResult,
-      'duplicates get the result of the first run',
-    ),
-    number('maxResultBytes', 'the largest result that is kept'),
-    given(
-      'rememberFailure',
-      nameOf(consumer.rememberFailure),
-      consumer.rememberFailure !== undefined,
-      'failures that are the answer',
-    ),
-    given('sealResult', nameOf(consumer.sealResult), consumer.sealResult !== undefined, 'how results are encrypted'),
-    given(
-      'id',
-      identities.length === 1 ? 'a function' : `${identities.length} identities`,
-      true,
-      'where the message ID comes from',
-    ),
-    given('decode', decode.name === '' ? 'a function' : decode.name, true, 'how payloads are decoded'),
-    given(
-      'schema',
-      schema === undefined ? 'none' : schema['~standard'].vendor,
-      schema !== undefined,
-      'what a payload must be',
-    ),
-    given('log', log === SILENT ? 'none' : 'given', log !== SILENT, 'where log lines go'),
-    given('logIds', String(consumer.logIds), consumer.logIds, 'log lines have the raw ID'),
-    given('observe', String(observers.length), observers.length > 0, 'functions that get every event'),
-    given('trace', nameOf(trace), trace !== undefined, 'spans of each message'),
-    given('scope', scope ?? 'group, topic and name', scope !== undefined, 'what a key has beside the message ID'),
+    ...(store === undefined ? [] : [store]),
+    { name: 'handler', value: handler, origin: 'given', about },
+    ...others,
   ]
 }
 
@@ -120,8 +90,4 @@ function textOf(name: string, value: unknown): string {
 
 function nameOf(value: unknown): string {
   return value === undefined ? 'none' : 'a function'
-}
-
-function given(name: string, value: string, isGiven: boolean, about: string): Setting {
-  return { name, value, origin: isGiven ? 'given' : 'default', about }
 }

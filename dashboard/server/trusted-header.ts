@@ -1,6 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { ConfigError } from '../../src/foundation/errors.ts'
-import { checkNames, checkOneOf, givenOf, shown } from '../../src/foundation/option-checks.ts'
+import { flag, list, matching, needed, optionsOf, or, where, type Table } from '../../src/foundation/options.ts'
 import type { Auth } from './options.ts'
 
 export interface TrustedHeaderOptions {
@@ -12,6 +11,12 @@ export interface TrustedHeaderOptions {
   readonly readOnly?: boolean
 }
 
+const TRUSTED_HEADER: Table<TrustedHeaderOptions> = {
+  header: needed(matching('the name of a header, such as x-forwarded-user', /^[\w-]{1,100}$/)),
+  proxies: needed(list(where('an address such as 10.0.0.2 or a network such as 10.1.0.0/16', isNetwork), { least: 1 })),
+  readOnly: or(false, flag()),
+}
+
 /**
  * Persons as a proxy that has logged them in names them. **The proxy must remove this header from what it gets, and set it itself**: else
  * anybody writes a name of his choice into it. For `serveDashboard` and `dashboardListener`; a call of `fetch` must give `client`, the address.
@@ -19,18 +24,14 @@ export interface TrustedHeaderOptions {
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function trustedHeader(options: TrustedHeaderOptions): Auth {
-  const given = givenOf(options)
-  const { header, proxies, readOnly = false } = given
-  const problems: string[] = []
-  checkNames('', given, { of: 'trustedHeader()', known: { header, proxies, readOnly } }, problems)
-  if (typeof header !== 'string' || !/^[\w-]{1,100}$/.test(header)) {
-    problems.push(`header: expected the name of a header, such as x-forwarded-user, got ${shown(header)}`)
-  }
-  checkOneOf('readOnly', readOnly, [true, false], problems)
+  const { header, proxies, readOnly } = optionsOf('trustedHeader', TRUSTED_HEADER, options)
   const known = new BlockList()
-  if (!Array.isArray(proxies) || proxies.length === 0) problems.push('proxies: expected addresses such as 10.0.0.2')
-  else for (const proxy of proxies as readonly unknown[]) addTo(known, proxy, problems)
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `trustedHeader: ${problem}`))
+  for (const proxy of proxies) {
+    const { address, bits, version } = networkIn(proxy)
+    const family = version === 4 ? 'ipv4' : 'ipv6'
+    if (bits === undefined) known.addAddress(address, family)
+    else known.addSubnet(address, Number(bits), family)
+  }
   return (request, { client }) => {
     const address = plain(client ?? '')
     const version = isIP(address)
@@ -41,17 +42,18 @@ export function trustedHeader(options: TrustedHeaderOptions): Auth {
   }
 }
 
-function addTo(known: BlockList, proxy: unknown, problems: string[]): void {
+function networkIn(proxy: unknown): {
+  readonly address: string
+  readonly bits: string | undefined
+  readonly version: number
+} {
   const [address = '', bits] = typeof proxy === 'string' ? proxy.split('/') : []
-  const version = isIP(address)
-  const most = version === 4 ? 32 : 128
-  if (version === 0 || (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most))) {
-    problems.push(`proxies: expected an address such as 10.0.0.2 or a network such as 10.1.0.0/16, got ${shown(proxy)}`)
-    return
-  }
-  const family = version === 4 ? 'ipv4' : 'ipv6'
-  if (bits === undefined) known.addAddress(address, family)
-  else known.addSubnet(address, Number(bits), family)
+  return { address, bits, version: isIP(address) }
+}
+
+function isNetwork(proxy: unknown): boolean {
+  const { bits, version } = networkIn(proxy)
+  return version !== 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128)))
 }
 
 /** Prefix of an IPv4 address on an IPv6 socket. */

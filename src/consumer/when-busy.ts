@@ -1,26 +1,14 @@
 import type { DurationMs } from '../core/units.ts'
-import { checkNames, checkWhole, shownText } from '../foundation/option-checks.ts'
+import { either, ms, needed, object, oneOf, type Rule } from '../foundation/options.ts'
 import type { Publisher } from '../ports/source.ts'
 
 /** What a message does while another owner has it: waits in its lane, or leaves for a retry place. */
 export type WhenBusy = 'wait' | 'hand-back' | { readonly waitMs: DurationMs }
 
-export function problemsOfWhenBusy(whenBusy: unknown): string[] {
-  const problems: string[] = []
-  if (whenBusy === undefined) return problems
-  if (typeof whenBusy === 'object' && whenBusy !== null) {
-    checkNames(
-      'whenBusy.',
-      whenBusy as { readonly waitMs?: unknown },
-      { of: 'defineConsumer()', known: { waitMs: true } },
-      problems,
-    )
-    checkWhole('whenBusy.waitMs', 'waitMs' in whenBusy ? whenBusy.waitMs : undefined, problems)
-  } else if (whenBusy !== 'wait' && whenBusy !== 'hand-back') {
-    problems.push(`whenBusy: expected 'wait', 'hand-back' or { waitMs }, got ${shownText(whenBusy)}`)
-  }
-  return problems
-}
+export const WHEN_BUSY: Rule<WhenBusy> = either(
+  oneOf('wait', 'hand-back'),
+  object<{ readonly waitMs: DurationMs }, never>({ waitMs: needed(ms()) }),
+)
 
 /** How long such a message waits in its lane; `undefined`: as its source says. */
 export function busyWaitOf(whenBusy: WhenBusy | undefined): DurationMs | undefined {

@@ -1,14 +1,13 @@
-import type { DurationMs } from '../core/units.ts'
 import { ConfigError } from './errors.ts'
+import { nearestTo } from './near-name.ts'
+import { LONGEST_TIMER_MS, type NamesOf } from './options.ts'
+import { isPlainText, shown, shownText } from './shown.ts'
 
-/** The longest time that a timer of Node can wait: 24.8 days. It runs a longer one after 1 ms. */
-export const LONGEST_TIMER_MS: DurationMs = 2 ** 31 - 1
+export { LONGEST_TIMER_MS, type NamesOf } from './options.ts'
+export { isPlainText, shown, shownText } from './shown.ts'
 
 /** Formats a value in a problem. */
 export type Show = (value: unknown) => string
-
-/** The names that an object of this type can have; of a union, those of all its members. */
-export type NamesOf<Given> = Given extends unknown ? keyof Given : never
 
 /** The options of a function. */
 export interface KnownNames<Given extends object> {
@@ -63,40 +62,6 @@ export function knownOptions<Given extends object>(given: Given | undefined, nam
   checkNames<Given>('', options, names, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return options
-}
-
-/** The known name with the fewest differences; failing that, one that the given name begins, or that begins it. */
-function nearestTo(given: string, names: readonly string[]): string | undefined {
-  for (const edits of [0, 1, 2]) {
-    const found = names.find((known) => isMisspelt(given, known, edits))
-    if (found !== undefined) return found
-  }
-  if (given.length < SHORTEST_PART) return undefined
-  const [short, ...others] = names.filter((known) => known.startsWith(given) || given.startsWith(known))
-  return others.length === 0 ? short : undefined
-}
-
-const SHORTEST_PART = 4
-
-/** True if at most so many letters, and at most a third of them, are missing, added or changed; case does not count. */
-function isMisspelt(given: string, known: string, edits: number): boolean {
-  const most = Math.min(edits, Math.floor(Math.max(given.length, known.length) / 3))
-  return areWithin(most, given.toLowerCase(), known.toLowerCase())
-}
-
-/** Whether at most `edits` insertions, deletions and substitutions lead from `a` to `b`. */
-function areWithin(edits: number, a: string, b: string): boolean {
-  let at = 0
-  while (at < a.length && a[at] === b[at]) at++
-  const [restOfA, restOfB] = [a.slice(at), b.slice(at)]
-  if (restOfA === restOfB) return true
-  if (edits === 0) return false
-  const [afterA, afterB] = [restOfA.slice(1), restOfB.slice(1)]
-  return (
-    areWithin(edits - 1, afterA, restOfB) ||
-    areWithin(edits - 1, restOfA, afterB) ||
-    areWithin(edits - 1, afterA, afterB)
-  )
 }
 
 /**
@@ -174,25 +139,6 @@ export function checkText(name: string, value: unknown, problems: string[]): voi
       `${name}: expected text without control characters, direction marks and lone surrogates, got ${shownText(value)}`,
     )
   }
-}
-
-/** True unless the text is blank or has a control character, a direction mark such as U+202E, or a lone surrogate. */
-export function isPlainText(text: string): boolean {
-  return text.trim() !== '' && text.isWellFormed() && !/[\p{Cc}\p{Bidi_Control}]/u.test(text)
-}
-
-/** Text in quotes, so that `'8'` does not look like `8`. JSON has no NaN, and objects may be large. */
-export function shown(value: unknown): string {
-  return typeof value === 'string' ? shownText(value) : String(value)
-}
-
-/** As JSON, with control characters and direction marks escaped, so that a terminal does not act on them. */
-export function shownText(value: unknown): string {
-  const text = JSON.stringify(value) as string | undefined
-  return String(text).replaceAll(
-    /[\p{Cc}\p{Bidi_Control}]/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }
 
 /**

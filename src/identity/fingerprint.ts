@@ -4,12 +4,11 @@ import { parseJsonTree } from '../core/json-tree.ts'
 import { keyMaterial } from '../core/key.ts'
 import { idBytes, WHY_UNUSABLE } from '../core/message-id.ts'
 import { atOnce } from '../foundation/at-once.ts'
-import { ConfigError } from '../foundation/errors.ts'
 import { withTraits } from './id-traits.ts'
 import { ID_AT_ONCE, idIn } from './id-value.ts'
 import type { IdExtractor, IncomingMessage } from '../ports/id-extractor.ts'
-import { checkFunction, checkNames, checkWhole, givenOf, shownText } from '../foundation/option-checks.ts'
-import { checkedPaths } from './payload-id.ts'
+import { either, fn, list, optionsOf, or, whole, type Table } from '../foundation/options.ts'
+import { pathOf, POINTERS } from './payload-id.ts'
 
 export interface FingerprintOptions {
   /**
@@ -37,14 +36,19 @@ export interface FingerprintOptions {
   readonly maxBytes?: number
 }
 
-const KNOWN: Record<keyof FingerprintOptions, true> = { include: true, omit: true, scope: true, maxBytes: true }
-
-const MAX_BYTES = 64 * 1024
 const MOST_BYTES = 1024 * 1024
+
+const FINGERPRINT: Table<FingerprintOptions, 'include' | 'omit'> = {
+  include: POINTERS,
+  omit: POINTERS,
+  scope: or([], either(fn<IdExtractor>(), list(fn<IdExtractor>()))),
+  maxBytes: or(64 * 1024, whole({ most: MOST_BYTES })),
+}
 
 /** The ID from what a message says: SHA-256 of its payload in canonical form. */
 export function fingerprint(options: FingerprintOptions = {}): IdExtractor {
-  const { include, omit, scope, maxBytes } = checked(options)
+  const { include, omit, maxBytes, ...given } = optionsOf('messageId.fingerprint', FINGERPRINT, options)
+  const scope = [given.scope].flat() as readonly IdExtractor[]
   const textOf = payloadText({ include, omit }, maxBytes)
   const isFingerprint = true
   return withTraits(
@@ -75,8 +79,8 @@ function payloadText(
   maxBytes: number,
 ): (value: Uint8Array | null) => string {
   const parts: Parts = {
-    include: include && pathsOf(checkedPaths('include', include)),
-    omit: omit && pathsOf(checkedPaths('omit', omit)),
+    include: include && pathsOf(include.map(pathOf)),
+    omit: omit && pathsOf(omit.map(pathOf)),
   }
   const decoder = new TextDecoder('utf-8', { fatal: true })
   return (value) => {
@@ -102,26 +106,4 @@ function scopePart(extract: IdExtractor, at: number, message: IncomingMessage<un
   const part = idBytes(idIn(atOnce('fingerprint.scope', extract(message), ID_AT_ONCE)))
   if (typeof part === 'string') throw new TypeError(`scope ${at + 1}: ${WHY_UNUSABLE[part]}`)
   return part
-}
-
-interface Checked extends Pick<Selected, 'include' | 'omit'> {
-  readonly scope: readonly IdExtractor[]
-  readonly maxBytes: number
-}
-
-/** @throws ConfigError `CONFIG_INVALID` */
-function checked(options: FingerprintOptions): Checked {
-  const { include, omit, scope = [], maxBytes = MAX_BYTES } = givenOf(options)
-  const extractors = [scope].flat() as readonly IdExtractor[]
-  const problems: string[] = []
-  checkNames('fingerprint.', givenOf(options), { of: 'messageId.fingerprint()', known: KNOWN }, problems)
-  for (const [name, pointers] of Object.entries({ include, omit })) {
-    if (pointers !== undefined && !Array.isArray(pointers)) {
-      problems.push(`fingerprint.${name}: expected an array of JSON Pointers, got ${shownText(pointers)}`)
-    }
-  }
-  for (const extract of extractors) checkFunction('fingerprint.scope', extract, problems)
-  checkWhole('fingerprint.maxBytes', maxBytes, problems, { most: MOST_BYTES })
-  if (problems.length > 0) throw new ConfigError(problems)
-  return { include, omit, scope: extractors, maxBytes }
 }

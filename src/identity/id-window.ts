@@ -1,19 +1,28 @@
 import type { DurationMs } from '../core/units.ts'
 import { atOnce } from '../foundation/at-once.ts'
-import { ConfigError } from '../foundation/errors.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
 import { ID_AT_ONCE, idIn } from './id-value.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
-import { checkFunction, checkNames, checkWhole, givenOf } from '../foundation/option-checks.ts'
+import { ELSEWHERE, fn, needed, optionsOf, whole, type Table } from '../foundation/options.ts'
 
 export interface WindowOptions {
   /** Length of a window, in milliseconds. Windows begin at multiples of it since 1970, UTC. */
   readonly fixedMs: DurationMs
 }
 
+const WINDOW: Table<WindowOptions> = {
+  fixedMs: needed(whole()),
+  [ELSEWHERE]: {
+    slidingMs:
+      'a window that begins with the effect would have to forget its record after that time, and a redelivery that comes later would run again: use fixedMs',
+  },
+}
+
 /** The ID of another extractor, in the window of the message's own timestamp. */
 export function windowed<Decoded>(id: IdExtractor<Decoded>, options: WindowOptions): IdExtractor<Decoded> {
-  const { fixedMs } = checked(id, options)
+  const { fixedMs } = optionsOf('messageId.window', WINDOW, options, (_, problems) => {
+    fn('an ID extractor').read(id, { name: 'id', problems })
+  })
   const traits = { ...traitsOf(id), windowMs: fixedMs }
   return withTraits((message) => {
     const inner = idIn(atOnce('messageId.window', id(message), ID_AT_ONCE))
@@ -24,27 +33,4 @@ export function windowed<Decoded>(id: IdExtractor<Decoded>, options: WindowOptio
     const window = `${fixedMs}:${Math.floor(at / fixedMs)}:`
     return typeof inner === 'string' ? `${window}${inner}` : Buffer.concat([Buffer.from(window), inner])
   }, traits)
-}
-
-/** @throws ConfigError `CONFIG_INVALID` */
-function checked(id: unknown, options: WindowOptions): WindowOptions {
-  const problems: string[] = []
-  checkFunction('messageId.window', id, problems)
-  const given = givenOf(options)
-  checkNames(
-    'messageId.window.',
-    given,
-    {
-      of: 'messageId.window()',
-      known: { fixedMs: true },
-      misplaced: {
-        slidingMs:
-          'a window that begins with the effect would have to forget its record after that time, and a redelivery that comes later would run again: use fixedMs',
-      },
-    },
-    problems,
-  )
-  checkWhole('messageId.window.fixedMs', given.fixedMs, problems)
-  if (problems.length > 0) throw new ConfigError(problems)
-  return given
 }

@@ -1,10 +1,10 @@
 import type { DurationMs } from '../core/units.ts'
 import { payloadHashOf } from './digest.ts'
-import { ConfigError } from '../foundation/errors.ts'
 import { fieldsHash } from './fingerprint.ts'
 import { traitsOf } from './id-traits.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
-import { checkNames, shownText } from '../foundation/option-checks.ts'
+import { either, fn, list, needed, object, oneOf, or, type Rule, type Table } from '../foundation/options.ts'
+import { POINTERS } from './payload-id.ts'
 
 /** What happens to a message with the ID of another one and a different payload. */
 export type ConflictPolicy = 'dead-letter' | 'duplicate' | { readonly compare: readonly string[] }
@@ -28,6 +28,28 @@ export type IdentityOption<Decoded = unknown> =
        */
       readonly compare?: 'payload' | 'nothing' | readonly string[]
     }
+
+type OfSeveral<Decoded> = Exclude<IdentityOption<Decoded>, IdExtractor<Decoded>>
+
+const OF_SEVERAL: Table<OfSeveral<unknown>> = {
+  id: needed(fn()),
+  compare: or('nothing', either(oneOf('payload', 'nothing'), POINTERS)),
+}
+
+/** The option `id` of a consumer. */
+export const ID: Rule<IdExtractor<unknown> | readonly [IdentityOption, ...IdentityOption[]]> = either(
+  fn<IdExtractor>('an ID extractor'),
+  list<IdentityOption, readonly [IdentityOption, ...IdentityOption[]]>(
+    either(fn<IdExtractor>('an ID extractor'), object(OF_SEVERAL)),
+    { least: 1, most: 8, what: 'identities' },
+  ),
+)
+
+/** The option `onConflict` of a consumer. */
+export const ON_CONFLICT: Rule<ConflictPolicy> = either(
+  oneOf('dead-letter', 'duplicate'),
+  object<{ readonly compare: readonly string[] }, never>({ compare: needed(POINTERS) }),
+)
 
 const NOT_COMPARED = (): string => ''
 
@@ -64,16 +86,16 @@ interface IdentityOptions {
 export function problemsOfIdentity(options: IdentityOptions, retentionMs: DurationMs): readonly string[] {
   const { id, onConflict } = options
   if (Array.isArray(id)) return problemsOfSeveral(id, options, retentionMs)
-  const problems = [...problemsOfConflict('onConflict', onConflict), ...problemsOfWindow(id, retentionMs)]
+  const problems = problemsOfWindow(id, retentionMs)
   if (typeof id === 'function' && traitsOf(id as IdExtractor).isFingerprint && onConflict === 'dead-letter') {
     problems.push(
-      `onConflict: expected 'duplicate' or { compare } with a fingerprint, got "dead-letter": each repeat that differs in what the fingerprint omits would be dead-lettered; leave it out`,
+      `onConflict: expected "duplicate" or { compare } with a fingerprint, got "dead-letter": each repeat that differs in what the fingerprint omits would be dead-lettered; leave it out`,
     )
   }
   return problems
 }
 
-function problemsOfWindow(id: unknown, retentionMs: DurationMs): readonly string[] {
+function problemsOfWindow(id: unknown, retentionMs: DurationMs): string[] {
   const { windowMs } = typeof id === 'function' ? traitsOf(id as IdExtractor) : {}
   if (windowMs === undefined || windowMs < retentionMs) return []
   return [
@@ -104,61 +126,14 @@ const NOT_WITH_SEVERAL: readonly (readonly [string, (options: IdentityOptions) =
   ['store', ({ store }) => store?.keys === 'sequences', 'a store of sequences knows a message by sender and number'],
 ]
 
-const MOST_IDENTITIES = 8
-
 function problemsOfSeveral(
-  identities: readonly unknown[],
+  identities: readonly IdentityOption[],
   options: IdentityOptions,
   retentionMs: DurationMs,
 ): readonly string[] {
-  const problems: string[] = []
-  if (identities.length === 0 || identities.length > MOST_IDENTITIES) {
-    problems.push(`id: expected 1 to ${MOST_IDENTITIES} identities, got ${identities.length}`)
-  }
-  for (const [at, option] of identities.entries()) {
-    const name = `id[${at}]`
-    if (typeof option !== 'function' && typeof (option as { readonly id?: unknown } | null)?.id !== 'function') {
-      problems.push(`${name}: expected an ID extractor, or { id, compare }, got ${shownText(option)}`)
-      continue
-    }
-    const { id, compare } =
-      typeof option === 'function' ? { id: option } : (option as { id: unknown; compare?: unknown })
-    if (typeof option !== 'function') {
-      const given = option as Exclude<IdentityOption, IdExtractor>
-      checkNames(`${name}.`, given, { of: 'defineConsumer()', known: { id, compare } }, problems)
-    }
-    if (compare !== undefined && compare !== 'payload' && compare !== 'nothing') {
-      problems.push(...problemsOfConflict(name, { compare }))
-    }
-    problems.push(...problemsOfWindow(id, retentionMs))
-  }
+  const problems = identities.flatMap((one) => problemsOfWindow(typeof one === 'function' ? one : one.id, retentionMs))
   for (const [option, isGiven, why] of NOT_WITH_SEVERAL) {
     if (isGiven(options)) problems.push(`${option}: not possible with several identities (id): ${why}`)
-  }
-  return problems
-}
-
-function problemsOfConflict(name: string, onConflict: unknown): readonly string[] {
-  if (onConflict === undefined || onConflict === 'dead-letter' || onConflict === 'duplicate') return []
-  const problems: string[] = []
-  if (typeof onConflict === 'object' && onConflict !== null) {
-    const given = onConflict as { readonly compare?: unknown }
-    checkNames(`${name}.`, given, { of: 'defineConsumer()', known: { compare: true } }, problems)
-    if (problems.length > 0) return problems
-  }
-  if (typeof onConflict !== 'object' || onConflict === null || !('compare' in onConflict)) {
-    return [`onConflict: expected 'dead-letter', 'duplicate' or { compare: ['/amount'] }, got ${shownText(onConflict)}`]
-  }
-  const { compare } = onConflict
-  if (!Array.isArray(compare)) {
-    problems.push(`${name}.compare: expected an array of JSON Pointers such as "/amount", got ${shownText(compare)}`)
-    return problems
-  }
-  try {
-    fieldsHash(compare as readonly string[])
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    problems.push(...error.problems.map((problem) => problem.replace(/^include/, `${name}.compare`)))
   }
   return problems
 }

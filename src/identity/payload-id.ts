@@ -1,14 +1,17 @@
 import { pointerPath, valueAt } from '../core/json-pointer.ts'
 import { whyUnusable, WHY_UNUSABLE } from '../core/message-id.ts'
-import { ConfigError } from '../foundation/errors.ts'
 import { withTraits } from './id-traits.ts'
 import { foundInsteadOfId, idIn } from './id-value.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
-import { shown } from '../foundation/option-checks.ts'
+import { list, refuse, where, type Rule } from '../foundation/options.ts'
+import { shown } from '../foundation/shown.ts'
 
 /** The ID from these places of the decoded payload. */
 export function payloadId(...pointers: readonly string[]): IdExtractor {
-  const paths = checkedPaths('messageId.payload', pointers)
+  const problems: string[] = []
+  POINTERS.read(pointers, { name: 'pointers', problems })
+  refuse('messageId.payload', problems)
+  const paths = pointers.map(pathOf)
   return withTraits(
     ({ payload }) => {
       const parts: string[] = []
@@ -34,27 +37,24 @@ function isMissing(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
-/**
- * @param name - of the option, for a problem
- * @throws ConfigError `CONFIG_INVALID` if there are none, or one is no JSON Pointer
- */
-export function checkedPaths(name: string, pointers: readonly unknown[]): readonly (readonly string[])[] {
-  const problems: string[] = []
-  const paths = pointers.map((pointer) => {
-    const path = typeof pointer === 'string' ? pointerPath(pointer) : undefined
-    if (path === undefined) {
-      const advice =
-        typeof pointer === 'string' && pointerPath(`/${pointer}`) !== undefined && !pointer.startsWith('/')
-          ? `: did you mean ${shown(`/${pointer}`)}?`
-          : ''
-      problems.push(`${name}: expected a JSON Pointer (RFC 6901) such as "/order/id", got ${shown(pointer)}${advice}`)
-    }
-    return path ?? []
-  })
-  if (pointers.length === 0) problems.push(`${name}: expected at least one JSON Pointer such as "/order/id", got none`)
-  if (problems.length > 0) throw new ConfigError(problems)
-  return paths
+/** One of these is a path into a JSON payload. */
+export const POINTER: Rule<string> = where(
+  'a JSON Pointer (RFC 6901) such as "/order/id"',
+  (pointer) => typeof pointer === 'string' && pointerPath(pointer) !== undefined,
+  {
+    got: (pointer) => {
+      const isPath = typeof pointer === 'string' && !pointer.startsWith('/') && pointerPath(`/${pointer}`) !== undefined
+      return `${shown(pointer)}${isPath ? `: did you mean ${shown(`/${pointer}`)}?` : ''}`
+    },
+  },
+)
+
+/** Of a pointer that was checked. */
+export function pathOf(pointer: string): readonly string[] {
+  return pointerPath(pointer) ?? []
 }
+
+export const POINTERS: Rule<readonly string[]> = list(POINTER, { least: 1, what: 'JSON Pointers such as "/order/id"' })
 
 /** @throws TypeError for a value that is no usable part of an ID; `undefined`: there is none */
 function scalarText(value: unknown, pointer: string): string | undefined {

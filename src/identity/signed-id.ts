@@ -1,10 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { atOnce } from '../foundation/at-once.ts'
-import { ConfigError } from '../foundation/errors.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
 import { ID_AT_ONCE, idIn } from './id-value.ts'
 import type { IdExtractor } from './message-id.ts'
-import { checkFunction, checkNames, checkObject, givenOf } from '../foundation/option-checks.ts'
+import { fn, list, needed, optionsOf, where, type Rule, type Table } from '../foundation/options.ts'
 
 export interface SignedIdOptions<Decoded = unknown> {
   /** Extracts the signed message ID. */
@@ -15,8 +14,25 @@ export interface SignedIdOptions<Decoded = unknown> {
   readonly secrets: readonly (string | Uint8Array)[]
 }
 
-export const SHORTEST_SECRET = 16
+const SHORTEST_SECRET = 16
 const SIGNATURE_BYTES = 32
+
+/** No problem contains the secrets themselves. */
+export const SECRETS: Rule<readonly (string | Uint8Array)[]> = list(
+  where(`text or bytes, of ${SHORTEST_SECRET} bytes or more`, isSecret, { got: (secret) => typeof secret }),
+  { least: 1, what: 'secrets' },
+)
+
+const SIGNED_ID: Table<SignedIdOptions<never>> = {
+  id: needed(fn()),
+  signature: needed(fn()),
+  secrets: needed(SECRETS),
+}
+
+function isSecret(secret: unknown): boolean {
+  if (typeof secret === 'string') return Buffer.byteLength(secret) >= SHORTEST_SECRET
+  return secret instanceof Uint8Array && secret.length >= SHORTEST_SECRET
+}
 
 /**
  * Accepts an ID only from senders who know a secret. Without it anyone who can publish could use up the IDs of others,
@@ -26,7 +42,7 @@ const SIGNATURE_BYTES = 32
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function signedId<Decoded = unknown>(options: SignedIdOptions<Decoded>): IdExtractor<Decoded> {
-  const { id, signature, secrets } = checked(options)
+  const { id, signature, secrets } = optionsOf('signedId', SIGNED_ID, options as never) as SignedIdOptions<Decoded>
   return withTraits((message) => {
     const taken = idIn(atOnce('signedId.id', id(message), ID_AT_ONCE))
     if (taken === undefined) return undefined
@@ -47,23 +63,4 @@ function signatureBytes(given: string | Uint8Array | undefined): Uint8Array | un
   const text = typeof given === 'string' ? given : Buffer.from(given).toString('latin1')
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex')
   return /^[\w+/-]{43}=?$/.test(text) ? Buffer.from(text, 'base64') : undefined
-}
-
-function checked<Decoded>(options: SignedIdOptions<Decoded>): SignedIdOptions<Decoded> {
-  const problems: string[] = []
-  const { id, signature, secrets } = checkObject('signedId', options, problems)
-  checkFunction('signedId.id', id, problems)
-  checkFunction('signedId.signature', signature, problems)
-  // No error contains the secrets themselves.
-  if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isSecret)) {
-    problems.push(`signedId.secrets: expected at least one, each as text or bytes, of ${SHORTEST_SECRET} bytes or more`)
-  }
-  checkNames('signedId.', givenOf(options), { of: 'signedId()', known: { id, signature, secrets } }, problems)
-  if (problems.length > 0) throw new ConfigError(problems)
-  return { ...options, secrets: [...options.secrets] }
-}
-
-export function isSecret(secret: unknown): boolean {
-  if (typeof secret === 'string') return Buffer.byteLength(secret) >= SHORTEST_SECRET
-  return secret instanceof Uint8Array && secret.length >= SHORTEST_SECRET
 }

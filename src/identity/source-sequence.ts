@@ -1,8 +1,7 @@
 import { whyUnusable } from '../core/message-id.ts'
 import { HIGHEST_NUMBER } from '../core/sequence.ts'
 import { atOnce } from '../foundation/at-once.ts'
-import { ConfigError } from '../foundation/errors.ts'
-import { checkFunction, checkNames, givenOf } from '../foundation/option-checks.ts'
+import { fn, needed, optionsOf, type Table } from '../foundation/options.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
 import type { Message } from '../ports/message.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
@@ -26,7 +25,7 @@ export interface SourceSequenceOptions<Decoded = unknown> {
   readonly sequence: (message: Incoming<Decoded>) => string | Uint8Array | bigint | number | undefined
 }
 
-const KNOWN: Record<keyof SourceSequenceOptions, true> = { source: true, sequence: true }
+const SOURCE_SEQUENCE: Table<SourceSequenceOptions<never>> = { source: needed(fn()), sequence: needed(fn()) }
 
 /** Longer text of digits is no number that fits. */
 const DIGITS = /^\d{1,40}$/
@@ -40,7 +39,11 @@ const DIGITS = /^\d{1,40}$/
 export function sourceSequence<Decoded = unknown>(
   options: SourceSequenceOptions<Decoded>,
 ): (message: Incoming<Decoded>) => string | undefined {
-  const given = checked(options)
+  const given = optionsOf(
+    'messageId.sourceSequence',
+    SOURCE_SEQUENCE,
+    options as never,
+  ) as SourceSequenceOptions<Decoded>
   const source = (message: Incoming<Decoded>): ReturnType<typeof given.source> =>
     atOnce('sourceSequence.source', given.source(message), ID_AT_ONCE)
   const sequence = (message: Incoming<Decoded>): ReturnType<typeof given.sequence> =>
@@ -61,16 +64,6 @@ export function sourceSequence<Decoded = unknown>(
 function whyNot<Decoded>(extract: (message: Incoming<Decoded>) => unknown, message: Incoming<Decoded>): string {
   const { explain } = traitsOf(extract as IdExtractor<never>)
   return explain?.(message) ?? `its function returned ${foundInsteadOfId(extract(message))}`
-}
-
-function checked<Decoded>(options: SourceSequenceOptions<Decoded>): SourceSequenceOptions<Decoded> {
-  const given = givenOf(options)
-  const problems: string[] = []
-  checkNames('', given, { of: 'messageId.sourceSequence()', known: KNOWN }, problems)
-  checkFunction('source', given.source, problems)
-  checkFunction('sequence', given.sequence, problems)
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `sourceSequence: ${problem}`))
-  return given
 }
 
 function textOf(value: string | Uint8Array | null | undefined): string | undefined {

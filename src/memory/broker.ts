@@ -1,6 +1,5 @@
 import { Watermark } from '../core/watermark.ts'
-import { ConfigError } from '../foundation/errors.ts'
-import { checkNames, checkText, checkWhole, givenOf, knownOptions } from '../foundation/option-checks.ts'
+import { having, needed, optionsOf, or, text, where, whole, type Rule, type Table } from '../foundation/options.ts'
 import type { Message } from '../ports/message.ts'
 import type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from '../ports/source.ts'
 
@@ -22,8 +21,19 @@ export interface MemoryBrokerOptions {
 
 /** Deliveries handed over in one turn of the event loop, per partition. */
 const BATCH = 250
-const MOST_PARTITIONS = 10_000
-const MESSAGE: Record<keyof MemoryMessage, true> = { key: true, value: true, headers: true, timestamp: true }
+const BROKER: Table<MemoryBrokerOptions> = { partitions: or(4, whole({ most: 10_000 })) }
+/** Of `runMemory`, too. */
+export const SOURCE: Table<{ readonly topic: string; readonly group: string }> = {
+  topic: needed(text()),
+  group: needed(text()),
+}
+const BYTES: Rule<Uint8Array | null> = where('bytes or null', (value) => value === null || value instanceof Uint8Array)
+const MESSAGE: Table<MemoryMessage, 'timestamp'> = {
+  key: or(null, BYTES),
+  value: needed(BYTES),
+  headers: or({}, having('an object of headers')),
+  timestamp: where('milliseconds since 1970', Number.isFinite),
+}
 
 /**
  * A broker in this process, modelled on Kafka: partitioned logs, consumer groups with committed offsets, at-least-once
@@ -38,18 +48,12 @@ export class MemoryBroker {
 
   /** @throws ConfigError `CONFIG_INVALID` */
   constructor(options: MemoryBrokerOptions = {}) {
-    const given = givenOf(options)
-    const { partitions = 4 } = given
-    const problems: string[] = []
-    checkNames('', given, { of: 'new MemoryBroker()', known: { partitions } }, problems)
-    checkWhole('partitions', partitions, problems, { most: MOST_PARTITIONS })
-    if (problems.length > 0) throw new ConfigError(problems)
-    this.#partitions = partitions
+    this.#partitions = optionsOf('new MemoryBroker', BROKER, options).partitions
   }
 
   /** @throws ConfigError `CONFIG_INVALID` for an unknown field */
   publish(topic: string, message: MemoryMessage): void {
-    const { key = null, value, headers = {}, timestamp } = knownOptions(message, { of: 'publish()', known: MESSAGE })
+    const { key, value, headers, timestamp } = optionsOf('publish', MESSAGE, message)
     const { logs, groups } = this.#topic(topic)
     const partition = key === null ? this.#roundRobin++ % this.#partitions : hashOf(key) % this.#partitions
     const log = logs[partition]
@@ -65,10 +69,7 @@ export class MemoryBroker {
    * @throws ConfigError `CONFIG_INVALID`
    */
   source(topic: string, group: string): Source & Publisher {
-    const problems: string[] = []
-    checkText('topic', topic, problems)
-    checkText('group', group, problems)
-    if (problems.length > 0) throw new ConfigError(problems)
+    optionsOf('source', SOURCE, { topic, group })
     return new MemorySource(group, this.#topic(topic), this.#group(topic, group), (deadLetter) =>
       this.deadLetters.push(deadLetter),
     )

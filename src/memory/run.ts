@@ -1,16 +1,13 @@
 import type { Consumer } from '../consumer/define-consumer.ts'
-import { ConfigError } from '../foundation/errors.ts'
 import type { Starting } from '../ports/lifecycle.ts'
-import { checkNames, givenOf } from '../foundation/option-checks.ts'
+import { optionsOf } from '../foundation/options.ts'
 import { runConsumer } from '../run/run.ts'
-import type { MemoryBroker } from './broker.ts'
+import { SOURCE, type MemoryBroker } from './broker.ts'
 
 export interface RunMemoryOptions {
   readonly topic: string
   readonly group: string
 }
-
-const KNOWN: Record<keyof RunMemoryOptions, true> = { topic: true, group: true }
 
 /**
  * Runs a consumer on the broker in this process: for tests, demos and first experiments.
@@ -19,11 +16,8 @@ const KNOWN: Record<keyof RunMemoryOptions, true> = { topic: true, group: true }
  */
 export function runMemory(broker: MemoryBroker, consumer: Consumer, options: RunMemoryOptions): Starting {
   return runConsumer(consumer, () => {
-    const given = givenOf(options)
-    const problems: string[] = []
-    checkNames('', given, { of: 'runMemory()', known: KNOWN }, problems)
-    if (problems.length > 0) throw new ConfigError(problems)
-    const source = broker.source(given.topic, given.group)
+    const { topic, group } = optionsOf('runMemory', SOURCE, options)
+    const source = broker.source(topic, group)
     return { source, publisher: source }
   })
 }

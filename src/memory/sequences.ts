@@ -1,25 +1,23 @@
 import type { Key, MessageRecord } from '../core/record.ts'
 import type { EpochMs } from '../core/units.ts'
-import { systemClock } from '../foundation/clock.ts'
-import { knownOptions } from '../foundation/option-checks.ts'
+import { having, optionsOf, type Table } from '../foundation/options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { SequenceLedger, SourceSwap } from '../ports/sequence-ledger.ts'
 import type { LeaseStore } from '../ports/store.ts'
-import { resolveSequences, SEQUENCE_OPTIONS, splitSequences, type SequenceOptions } from '../sequences/options.ts'
+import { SEQUENCES, type SequenceOptions } from '../sequences/options.ts'
 import { sequencesOver } from '../sequences/store.ts'
 import type { SourceKey } from '../ports/sequence-ledger.ts'
-import { memoryStore, type MemoryStoreOptions } from './store.ts'
+import { MEMORY_STORE, memoryStore, type MemoryStoreOptions } from './store.ts'
 
 export interface MemorySequencesOptions extends MemoryStoreOptions, SequenceOptions {
   /** What is kept of each source. Give it together with `records`. @defaultValue a new Map */
   readonly sources?: Map<string, { readonly text: string; readonly keepUntil: EpochMs }>
 }
 
-const KNOWN: Record<keyof MemorySequencesOptions, true> = {
-  ...SEQUENCE_OPTIONS,
-  clock: true,
-  records: true,
-  sources: true,
+const MEMORY_SEQUENCES: Table<MemorySequencesOptions, 'records' | 'sources'> = {
+  ...SEQUENCES,
+  ...MEMORY_STORE,
+  sources: having('a Map', 'get', 'set'),
 }
 
 /**
@@ -29,11 +27,14 @@ const KNOWN: Record<keyof MemorySequencesOptions, true> = {
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function memorySequences(options: MemorySequencesOptions = {}): LeaseStore {
-  const { sequences, others } = splitSequences(knownOptions(options, { of: 'memorySequences()', known: KNOWN }))
-  const { clock = systemClock, records = new Map<Key, MessageRecord>(), sources = new Map() } = others
+  const {
+    clock,
+    records = new Map<Key, MessageRecord>(),
+    sources = new Map(),
+    ...rest
+  } = optionsOf('memorySequences', MEMORY_SEQUENCES, options)
   const ledger = new MemoryLedger(clock, records, sources)
-  const resolved = resolveSequences(sequences, 'memorySequences')
-  return sequencesOver(memoryStore({ clock, records }), ledger, { ...resolved, name: 'memory-sequences' })
+  return sequencesOver(memoryStore({ clock, records }), ledger, { ...rest, name: 'memory-sequences' })
 }
 
 class MemoryLedger implements SequenceLedger {

@@ -9,8 +9,8 @@ import type {
 } from '../core/record.ts'
 import { transition, viewOf } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
-import { systemClock } from '../foundation/clock.ts'
-import { knownOptions } from '../foundation/option-checks.ts'
+import { having, optionsOf, type Table } from '../foundation/options.ts'
+import { clockOption } from '../foundation/system-options.ts'
 import { checkFindings } from '../foundation/check-findings.ts'
 import type { CheckFinding } from '../ports/checkup.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -34,7 +34,10 @@ export interface MemoryStoreOptions {
   readonly records?: Map<Key, MessageRecord>
 }
 
-const KNOWN: Record<keyof MemoryStoreOptions, true> = { clock: true, records: true }
+export const MEMORY_STORE: Table<MemoryStoreOptions, 'records'> = {
+  clock: clockOption(),
+  records: having('a Map', 'get', 'set'),
+}
 
 /**
  * The reference store: `transition()` and a Map. For tests, demos and single processes that may lose their records on
@@ -43,7 +46,7 @@ const KNOWN: Record<keyof MemoryStoreOptions, true> = { clock: true, records: tr
  * @throws ConfigError `CONFIG_INVALID` for an unknown option
  */
 export function memoryStore(options: MemoryStoreOptions = {}): LeaseStore {
-  const { clock = systemClock, records = new Map() } = knownOptions(options, { of: 'memoryStore()', known: KNOWN })
+  const { clock, records = new Map() } = optionsOf('memoryStore', MEMORY_STORE, options)
   return new MemoryStore(clock, records)
 }
 

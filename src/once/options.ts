@@ -2,25 +2,30 @@ import type { Digest, Key } from '../core/record.ts'
 import { idBytes, type UnusableId } from '../core/message-id.ts'
 import type { InDoubtPolicy } from '../core/decision.ts'
 import type { DurationMs } from '../core/units.ts'
-import { systemClock } from '../foundation/clock.ts'
-import { DEFAULTS, LEAST_LEASE_MS, LONGEST_RETENTION_MS } from '../consumer/defaults.ts'
+import { CONSUMER } from '../consumer/consumer-table.ts'
 import { digestOf, identityOf } from '../identity/digest.ts'
-import { systemEntropy } from '../foundation/entropy.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import {
-  checkFunction,
-  checkNames,
-  checkOneOf,
-  checkText,
-  checkNumber,
-  givenOf,
-  shownText,
-} from '../foundation/option-checks.ts'
+  either,
+  ELSEWHERE,
+  fn,
+  having,
+  ms,
+  oneOf,
+  or,
+  readOptions,
+  text,
+  where,
+  type Complete,
+  type Table,
+} from '../foundation/options.ts'
+import { checkFunction } from '../foundation/option-checks.ts'
+import { shownText } from '../foundation/shown.ts'
+import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { SealResult, StrategyContext } from '../consumer/options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { InboxStore, LeaseStore } from '../ports/store.ts'
-import { LARGEST_RESULT } from '../consumer/resolve-options.ts'
 import { scopeText } from '../consumer/scope.ts'
 
 /** The argument of the function that `once` calls: with `tx` on an inbox store, with `fence` on a lease store. */
@@ -33,7 +38,7 @@ export type OnceContext<Tx = never> = {
   /** Number of this run, from 1, counted durably before it starts. `once` sets no limit: the caller decides about retries. */
   readonly attempt: number
   /**
-   * Aborts when the function exceeds `timeoutMs`, when the lease or the connection of the transaction is lost, and when
+   * Aborts when the function exceeds `handlerTimeoutMs`, when the lease or the connection of the transaction is lost, and when
    * the caller's `signal` aborts.
    */
   readonly signal: AbortSignal
@@ -80,7 +85,7 @@ export interface OnceOptions<T = unknown> {
   /** How long the result is kept, in milliseconds. It must outlast every repetition of the call. @defaultValue 7 days */
   readonly retentionMs?: DurationMs
   /** How long the function may run, in milliseconds. Then its signal aborts, and the key is in doubt. @defaultValue 60000 */
-  readonly timeoutMs?: DurationMs
+  readonly handlerTimeoutMs?: DurationMs
   /** How long an aborted function may take to end. After that `once` rejects without it. @defaultValue 5000 */
   readonly graceMs?: DurationMs
   /** The largest result, in bytes of JSON. At most 1048576. @defaultValue 16384 */
@@ -121,24 +126,34 @@ export interface OnceSettings {
   readonly entropy: Entropy
 }
 
-const KNOWN: Record<keyof OnceOptions, true> = {
-  scope: true,
-  payload: true,
-  signal: true,
-  whenBusy: true,
-  waitMs: true,
-  onInDoubt: true,
-  rememberFailure: true,
-  leaseMs: true,
-  retentionMs: true,
-  timeoutMs: true,
-  graceMs: true,
-  maxResultBytes: true,
-  sealResult: true,
-  purge: true,
-  clock: true,
-  entropy: true,
+type WithoutDefault = 'payload' | 'signal' | 'rememberFailure' | 'sealResult'
+
+export const ONCE: Table<OnceOptions, WithoutDefault> = {
+  scope: or('once', text()),
+  // Every lone surrogate is encoded as the same bytes, so two payloads would be one.
+  payload: where(
+    'bytes, or text without a lone surrogate',
+    (value) => (typeof value === 'string' ? value.isWellFormed() : value instanceof Uint8Array),
+    { got: (value) => typeof value },
+  ),
+  signal: having('an AbortSignal', 'addEventListener'),
+  whenBusy: or('wait', oneOf('wait', 'refuse')),
+  waitMs: or(10_000, ms()),
+  onInDoubt: or('rerun', either(oneOf('rerun', 'park'), fn<Reconcile>())),
+  rememberFailure: CONSUMER.rememberFailure,
+  leaseMs: CONSUMER.leaseMs,
+  retentionMs: CONSUMER.retentionMs,
+  handlerTimeoutMs: CONSUMER.handlerTimeoutMs,
+  graceMs: CONSUMER.graceMs,
+  maxResultBytes: CONSUMER.maxResultBytes,
+  sealResult: CONSUMER.sealResult,
+  purge: CONSUMER.purge,
+  clock: clockOption(),
+  entropy: entropyOption(),
+  [ELSEWHERE]: { timeoutMs: 'it is now called handlerTimeoutMs' },
 }
+
+type Reconcile = Extract<OnceOptions['onInDoubt'], (...given: never[]) => unknown>
 
 const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
   missing: 'expected text or bytes, got none',
@@ -147,137 +162,84 @@ const WHY_UNUSABLE: Readonly<Record<UnusableId, string>> = {
   'ill-formed': 'expected text without a lone surrogate',
 }
 
-const DEFAULT_WAIT_MS = 10_000
-
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
 export function settingsOf<T>(
   store: LeaseStore | InboxStore<never>,
   key: string | Uint8Array,
   fn: unknown,
-  options: OnceOptions<T>,
+  given: OnceOptions<T>,
   of: 'once' | 'onceInOneRun' = 'once',
 ): OnceSettings {
-  const given: OnceOptions = givenOf(options)
-  const numbers = numbersOf(given)
   const problems: string[] = []
-  checkNames('', given, { of: `${of}()`, known: KNOWN }, problems)
-  checkOnce({ store, fn }, given, problems)
-  const { scope = 'once', whenBusy = 'wait', onInDoubt = DEFAULTS.onInDoubt, purge = DEFAULTS.purge } = given
+  const options = readOptions(ONCE, given as OnceOptions, { name: '', problems })
+  checkFunction('fn', fn, problems)
   const id = isTextOrBytes(key) ? idBytes(key) : 'missing'
   if (typeof id === 'string') problems.push(`key: ${WHY_UNUSABLE[id]}`)
+  problemsOfStore(store, given as OnceOptions, problems)
+  if (problems.length === 0) problemsOfTimes(options, problems)
   if (problems.length > 0 || typeof id === 'string') throw new ConfigError(problems.map((one) => `${of}: ${one}`))
-  const { timeoutMs, ...times } = numbers
+  const { scope, onInDoubt } = options
   return {
     scope: scopeText([scope]),
     ...identityOf([Buffer.from(scope)], id),
-    digest: given.payload === undefined ? '' : digestOf(bytesOf(given.payload)),
-    signal: given.signal,
-    whenBusy,
+    digest: options.payload === undefined ? '' : digestOf(bytesOf(options.payload)),
+    signal: options.signal,
+    whenBusy: options.whenBusy,
+    waitMs: options.waitMs,
     runsAgain: of === 'once',
-    ...times,
-    handlerTimeoutMs: timeoutMs,
-    renewEveryMs: Math.floor(numbers.leaseMs / 3),
+    leaseMs: options.leaseMs,
+    renewEveryMs: Math.floor(options.leaseMs / 3),
+    retentionMs: options.retentionMs,
+    handlerTimeoutMs: options.handlerTimeoutMs,
+    graceMs: options.graceMs,
+    maxResultBytes: options.maxResultBytes,
     onInDoubt: typeof onInDoubt === 'function' ? 'reconcile' : onInDoubt,
     reconcile: typeof onInDoubt === 'function' ? onInDoubt : undefined,
-    rememberFailure: given.rememberFailure,
-    sealResult: given.sealResult,
-    purge,
-    clock: given.clock ?? systemClock,
-    entropy: given.entropy ?? systemEntropy,
+    rememberFailure: options.rememberFailure,
+    sealResult: options.sealResult,
+    purge: options.purge,
+    clock: options.clock,
+    entropy: options.entropy,
   }
 }
 
 /**
  * Refuses values that `once()` would refuse, for those who take its options and call it later.
  *
+ * @param given - names of others do not count
  * @param problems - problems are added here
  */
-export function checkOnce(
-  { store, fn }: { readonly store: LeaseStore | InboxStore<never>; readonly fn: unknown },
-  given: OnceOptions,
-  problems: string[],
-): void {
-  const numbers = numbersOf(given)
-  const before = problems.length
+export function checkOnce(store: LeaseStore | InboxStore<never>, given: OnceOptions, problems: string[]): void {
+  const own = Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(ONCE, name)))
+  const options = readOptions(ONCE, own, { name: '', problems })
   problemsOfStore(store, given, problems)
-  checkFunction('fn', fn, problems)
-  for (const [name, value] of Object.entries(numbers)) checkNumber(name, value, problems)
-  if (problems.length === before) problemsOfTimes(numbers, problems)
-  const { scope = 'once', whenBusy = 'wait', onInDoubt = DEFAULTS.onInDoubt, purge = DEFAULTS.purge } = given
-  checkText('scope', scope, problems)
-  checkOneOf('whenBusy', whenBusy, ['wait', 'refuse'], problems)
-  checkOneOf('purge', purge, ['background', 'never'], problems)
-  if (typeof onInDoubt !== 'function') checkOneOf('onInDoubt', onInDoubt, ['rerun', 'park', 'a function'], problems)
-  problemsOfObjects(given, problems)
-}
-
-function numbersOf(
-  given: OnceOptions,
-): Record<'waitMs' | 'leaseMs' | 'retentionMs' | 'timeoutMs' | 'graceMs' | 'maxResultBytes', number> {
-  return {
-    waitMs: given.waitMs ?? DEFAULT_WAIT_MS,
-    leaseMs: given.leaseMs ?? DEFAULTS.leaseMs,
-    retentionMs: given.retentionMs ?? DEFAULTS.retentionMs,
-    timeoutMs: given.timeoutMs ?? DEFAULTS.handlerTimeoutMs,
-    graceMs: given.graceMs ?? DEFAULTS.graceMs,
-    maxResultBytes: given.maxResultBytes ?? DEFAULTS.maxResultBytes,
-  }
+  if (problems.length === 0) problemsOfTimes(options, problems)
 }
 
 function problemsOfStore(store: LeaseStore | InboxStore<never>, given: OnceOptions, problems: string[]): void {
-  const { strategy, claim } = (store ?? {}) as Partial<LeaseStore | InboxStore<never>>
-  if (typeof claim !== 'function') {
-    problems.push('store: expected a store such as redisLease({ redis }), postgresInbox({ pool }) or memoryStore()')
-  } else if (strategy !== 'lease' && strategy !== 'inbox') {
+  const before = problems.length
+  CONSUMER.store.read(store, { name: 'store', problems })
+  if (problems.length > before) return
+  const { strategy } = store
+  if (strategy !== 'lease' && strategy !== 'inbox') {
     problems.push(
       `store: expected one of strategy lease or inbox, got ${shownText(strategy)}: it keeps positions of Kafka partitions, and nothing of a key`,
     )
   }
-  if (strategy === 'inbox' && given.onInDoubt !== undefined) {
+  if (strategy === 'inbox' && given?.onInDoubt !== undefined) {
     problems.push('onInDoubt: an inbox knows no doubt, effect and mark are one transaction; leave it out')
   }
 }
 
 function problemsOfTimes(
-  { leaseMs, retentionMs, timeoutMs, graceMs, maxResultBytes }: ReturnType<typeof numbersOf>,
+  { leaseMs, retentionMs, handlerTimeoutMs, graceMs }: Complete<OnceOptions, WithoutDefault>,
   problems: string[],
 ): void {
-  if (leaseMs < LEAST_LEASE_MS) {
-    problems.push(
-      `leaseMs: expected at least ${LEAST_LEASE_MS}, got ${leaseMs}: it is renewed at a third, which needs a round trip to the store`,
-    )
-  }
-  if (retentionMs > LONGEST_RETENTION_MS) {
-    problems.push(`retentionMs: expected at most ${LONGEST_RETENTION_MS} (100 years), got ${retentionMs}`)
-  }
-  const longestMs = leaseMs + timeoutMs + graceMs
-  if (retentionMs <= longestMs) {
-    problems.push(
-      `retentionMs: expected more than leaseMs + timeoutMs + graceMs (${longestMs}), got ${retentionMs}: the key could be forgotten while its function runs`,
-    )
-  }
-  if (maxResultBytes > LARGEST_RESULT) {
-    problems.push(
-      `maxResultBytes: expected at most ${LARGEST_RESULT}, got ${maxResultBytes}: keep a reference to what is larger`,
-    )
-  }
-}
-
-function problemsOfObjects(given: OnceOptions, problems: string[]): void {
-  const { payload, signal, sealResult, rememberFailure } = given
-  if (payload !== undefined && !isTextOrBytes(payload))
-    problems.push(`payload: expected text or bytes, got ${typeof payload}`)
-  // Every one is encoded as the same bytes, so two payloads would be one.
-  if (typeof payload === 'string' && !payload.isWellFormed()) {
-    problems.push('payload: expected text without a lone surrogate, or bytes')
-  }
-  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
-    problems.push(`signal: expected an AbortSignal, got ${typeof signal}`)
-  }
-  if (rememberFailure !== undefined) checkFunction('rememberFailure', rememberFailure, problems)
-  if (sealResult !== undefined && (typeof sealResult?.seal !== 'function' || typeof sealResult.open !== 'function')) {
-    problems.push('sealResult: expected an object with the functions seal and open')
-  }
+  const longestMs = leaseMs + handlerTimeoutMs + graceMs
+  if (retentionMs > longestMs) return
+  problems.push(
+    `retentionMs: expected more than leaseMs + handlerTimeoutMs + graceMs (${longestMs}), got ${retentionMs}: the key could be forgotten while its function runs`,
+  )
 }
 
 function isTextOrBytes(value: unknown): value is string | Uint8Array {

@@ -1,12 +1,12 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { systemClock } from '../foundation/clock.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
-import { ConfigError } from '../foundation/errors.ts'
 import { once } from './once.ts'
-import { checkNames, checkText, checkWhole, givenOf, knownOptions } from '../foundation/option-checks.ts'
+import { ms, needed, optionsOf, or, readOptions, refuse, text, type Table } from '../foundation/options.ts'
+import { clockOption } from '../foundation/system-options.ts'
+import { ONCE } from './options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { InboxStore, LeaseStore } from '../ports/store.ts'
-import { isSecret, SHORTEST_SECRET } from '../identity/signed-id.ts'
+import { SECRETS } from '../identity/signed-id.ts'
 
 export interface TokensOptions {
   /**
@@ -51,14 +51,15 @@ const NONCE_BYTES = 16
 const TIME_BYTES = 6
 const SIGNED_BYTES = NONCE_BYTES + TIME_BYTES
 const MAC_BYTES = 32
-const LONGEST_TTL_MS: DurationMs = 2 ** 31 - 1
 
 /** Nothing runs under the claim, so it is short: after a crash the next call waits no longer. */
-const TIMES = { leaseMs: 5_000, timeoutMs: 1_000, graceMs: 1_000 } as const
+const TIMES = { leaseMs: 5_000, handlerTimeoutMs: 1_000, graceMs: 1_000 } as const
 /** The clocks of two processes differ: a token may look fresh to one for that long after another forgot it. */
 const CLOCK_MARGIN_MS: DurationMs = 60_000
 
-const KNOWN: Record<keyof TokensOptions, true> = { secrets: true, scope: true, clock: true }
+const TOKENS: Table<TokensOptions> = { secrets: needed(SECRETS), scope: or('token', text()), clock: clockOption() }
+const ISSUE: Table<{ readonly ttlMs: DurationMs }> = { ttlMs: needed(ms()) }
+const REDEEM: Table<{ readonly signal?: AbortSignal }, 'signal'> = { signal: ONCE.signal }
 
 /**
  * One-time tokens, such as for a form that must count once. A token is signed, so only its use is kept in the store: as
@@ -67,19 +68,15 @@ const KNOWN: Record<keyof TokensOptions, true> = { secrets: true, scope: true, c
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function tokens<Tx = never>(store: LeaseStore | InboxStore<Tx>, options: TokensOptions): Tokens {
-  const { secrets, scope = 'token', clock = systemClock } = checked(options)
-  const [newest] = secrets
-  if (newest === undefined) throw new ConfigError(['tokens: secrets: expected at least one'])
+  const { secrets, scope, clock } = optionsOf('tokens', TOKENS, options)
+  const [newest = ''] = secrets
 
   return {
     issue(subject, how) {
-      const given = givenOf(how)
-      const { ttlMs } = given
       const problems: string[] = []
-      checkNames('', given, { of: 'issue()', known: { ttlMs } }, problems)
-      checkText('subject', subject, problems)
-      checkWhole('ttlMs', ttlMs, problems, { most: LONGEST_TTL_MS })
-      if (problems.length > 0) throw new ConfigError(problems.map((one) => `tokens.issue: ${one}`))
+      text().read(subject, { name: 'subject', problems })
+      const { ttlMs } = readOptions(ISSUE, how, { name: '', problems })
+      refuse('tokens.issue', problems)
       const signed = Buffer.alloc(SIGNED_BYTES)
       randomBytes(NONCE_BYTES).copy(signed)
       signed.writeUIntBE(clock.now() + ttlMs, NONCE_BYTES, TIME_BYTES)
@@ -87,7 +84,7 @@ export function tokens<Tx = never>(store: LeaseStore | InboxStore<Tx>, options: 
     },
 
     async redeem(token, subject, how = {}) {
-      const { signal } = knownOptions(how, { of: 'redeem()', known: { signal: true } })
+      const { signal } = optionsOf('tokens.redeem', REDEEM, how)
       const read = readToken(token)
       if (read === undefined || typeof subject !== 'string') return 'refused'
       const { signed, mac } = read
@@ -95,8 +92,8 @@ export function tokens<Tx = never>(store: LeaseStore | InboxStore<Tx>, options: 
       if (!isOurs) return 'refused'
       const leftMs = expiryOf(signed) - clock.now()
       if (leftMs <= 0) return 'expired'
-      const { leaseMs, timeoutMs, graceMs } = TIMES
-      const retentionMs = roundedUp(leftMs + CLOCK_MARGIN_MS + leaseMs + timeoutMs + graceMs)
+      const { leaseMs, handlerTimeoutMs, graceMs } = TIMES
+      const retentionMs = roundedUp(leftMs + CLOCK_MARGIN_MS + leaseMs + handlerTimeoutMs + graceMs)
       const nonce = signed.subarray(0, NONCE_BYTES)
       const use = await once(store, nonce, () => {}, { ...TIMES, scope, retentionMs, clock, ...(signal && { signal }) })
       return use.replayed ? 'used' : 'redeemed'
@@ -131,18 +128,4 @@ function readToken(token: unknown): { readonly signed: Buffer; readonly mac: Uin
 
 function expiryOf(signed: Buffer): EpochMs {
   return signed.readUIntBE(NONCE_BYTES, TIME_BYTES)
-}
-
-function checked(options: TokensOptions): TokensOptions {
-  const problems: string[] = []
-  const given = givenOf(options)
-  const { secrets, scope = 'token' } = given
-  checkNames('', given, { of: 'tokens()', known: KNOWN }, problems)
-  // No error contains the secrets themselves.
-  if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isSecret)) {
-    problems.push(`secrets: expected at least one, each as text or bytes, of ${SHORTEST_SECRET} bytes or more`)
-  }
-  checkText('scope', scope, problems)
-  if (problems.length > 0) throw new ConfigError(problems.map((one) => `tokens: ${one}`))
-  return { ...given, secrets: [...secrets] }
 }

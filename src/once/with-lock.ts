@@ -1,25 +1,22 @@
-import { systemClock } from '../foundation/clock.ts'
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { digestOf, identityOf } from '../identity/digest.ts'
-import { systemEntropy } from '../foundation/entropy.ts'
 import type { Claims } from '../execution/claims.ts'
 import { Deadlines, Held } from '../execution/deadlines.ts'
 import { TimedRun } from '../execution/timed-run.ts'
-import { ConfigError, StoreError } from '../foundation/errors.ts'
+import { StoreError } from '../foundation/errors.ts'
 import { askStore, type Limit } from './ask.ts'
 import { Wait } from './wait.ts'
 import { faultOfRelease, faultsOfClaims, type FindFault } from '../execution/store-answers.ts'
-import { checkFunction, checkNames, checkText, checkWhole, givenOf } from '../foundation/option-checks.ts'
+import { checkFunction } from '../foundation/option-checks.ts'
+import { ms, or, readOptions, refuse, text, type Complete, type Table } from '../foundation/options.ts'
+import { clockOption, entropyOption } from '../foundation/system-options.ts'
+import { ONCE } from './options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { ReleaseVerdict } from '../core/record.ts'
 import type { Claim, ClaimRequest, LeaseAnswer, LeaseStore } from '../ports/store.ts'
 import { scopeText } from '../consumer/scope.ts'
 
-const DEFAULT_LEASE_MS: DurationMs = 30_000
-const DEFAULT_WAIT_MS: DurationMs = 10_000
-const LEAST_LEASE_MS: DurationMs = 1_000
-const LONGEST_MS: DurationMs = 2 ** 31 - 1
 /** How long a lock that nobody takes keeps its fence. */
 const RETENTION_MS: DurationMs = 30 * 24 * 60 * 60_000
 const POLL_MS: DurationMs = 250
@@ -66,12 +63,12 @@ export type WithLock<T> =
   | { readonly verdict: 'ran' | 'lost'; readonly result: T; readonly fence: number }
   | { readonly verdict: 'busy' }
 
-const KNOWN: Record<keyof WithLockOptions, true> = {
-  leaseMs: true,
-  waitMs: true,
-  signal: true,
-  clock: true,
-  entropy: true,
+const WITH_LOCK: Table<WithLockOptions, 'signal'> = {
+  leaseMs: or(30_000, ms({ least: 1_000 })),
+  waitMs: or(10_000, ms({ least: 0 })),
+  signal: ONCE.signal,
+  clock: clockOption(),
+  entropy: entropyOption(),
 }
 
 /**
@@ -147,24 +144,22 @@ function notOpen(): StoreError {
   return new StoreError('STORE_UNREACHABLE', 'withLock: the store did not open in time; the function was not called')
 }
 
-type Settings = Required<Omit<WithLockOptions, 'signal'>> & Pick<WithLockOptions, 'signal'>
-
-function settingsOf(store: LeaseStore, name: string, fn: unknown, options: WithLockOptions): Settings {
-  const given = givenOf(options)
-  const { leaseMs = DEFAULT_LEASE_MS, waitMs = DEFAULT_WAIT_MS, clock = systemClock, entropy = systemEntropy } = given
+function settingsOf(
+  store: LeaseStore,
+  name: string,
+  fn: unknown,
+  given: WithLockOptions,
+): Complete<WithLockOptions, 'signal'> {
   const problems: string[] = []
-  checkNames('', given, { of: 'withLock()', known: KNOWN }, problems)
+  const options = readOptions(WITH_LOCK, given, { name: '', problems })
   if ((store as LeaseStore | undefined)?.strategy !== 'lease') {
     problems.push('store: expected one of strategy lease, such as redisLease({ redis })')
   }
-  checkText('name', name, problems)
+  text().read(name, { name: 'name', problems })
   if (typeof name === 'string' && Buffer.byteLength(name) > 512) problems.push('name: expected at most 512 bytes')
   checkFunction('fn', fn, problems)
-  checkWhole('leaseMs', leaseMs, problems, { most: LONGEST_MS })
-  if (leaseMs < LEAST_LEASE_MS) problems.push(`leaseMs: expected at least ${LEAST_LEASE_MS}, got ${leaseMs}`)
-  if (waitMs !== 0) checkWhole('waitMs', waitMs, problems, { most: LONGEST_MS })
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `withLock: ${problem}`))
-  return { leaseMs, waitMs, clock, entropy, ...(given.signal && { signal: given.signal }) }
+  refuse('withLock', problems)
+  return options
 }
 
 /** Nothing here marks a lock or sets it aside: another program, or a person, did. */

@@ -1,12 +1,24 @@
 import { idBytes, WHY_UNUSABLE } from '../core/message-id.ts'
 import type { DecideVerdict, Key, RecordView } from '../core/record.ts'
+import type { EpochMs } from '../core/units.ts'
 import { keptIn } from '../core/result.ts'
-import { checkDecider, DECIDER, type Decider } from './decider.ts'
+import { DECIDER, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { identityOf, numberedKey, ScopeIdentity } from '../identity/digest.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { noteIn } from './note.ts'
-import { checkNames, checkText, checkWhole, givenOf, shown, type KnownNames } from '../foundation/option-checks.ts'
+import {
+  needed,
+  oneOf,
+  optionsOf,
+  or,
+  refuse,
+  text,
+  where,
+  whole,
+  type Rule,
+  type Table,
+} from '../foundation/options.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { checkSubscription } from './check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
@@ -118,20 +130,29 @@ export interface Admin {
 const KEYS_PER_CALL = 500
 const PAGE = 1_000
 const MOST_COUNTED = 10_000
-const LOOKED_AT = 100_000
 const PURGE_BATCH = 10_000
-const MOST_PURGED_AT_ONCE = 100_000
+const PURGED_AT_ONCE = whole({ most: 100_000 })
 
-const LIST: Record<keyof ListQuery, true> = { state: true, limit: true, lookAtMost: true, after: true }
-const AUDIT: Record<keyof AuditQuery, true> = {
-  key: true,
-  by: true,
-  decision: true,
-  since: true,
-  until: true,
-  limit: true,
-  after: true,
+const LIST: Table<ListQuery, 'after'> = {
+  state: needed(oneOf('processing', 'in-doubt', 'given-up', 'parked', 'done')),
+  limit: needed(whole()),
+  lookAtMost: or(100_000, whole()),
+  after: text(),
 }
+const TIME: Rule<EpochMs> = where('milliseconds since 1970', Number.isFinite)
+
+const AUDIT: Table<AuditQuery, Exclude<keyof AuditQuery, 'limit'>> = {
+  key: text(),
+  by: text(),
+  decision: text(),
+  since: TIME,
+  until: TIME,
+  limit: needed(whole()),
+  after: text(),
+}
+
+type Resolving = Decider & { readonly as: 'done' | 'rerun' }
+const RESOLVE: Table<Resolving> = { ...DECIDER, as: needed(oneOf('done', 'rerun')) }
 
 const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 'parked']
 
@@ -146,7 +167,7 @@ const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 
 export function adminOf(consumer: Consumer, subscription: Pick<Subscription, 'group' | 'origins'>): Admin {
   const definition = definitionOf(consumer)
   const problems: string[] = []
-  checkSubscription(subscription, { of: 'adminOf()', needsOrigins: true }, problems)
+  checkSubscription(subscription, { needsOrigins: true }, problems)
   const { strategy, admin } = definition.store
   if (strategy === 'offsets') {
     problems.push(
@@ -155,7 +176,8 @@ export function adminOf(consumer: Consumer, subscription: Pick<Subscription, 'gr
   } else if (admin === undefined) {
     problems.push('store: expected one that people may look into (`admin`), got one without')
   }
-  if (admin === undefined || problems.length > 0) throw new ConfigError(problems.map((one) => named(definition, one)))
+  if (admin === undefined || problems.length > 0)
+    throw new ConfigError(problems.map((one) => `${named(definition)}: ${one}`))
   return new StoreRecords(definition, subscription, admin)
 }
 
@@ -186,59 +208,37 @@ class StoreRecords implements Admin {
   }
 
   async list(asked: ListQuery): Promise<RecordPage> {
-    const given = givenOf(asked)
-    const { lookAtMost = LOOKED_AT, ...query } = given
-    const problems: string[] = []
-    checkNames('', given, { of: 'list()', known: LIST }, problems)
-    checkWhole('limit', query.limit, problems)
-    checkWhole('lookAtMost', lookAtMost, problems)
-    if (problems.length > 0) throw this.#invalid(...problems)
-    const { records, ...rest } = await ofRead(this.#admin.list(this.scope, { ...query, lookAtMost }))
+    const query = optionsOf(named(this.#consumer), LIST, asked)
+    const { records, ...rest } = await ofRead(this.#admin.list(this.scope, query))
     return { ...rest, records: records.map(withTraceApart) }
   }
 
-  async resolve(
-    refs: readonly RecordRef[],
-    how: Decider & { readonly as: 'done' | 'rerun' },
-  ): Promise<readonly Decided[]> {
-    const { as } = givenOf(how)
-    const checked = this.#checked(how, { of: 'resolve()', known: { ...DECIDER, as } })
-    if (as !== 'done' && as !== 'rerun') {
-      throw this.#invalid(`as: expected 'done' or 'rerun', got ${JSON.stringify(as)}`)
-    }
+  async resolve(refs: readonly RecordRef[], how: Resolving): Promise<readonly Decided[]> {
+    const { as } = optionsOf(named(this.#consumer), RESOLVE, how)
+    const checked = this.#why(how)
     return this.#decide(refs, (keys) => this.#admin.resolve(this.scope, keys, { ...checked, as }))
   }
 
   async reopen(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
-    const checked = this.#checked(why, { of: 'reopen()', known: DECIDER })
+    const checked = this.#checked(why)
     return this.#decide(refs, (keys) => this.#admin.reopen(this.scope, keys, checked))
   }
 
   async forget(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
-    const checked = this.#checked(why, { of: 'forget()', known: DECIDER })
+    const checked = this.#checked(why)
     return this.#decide(refs, (keys) => this.#admin.forget(this.scope, keys, checked))
   }
 
   async import(refs: readonly RecordRef[], why: Decider): Promise<readonly Decided[]> {
     const admin = this.#admin
     if (admin.import === undefined) throw this.#invalid('store: expected one with admin.import, got one without')
-    const checked = this.#checked(why, { of: 'import()', known: DECIDER })
+    const checked = this.#checked(why)
     const places = refs.map((ref, at) => this.#only(this.#placesOf(ref), at, 'may have'))
     return decideEach(places, async (keys) => (await admin.import?.(this.scope, keys, checked)) ?? [])
   }
 
   async audit(query: AuditQuery): Promise<AuditPage> {
-    const problems: string[] = []
-    checkNames('', givenOf(query), { of: 'audit()', known: AUDIT }, problems)
-    const { by, decision, since, until } = (query ?? {}) as Partial<AuditQuery>
-    if (by !== undefined) checkText('by', by, problems)
-    if (decision !== undefined) checkText('decision', decision, problems)
-    for (const [name, time] of Object.entries({ since, until })) {
-      if (time !== undefined && !Number.isFinite(time)) {
-        problems.push(`${name}: expected milliseconds since 1970, got ${shown(time)}`)
-      }
-    }
-    if (problems.length > 0) throw this.#invalid(...problems)
+    optionsOf(named(this.#consumer), AUDIT, query)
     const page = this.#admin.audit && (await ofRead(this.#admin.audit(this.scope, query)))
     if (page === undefined) throw this.#invalid('store: expected one with admin.audit, got one without')
     return page
@@ -250,8 +250,8 @@ class StoreRecords implements Admin {
 
   async purge(batchSize: number = PURGE_BATCH): Promise<Purged> {
     const problems: string[] = []
-    checkWhole('batchSize', batchSize, problems, { most: MOST_PURGED_AT_ONCE })
-    if (problems.length > 0) throw this.#invalid(...problems)
+    PURGED_AT_ONCE.read(batchSize, { name: 'batchSize', problems })
+    refuse(named(this.#consumer), problems)
     return this.#admin.purge(this.scope, { retentionMs: this.#consumer.retentionMs, limit: batchSize })
   }
 
@@ -336,18 +336,17 @@ class StoreRecords implements Admin {
     return key
   }
 
-  #checked<Given extends Decider>(why: Given, names: KnownNames<Given>): Why {
-    const given = givenOf(why)
-    const { by, reason } = given
-    const problems: string[] = []
-    checkNames<Given>('', given, names, problems)
-    checkDecider({ by, reason }, problems)
-    if (problems.length > 0) throw this.#invalid(...problems)
+  #checked(why: Decider): Why {
+    optionsOf(named(this.#consumer), DECIDER, why)
+    return this.#why(why)
+  }
+
+  #why({ by, reason }: Decider): Why {
     return { by, reason, retentionMs: this.#consumer.retentionMs }
   }
 
   #invalid(...problems: readonly string[]): ConfigError {
-    return new ConfigError(problems.map((one) => named(this.#consumer, one)))
+    return new ConfigError(problems.map((one) => `${named(this.#consumer)}: ${one}`))
   }
 }
 
@@ -375,8 +374,8 @@ async function decideEach(
   return places.map(({ ref, key }) => ({ ref, key, verdict: byKey.get(key) ?? 'refused' }))
 }
 
-function named({ name }: ResolvedConsumer, problem: string): string {
-  return `consumer ${JSON.stringify(name)}: ${problem}`
+function named({ name }: ResolvedConsumer): string {
+  return `consumer ${JSON.stringify(name)}`
 }
 
 async function inChunks<T>(

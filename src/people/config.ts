@@ -1,7 +1,19 @@
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
-import { ConfigError } from '../foundation/errors.ts'
-import { checkFunction, checkNames } from '../foundation/option-checks.ts'
-import { checkSubscription } from './check-subscription.ts'
+import {
+  asGiven,
+  fn,
+  having,
+  judged,
+  list,
+  needed,
+  object,
+  optionsOf,
+  or,
+  type Rule,
+  type Table,
+} from '../foundation/options.ts'
+import { shown } from '../foundation/shown.ts'
+import { SUBSCRIPTION } from './check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { Migrations } from '../ports/migrations.ts'
 
@@ -24,55 +36,33 @@ export interface ConfiguredConsumer {
   readonly subscription: Subscription
 }
 
-const CONFIG: Record<keyof ConsumeOnceConfig, true> = { consumers: true, migrations: true, close: true }
-const CONFIGURED: Record<keyof ConfiguredConsumer, true> = { consumer: true, subscription: true }
+const CONFIGURED: Table<ConfiguredConsumer> = {
+  consumer: needed(
+    judged('what defineConsumer() returned', (consumer) => {
+      try {
+        definitionOf(consumer as Consumer)
+        return undefined
+      } catch {
+        return `expected what defineConsumer() returned, got ${shown(consumer)}`
+      }
+    }),
+  ),
+  subscription: needed(object(SUBSCRIPTION)),
+}
+
+export const CONSUMERS: Rule<readonly ConfiguredConsumer[]> = asGiven(list(object(CONFIGURED)))
+export const MIGRATIONS: Rule<readonly Migrations[]> = list(
+  having('what postgresMigrations() or mysqlMigrations() returned', 'up'),
+)
+
+const CONFIG: Table<ConsumeOnceConfig, 'close'> = {
+  consumers: needed(CONSUMERS),
+  migrations: or([], MIGRATIONS),
+  close: fn(),
+}
 
 /** Checks the config and returns it. @throws ConfigError `CONFIG_INVALID`, with all problems at once */
 export function defineConfig(config: ConsumeOnceConfig): ConsumeOnceConfig {
-  if (typeof config !== 'object' || config === null) {
-    throw new ConfigError([`config: expected { consumers }, got ${config === null ? 'null' : typeof config}`])
-  }
-  const problems: string[] = []
-  checkNames('', config, { of: 'defineConfig()', known: CONFIG }, problems)
-  const { consumers, migrations = [], close } = config
-  checkConsumers(consumers, 'defineConfig()', problems)
-  if (!Array.isArray(migrations) || migrations.some((one) => typeof one?.up !== 'function')) {
-    problems.push('migrations: expected a list of what postgresMigrations() or mysqlMigrations() returned')
-  }
-  if (close !== undefined) checkFunction('close', close, problems)
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `config: ${problem}`))
+  optionsOf('config', CONFIG, config)
   return config
-}
-
-/** @param of - the function that got them. @param problems - problems are added here */
-export function checkConsumers(consumers: readonly ConfiguredConsumer[], of: string, problems: string[]): void {
-  if (!Array.isArray(consumers)) {
-    problems.push('consumers: expected a list of { consumer, subscription }')
-    return
-  }
-  for (const [at, entry] of consumers.entries()) checkEntry(`consumers[${at}]`, entry, of, problems)
-}
-
-function checkEntry(place: string, entry: ConfiguredConsumer, of: string, problems: string[]): void {
-  if (typeof entry !== 'object' || entry === null) {
-    problems.push(`${place}: expected { consumer, subscription }, got ${entry === null ? 'null' : typeof entry}`)
-    return
-  }
-  checkNames(`${place}.`, entry, { of, known: CONFIGURED }, problems)
-  try {
-    definitionOf(entry.consumer)
-  } catch (error) {
-    if (error instanceof ConfigError) problems.push(...error.problems.map((problem) => `${place}.${problem}`))
-  }
-  const { group, origins } = entry.subscription ?? {}
-  if (typeof group !== 'string' || !Array.isArray(origins)) {
-    problems.push(
-      `${place}.subscription: expected what kafkaSubscription() or rabbitSubscription() returned, or { group, origins }`,
-    )
-  }
-  const ofSubscription: string[] = []
-  if (Object.keys(entry.subscription ?? {}).length > 0) {
-    checkSubscription(entry.subscription, { of, needsOrigins: true }, ofSubscription)
-  }
-  problems.push(...ofSubscription.map((problem) => `${place}.subscription.${problem}`))
 }

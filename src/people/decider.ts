@@ -1,3 +1,5 @@
+import { needed, where, type Rule, type Table } from '../foundation/options.ts'
+
 /** Who decides, and why. Logged for audit together with the previous record. */
 export interface Decider {
   /** 1 to 200 characters. */
@@ -6,16 +8,22 @@ export interface Decider {
   readonly reason: string
 }
 
-/** For the checks of functions that take a `Decider`. */
-export const DECIDER: Record<keyof Decider, true> = { by: true, reason: true }
+export const BY: Rule<string> = prose(200)
+export const REASON: Rule<string> = prose(1_000)
+
+export const DECIDER: Table<Decider> = { by: needed(BY), reason: needed(REASON) }
+
+/** Text of a person, which may have several lines. */
+export function prose(most: number): Rule<string> {
+  return where(
+    `1 to ${most} characters`,
+    (value) => typeof value === 'string' && value.trim() !== '' && value.length <= most,
+    { least: 1, most },
+  )
+}
 
 /** Adds a problem for each text that the audit cannot store. */
 export function checkDecider({ by, reason }: Decider, problems: string[]): void {
-  for (const [name, text, most] of [
-    ['by', by, 200],
-    ['reason', reason, 1_000],
-  ] as const) {
-    if (typeof text === 'string' && text.trim() !== '' && text.length <= most) continue
-    problems.push(`${name}: expected 1 to ${most} characters, got ${JSON.stringify(text)}`)
-  }
+  BY.read(by, { name: 'by', problems })
+  REASON.read(reason, { name: 'reason', problems })
 }

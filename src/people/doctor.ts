@@ -2,7 +2,7 @@ import { systemClock } from '../foundation/clock.ts'
 import type { DurationMs } from '../core/units.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError, describeError } from '../foundation/errors.ts'
-import { checkNames, checkWhole, givenOf, LONGEST_TIMER_MS } from '../foundation/option-checks.ts'
+import { ms, or, readOptions, refuse, type Table } from '../foundation/options.ts'
 import { durationText } from '../core/duration-text.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { shorterThanHandlers } from './idle-limit.ts'
@@ -35,7 +35,7 @@ export interface DoctorOptions {
   readonly timeoutMs?: DurationMs
 }
 
-const TIMEOUT_MS = 30_000
+const DOCTOR: Table<DoctorOptions> = { timeoutMs: or(30_000, ms()) }
 
 /** Worst first. */
 const VERDICTS: readonly CheckVerdict[] = ['broken', 'weaker', 'unknown', 'holds']
@@ -53,13 +53,10 @@ export async function doctor(
   subscription?: Subscription,
   options: DoctorOptions = {},
 ): Promise<Diagnosis> {
-  const given = givenOf(options)
-  const { timeoutMs = TIMEOUT_MS } = given
   const problems: string[] = []
-  checkNames('', given, { of: 'doctor()', known: { timeoutMs } }, problems)
-  checkWhole('timeoutMs', timeoutMs, problems, { most: LONGEST_TIMER_MS })
-  if (subscription !== undefined) checkSubscription(subscription, { of: 'doctor()', needsOrigins: true }, problems)
-  if (problems.length > 0) throw new ConfigError(problems)
+  const { timeoutMs } = readOptions(DOCTOR, options, { name: '', problems })
+  if (subscription !== undefined) checkSubscription(subscription, { needsOrigins: true }, problems)
+  refuse('doctor', problems)
   const definition = definitionOf(consumer)
   const { name, store } = definition
   const { strategy } = store

@@ -22,7 +22,7 @@ export async function observedReport(
 ): Promise<ObservedReport | undefined> {
   const definition = definitionOf(consumer)
   const problems: string[] = []
-  checkSubscription(subscription, { of: 'observedReport()', needsOrigins: false }, problems)
+  checkSubscription(subscription, { needsOrigins: false }, problems)
   const ledger = definition.store.admin?.replays
   if (ledger === undefined) problems.push('store: expected one that keeps reports (admin.replays), got one without')
   if (ledger === undefined || problems.length > 0) {

@@ -1,8 +1,8 @@
 import { ofRead } from './of-read.ts'
-import { checkDecider, type Decider } from './decider.ts'
+import { DECIDER, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError } from '../foundation/errors.ts'
-import { checkNames, givenOf } from '../foundation/option-checks.ts'
+import { either, ELSEWHERE, needed, oneOf, optionsOf, where, type Table } from '../foundation/options.ts'
 import { checkSubscription } from './check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { HoldVerdict, ListedPosition, Positions } from '../ports/store.ts'
@@ -17,6 +17,19 @@ export type GoOnFrom =
   /** This offset: earlier messages are not handled. */
   | bigint
 
+type ReleaseOptions = Decider & { readonly goOnFrom: GoOnFrom }
+
+const RELEASE: Table<ReleaseOptions> = {
+  ...DECIDER,
+  goOnFrom: needed(
+    either(
+      oneOf('position', 'beginning'),
+      where<bigint>('an offset as a bigint', (value) => typeof value === 'bigint' && value >= 0n),
+    ),
+  ),
+  [ELSEWHERE]: { from: 'it is now called goOnFrom' },
+}
+
 /** Operations for people on the positions of one consumer. None of them opens or closes the store. */
 export interface PositionAdmin {
   /** The name of the scope in the store. Use it to read the audit. */
@@ -28,7 +41,7 @@ export interface PositionAdmin {
    *
    * @throws ConfigError `CONFIG_INVALID` for an offset below 0, or a `by` or `reason` that the audit cannot store
    */
-  release(stream: string, how: Decider & { readonly from: GoOnFrom }): Promise<HoldVerdict>
+  release(stream: string, how: Decider & { readonly goOnFrom: GoOnFrom }): Promise<HoldVerdict>
 }
 
 /**
@@ -41,36 +54,27 @@ export function positionsOf(consumer: Consumer, subscription: Pick<Subscription,
   const definition = definitionOf(consumer)
   const { name, store } = definition
   const problems: string[] = []
-  checkSubscription(subscription, { of: 'positionsOf()', needsOrigins: false }, problems)
+  checkSubscription(subscription, { needsOrigins: false }, problems)
   const positions = store.strategy === 'offsets' ? store.positions : undefined
   if (positions === undefined) problems.push(`store: expected one of strategy offsets, got ${store.strategy}`)
-  const invalid = (texts: readonly string[]): ConfigError =>
-    new ConfigError(texts.map((text) => `consumer ${JSON.stringify(name)}: ${text}`))
-  if (positions === undefined || problems.length > 0) throw invalid(problems)
+  if (positions === undefined || problems.length > 0) {
+    throw new ConfigError(problems.map((text) => `consumer ${JSON.stringify(name)}: ${text}`))
+  }
   const scope = scopeName(definition, subscription.group)
   return {
     scope,
     list: () => ofRead(positions.list(scope)),
-    release: (stream, how) => release(positions, { scope, stream }, how, invalid),
+    release: (stream, how) => release(positions, { scope, stream }, how, name),
   }
 }
 
 async function release(
   positions: Positions,
   { scope, stream }: { readonly scope: string; readonly stream: string },
-  how: Decider & { readonly from: GoOnFrom },
-  invalid: (problems: readonly string[]) => ConfigError,
+  how: ReleaseOptions,
+  name: string,
 ): Promise<HoldVerdict> {
-  const given = givenOf(how)
-  const { from, by, reason } = given
-  const problems: string[] = []
-  checkNames('', given, { of: 'release()', known: { from, by, reason } }, problems)
-  checkDecider({ by, reason }, problems)
-  const isOffset = typeof from === 'bigint' && from >= 0n
-  if (!isOffset && from !== 'position' && from !== 'beginning') {
-    problems.push(`from: expected 'position', 'beginning' or an offset as a bigint, got ${String(from)}`)
-  }
-  if (problems.length > 0) throw invalid(problems)
+  const { goOnFrom: from, by, reason } = optionsOf(`consumer ${JSON.stringify(name)}`, RELEASE, how)
   const offset = from === 'position' ? undefined : from === 'beginning' ? 0n : from
   return positions.release(scope, stream, { from: offset, by, reason })
 }

@@ -1,6 +1,6 @@
 import { systemClock } from '../foundation/clock.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
-import { knownOptions } from '../foundation/option-checks.ts'
+import { optionsOf } from '../foundation/options.ts'
 import { DECIDER, type Decider } from '../people/decider.ts'
 import { noteIn } from '../people/note.ts'
 import type { LedgerEntry, ReplayRequest } from '../ports/replay.ts'
@@ -33,7 +33,7 @@ export async function askIn<Status extends { readonly status: RunStatus | 'died'
   read,
   statusOf,
 }: Asking<Status>): Promise<Status> {
-  if (why !== undefined) knownOptions(why, { of: `${request}()`, known: DECIDER })
+  if (why !== undefined) optionsOf(request, DECIDER, why)
   const ledger = of.ledger()
   const entry = await read(id)
   const before = statusOf(entry)

@@ -1,9 +1,11 @@
 import { DEAD_LETTER_REASONS } from '../core/decision.ts'
 import { LACKS, type ReplayRules } from '../core/replay.ts'
-import { ConfigError } from '../foundation/errors.ts'
-import { checkList, checkNames, checkObject, checkOneOf, checkWhole, givenOf } from '../foundation/option-checks.ts'
+import type { EpochMs } from '../core/units.ts'
+import { flag, having, judged, list, oneOf, or, where, whole, type Rule, type Table } from '../foundation/options.ts'
 import { timeText } from '../foundation/time-text.ts'
 import { parseCondition } from './expression.ts'
+import type { ReplayPlaces } from '../ports/replay.ts'
+import type { ReplayJournal } from './journal.ts'
 import type { Selection } from './plan.ts'
 
 /** A plan with its IDs must fit the 1 MB of a `ReplayLedger`. */
@@ -13,63 +15,46 @@ const MOST_ID_BYTES = 600_000
 /** What RabbitMQ writes into `x-death`. */
 const BROKER_REASONS = ['rejected', 'expired', 'maxlen', 'delivery_limit'] as const
 
-const DEFAULT_RULES: ReplayRules = {
-  again: false,
-  givenUp: 'skip',
-  inDoubt: 'leave',
-  unknown: 'refuse',
-  maxReplays: 2,
+export const RULES: Table<Partial<ReplayRules>> = {
+  again: or(false, flag()),
+  givenUp: or('skip', oneOf('handle', 'skip')),
+  inDoubt: or('leave', oneOf('rerun', 'leave')),
+  unknown: or('refuse', oneOf('refuse', 'handle', 'skip')),
+  maxReplays: or(2, whole()),
+}
+
+export const PLACES: Rule<readonly ReplayPlaces[]> = list(having('places such as fileReplay()'))
+export const JOURNAL: Rule<ReplayJournal> = having('one such as fileJournal(path) or memoryJournal()', 'open')
+export const RATE: Rule<number> = where('a number above 0', (rate) => Number.isFinite(rate) && Number(rate) > 0)
+
+/** Milliseconds since 1970. */
+const TIME: Rule<EpochMs> = where('milliseconds since 1970', Number.isSafeInteger)
+
+const WHERE: Rule<string> = judged('a condition such as $message.payload#/to=x', (condition) => {
+  const parsed = parseCondition(String(condition))
+  return typeof parsed === 'string' ? parsed : undefined
+})
+
+/** The options that select messages. */
+export const SELECTION: Table<Selection, keyof Selection> = {
+  since: TIME,
+  until: TIME,
+  ids: list(
+    where('text', (id) => typeof id === 'string'),
+    { least: 1, most: MOST_IDS, what: 'message IDs' },
+  ),
+  where: list(WHERE),
+  reasons: list(oneOf<string>(...DEAD_LETTER_REASONS, ...BROKER_REASONS)),
+  include: list(oneOf(...LACKS)),
 }
 
 /** @param problems - problems are added here */
-export function checkedRules(asked: Partial<ReplayRules> | undefined, problems: string[]): ReplayRules {
-  const given = asked === undefined ? {} : givenOf(checkObject('rules', asked, problems))
-  checkNames('rules.', given, { of: 'planReplay()', known: DEFAULT_RULES }, problems)
-  const rules = { ...DEFAULT_RULES, ...given }
-  checkOneOf('rules.again', rules.again, [true, false], problems)
-  checkOneOf('rules.givenUp', rules.givenUp, ['handle', 'skip'], problems)
-  checkOneOf('rules.inDoubt', rules.inDoubt, ['rerun', 'leave'], problems)
-  checkOneOf('rules.unknown', rules.unknown, ['refuse', 'handle', 'skip'], problems)
-  checkWhole('rules.maxReplays', rules.maxReplays, problems)
-  return rules
-}
-
-/** @param problems - problems are added here */
-export function checkSelection(selection: Selection, problems: string[]): void {
-  const { since, until } = selection
-  const ids = checkList('ids', selection.ids, problems)
-  const where = checkList('where', selection.where, problems)
-  for (const reason of checkList('reasons', selection.reasons, problems)) {
-    checkOneOf('reasons', reason, [...DEAD_LETTER_REASONS, ...BROKER_REASONS], problems)
-  }
-  for (const [name, at] of [
-    ['since', since],
-    ['until', until],
-  ] as const) {
-    if (at !== undefined && !Number.isSafeInteger(at))
-      problems.push(`${name}: expected milliseconds since 1970, got ${at}`)
-  }
+export function problemsOfSelection({ since, until, ids = [] }: Selection, problems: string[]): void {
   if (since !== undefined && until !== undefined && since >= until) {
     problems.push(`until: expected a time after since, ${timeText(since)}, got ${timeText(until)}`)
   }
-  if (selection.ids !== undefined && ids.length === 0) problems.push('ids: expected at least one, got none')
-  if (ids.length > MOST_IDS) {
-    problems.push(`ids: expected at most ${MOST_IDS}, got ${ids.length}: make several plans`)
-  }
-  const texts = ids.filter((id) => typeof id === 'string')
-  if (texts.length < ids.length) problems.push('ids: expected a list of texts')
-  const bytes = texts.reduce((sum, id) => sum + Buffer.byteLength(id), 0)
+  const bytes = ids.reduce((sum, id) => sum + Buffer.byteLength(id), 0)
   if (bytes > MOST_ID_BYTES) {
     problems.push(`ids: expected at most ${MOST_ID_BYTES} bytes in all, got ${bytes}: make several plans`)
   }
-  for (const lack of checkList('include', selection.include, problems)) checkOneOf('include', lack, LACKS, problems)
-  for (const condition of where) {
-    const parsed = parseCondition(condition)
-    if (typeof parsed === 'string') problems.push(`where: ${parsed}`)
-  }
-}
-
-/** @throws ConfigError `CONFIG_INVALID` if there are problems */
-export function refuseProblems(what: string, problems: readonly string[]): void {
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${what}: ${problem}`))
 }

@@ -11,6 +11,7 @@ import type { ReplayedConsumer } from './place.ts'
 import type { Horizon } from './plan.ts'
 import { usableTime } from './proven.ts'
 import {
+  type CheckedRedrive,
   REDRIVE_OUTCOMES,
   type RedriveOptions,
   type RedriveOutcome,
@@ -21,7 +22,7 @@ import {
 /** What all places of one redrive share. */
 export interface Redriving {
   readonly of: ReplayedConsumer
-  readonly options: RedriveOptions
+  readonly options: CheckedRedrive
   readonly clock: Clock
   readonly places: readonly string[]
   readonly id: string
@@ -56,7 +57,7 @@ export class DeadLetters {
 
   constructor(ctx: Redriving, horizon: Horizon, signal: AbortSignal) {
     const { of, options, clock } = ctx
-    const { since, until, ids, where, reasons, include, keys, allowDestinations = [], destination } = options
+    const { since, until, ids, where, reasons, include, keys, allowDestinations, destination } = options
     this.#ctx = ctx
     this.#horizon = horizon
     this.#signal = signal
@@ -133,7 +134,7 @@ export class DeadLetters {
     return {
       id,
       from: places,
-      dryRun: options.dryRun ?? true,
+      dryRun: options.dryRun,
       looked: this.looked,
       totals: this.totals,
       destinations: Object.fromEntries(this.#destinations),
@@ -158,7 +159,7 @@ export class DeadLetters {
     const now = clock.now()
     // A dead letter is younger than its message, so its own time, or that of its record, proves nothing more.
     const at = usableTime(item, now)
-    const rules = { maxReplays: options.maxReplays ?? 2 }
+    const rules = { maxReplays: options.maxReplays }
     const bucket = looked.bucket(at !== undefined && at >= this.#horizon.at, rules)
     const outcome = OUTCOME_OF[bucket]
     if (outcome !== 'redriven' && !(outcome === 'unknown' && options.unknown === 'handle')) return outcome

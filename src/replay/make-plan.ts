@@ -1,22 +1,34 @@
 import { hash } from 'node:crypto'
 import { BUCKETS, stepFor, type Bucket, type ReplayRules } from '../core/replay.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
-import { systemClock } from '../foundation/clock.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
-import { systemEntropy } from '../foundation/entropy.ts'
-import { checkList, checkNames, checkText, checkWhole, givenOf } from '../foundation/option-checks.ts'
+import {
+  judged,
+  needed,
+  object,
+  optionsOf,
+  or,
+  readOptions,
+  text,
+  where,
+  whole,
+  type Complete,
+  type Rule,
+  type Table,
+} from '../foundation/options.ts'
+import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { ReplayPlaces, ReplayReader } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { Arrivals } from './arrivals.ts'
-import { checkedRules, checkSelection, refuseProblems } from './check.ts'
+import { PLACES, problemsOfSelection, RULES, SELECTION } from './check.ts'
 import { parseField, type Field } from './expression.ts'
 import { startJob, type Job, type JobControl } from './job.ts'
 import { Lookup, type Looked } from './look.ts'
 import { isDeadLetterPlace, ReplayedConsumer } from './place.ts'
 import { usableTime } from './proven.ts'
-import { digestOfPlan, PLAN_VERSION, SELECTION, type Horizon, type ReplayPlan, type Selection } from './plan.ts'
+import { digestOfPlan, PLAN_VERSION, type Horizon, type ReplayPlan, type Selection } from './plan.ts'
 import { DistinctCounter, Tally, type Sample } from './tally.ts'
 
 export interface PlanOptions extends Selection {
@@ -48,17 +60,24 @@ export interface PlanProgress {
 /** Messages that are looked up in one call of the store. */
 const LOOKED_AT_ONCE = 250
 
-const KNOWN: Record<keyof PlanOptions, true> = {
+type WithoutDefault = keyof Selection | 'fromPosition' | 'toPosition' | 'max' | 'groupBy'
+
+const POSITION: Rule<bigint> = where('a position as a bigint', (value) => typeof value === 'bigint')
+
+const PLAN: Table<PlanOptions, WithoutDefault> = {
   ...SELECTION,
-  from: true,
-  fromPosition: true,
-  toPosition: true,
-  max: true,
-  rules: true,
-  groupBy: true,
-  places: true,
-  clock: true,
-  entropy: true,
+  from: needed(text()),
+  fromPosition: POSITION,
+  toPosition: POSITION,
+  max: whole(),
+  rules: or({}, object(RULES)),
+  groupBy: judged('a field such as $message.payload#/to', (field) => {
+    const parsed = parseField(String(field))
+    return typeof parsed === 'string' ? parsed : undefined
+  }),
+  places: or([], PLACES),
+  clock: clockOption(),
+  entropy: entropyOption(),
 }
 
 /**
@@ -74,25 +93,16 @@ export function planReplay(
 ): Job<PlanProgress, ReplayPlan> {
   return startJob('the planning', async (control) => {
     const of = new ReplayedConsumer(consumer, subscription, 'planReplay()')
-    const problems: string[] = []
-    const options = givenOf(asked)
-    checkNames('', options, { of: 'planReplay()', known: KNOWN }, problems)
-    const rules = checkedRules(options.rules, problems)
-    checkList('places', options.places, problems)
-    checkSelection(options, problems)
-    checkText('from', options.from, problems)
-    if (options.max !== undefined) checkWhole('max', options.max, problems)
-    const { fromPosition, toPosition } = options
-    if (fromPosition !== undefined && toPosition !== undefined && fromPosition >= toPosition) {
+    const options = optionsOf('planReplay', PLAN, asked, (all, problems) => {
+      problemsOfSelection(all, problems)
+      const { fromPosition, toPosition } = all
+      if (fromPosition === undefined || toPosition === undefined || fromPosition < toPosition) return
       problems.push(`toPosition: expected a position after fromPosition, ${fromPosition}, got ${toPosition}`)
-    }
-    const field = options.groupBy === undefined ? undefined : parseField(options.groupBy)
-    if (typeof field === 'string') problems.push(`groupBy: ${field}`)
-    refuseProblems('plan', problems)
+    })
     await of.definition.store.open()
-    const reader = await of.open(options.from, options.places ?? [])
+    const reader = await of.open(options.from, options.places)
     try {
-      return await makePlan(of, reader, options, { rules, field: field as Field | undefined, control })
+      return await makePlan(of, reader, options, { given: asked.rules, control })
     } finally {
       await reader.close()
     }
@@ -100,24 +110,25 @@ export function planReplay(
 }
 
 interface Asked {
-  readonly rules: ReplayRules
-  readonly field: Field | undefined
+  /** Those that were asked for. */
+  readonly given: Partial<ReplayRules> | undefined
   readonly control: JobControl<PlanProgress>
 }
 
 async function makePlan(
   of: ReplayedConsumer,
   reader: ReplayReader,
-  options: PlanOptions,
-  { rules: asked, field, control }: Asked,
+  options: Complete<PlanOptions, WithoutDefault>,
+  { given, control }: Asked,
 ): Promise<ReplayPlan> {
-  const { from, since, until, ids, where, reasons, include, clock = systemClock, entropy = systemEntropy } = options
+  const { from, since, until, ids, where: conditions, reasons, include, clock, entropy } = options
+  const field = options.groupBy === undefined ? undefined : (parseField(options.groupBy) as Field)
   const createdAt = clock.now()
-  const selection: Selection = { since, until, ids, where, reasons, include }
+  const selection: Selection = { since, until, ids, where: conditions, reasons, include }
   // A dead-letter place has only what was given up: to replay it is to reopen.
   const isDeadLetters = isDeadLetterPlace(of.subscription.replay, from)
-  const rules: ReplayRules =
-    isDeadLetters && options.rules?.givenUp === undefined ? { ...asked, givenUp: 'handle' } : asked
+  const asked = readOptions(RULES, given, { name: '', problems: [] })
+  const rules: ReplayRules = isDeadLetters && given?.givenUp === undefined ? { ...asked, givenUp: 'handle' } : asked
   const horizon = await of.horizon(createdAt)
   const { fromPosition, toPosition, max } = options
   // A queue has no order of time: its messages are selected one by one.

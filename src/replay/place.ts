@@ -36,7 +36,7 @@ export class ReplayedConsumer {
     const wrong = (...problems: readonly string[]): ConfigError =>
       new ConfigError(problems.map((problem) => `consumer ${JSON.stringify(definition.name)}: ${problem}`))
     const problems: string[] = []
-    checkSubscription(subscription, { of, needsOrigins: true }, problems)
+    checkSubscription(subscription, { needsOrigins: true }, problems)
     if (problems.length > 0) throw wrong(...problems)
     if (strategy === 'offsets') {
       throw wrong(

@@ -36,16 +36,6 @@ export interface IdsFound {
   readonly withoutId: number
 }
 
-/** For the checks of functions that take a `Selection`. */
-export const SELECTION: Record<keyof Selection, true> = {
-  since: true,
-  until: true,
-  ids: true,
-  where: true,
-  reasons: true,
-  include: true,
-}
-
 /** Why absence of a record proves something, and since when. */
 export interface Horizon {
   /** A message that arrived before this time and has no record may have been handled. */

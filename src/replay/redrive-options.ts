@@ -1,3 +1,4 @@
+import type { Complete } from '../foundation/options.ts'
 import type { Key } from '../core/record.ts'
 import type { Decider } from '../people/decider.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -38,6 +39,19 @@ export interface RedriveOptions extends Selection, Partial<Decider> {
   /** @defaultValue the system source */
   readonly entropy?: Entropy | undefined
 }
+
+export type RedriveWithoutDefault =
+  | keyof Selection
+  | keyof Decider
+  | 'from'
+  | 'destination'
+  | 'keys'
+  | 'foreseen'
+  | 'journal'
+  | 'max'
+  | 'rate'
+
+export type CheckedRedrive = Complete<RedriveOptions, RedriveWithoutDefault>
 
 /**
  * What becomes of a dead letter. `redriven`: published where it came from, confirmed. `done`: its effect has happened, there is nothing to

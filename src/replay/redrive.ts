@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto'
-import { systemClock } from '../foundation/clock.ts'
-import { checkDecider, DECIDER } from '../people/decider.ts'
+import { BY, checkDecider, REASON } from '../people/decider.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
-import { systemEntropy } from '../foundation/entropy.ts'
-import { checkList, checkNames, checkOneOf, checkText, checkWhole, givenOf } from '../foundation/option-checks.ts'
+import { ELSEWHERE, flag, list, oneOf, optionsOf, or, text, where, whole, type Table } from '../foundation/options.ts'
+import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { ReplayPublisher } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
-import { checkSelection, refuseProblems } from './check.ts'
+import { JOURNAL, problemsOfSelection, RATE, SELECTION } from './check.ts'
 import { describeError } from '../foundation/errors.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import { redriveId } from './redrive-id.ts'
@@ -16,9 +15,14 @@ import { ForeseenLetters, type Foreseen } from './foreseen.ts'
 import { takeHold, type Hold } from './hold.ts'
 import { startJob, type Job } from './job.ts'
 import { DeadLetters, type Redriving, type Sending } from './dead-letters.ts'
-import { SELECTION } from './plan.ts'
 import { deadLetterPlaces, ReplayedConsumer } from './place.ts'
-import type { RedriveOptions, RedriveProgress, RedriveResult } from './redrive-options.ts'
+import type {
+  CheckedRedrive,
+  RedriveOptions,
+  RedriveProgress,
+  RedriveResult,
+  RedriveWithoutDefault,
+} from './redrive-options.ts'
 
 /** Dead letters that are reopened, published and settled together, at most those of a second. */
 const AT_ONCE = 100
@@ -26,24 +30,27 @@ const AT_ONCE = 100
 /** As a reader reads by itself. */
 const MOST_AHEAD = 1_000
 
-const KNOWN: Record<keyof RedriveOptions, true> = {
+const TEXTS = list(text())
+
+export const REDRIVE: Table<RedriveOptions, RedriveWithoutDefault> = {
   ...SELECTION,
-  ...DECIDER,
-  dryRun: true,
-  from: true,
-  destination: true,
-  keys: true,
-  foreseen: true,
-  journal: true,
-  allowDestinations: true,
-  unknown: true,
-  maxReplays: true,
-  max: true,
-  rate: true,
-  clock: true,
-  entropy: true,
+  by: BY,
+  reason: REASON,
+  dryRun: or(true, flag()),
+  from: text(),
+  destination: text(),
+  keys: TEXTS,
+  foreseen: where('that of the result of a dry run of this consumer', (value) => value instanceof ForeseenLetters),
+  journal: JOURNAL,
+  allowDestinations: or([], TEXTS),
+  unknown: or('leave', oneOf('handle', 'leave')),
+  maxReplays: or(2, whole()),
+  max: whole(),
+  rate: RATE,
+  clock: clockOption(),
+  entropy: entropyOption(),
+  [ELSEWHERE]: { places: 'give one as `from`: a redrive knows the dead-letter places of its consumer' },
 }
-const MISPLACED = { places: 'give one as `from`: a redrive knows the dead-letter places of its consumer' }
 
 /**
  * Sends dead letters back to where they came from: reopens the record, publishes the message with the same ID, body and properties,
@@ -59,10 +66,10 @@ export function redrive(
   asked: RedriveOptions,
 ): Job<RedriveProgress, RedriveResult> {
   return startJob('the redrive', async (control) => {
-    const options = givenOf(asked)
     const of = new ReplayedConsumer(consumer, subscription, 'redrive()')
-    const { clock = systemClock, entropy = systemEntropy, dryRun = true } = options
-    const places = checkedPlaces(of, options)
+    const options = checked(of, asked)
+    const { clock, entropy, dryRun, from } = options
+    const places = from === undefined ? deadLetterPlaces(of.subscription.replay) : [from]
     const foreseen = lettersOf(options)
     const id = foreseen?.id ?? newId(entropy)
     const ctx: Redriving = { of, options, clock, places, id, foreseen }
@@ -134,7 +141,7 @@ async function redrivePlace(
 ): Promise<{ readonly size: number; readonly warnings: readonly string[] }> {
   const { of, clock } = ctx
   const { foreseen } = ctx
-  const { dryRun = true, max, rate } = ctx.options
+  const { dryRun, max, rate } = ctx.options
   const id = idOf(from)
   const hold = dryRun ? undefined : await takeHold(of, { id, owner, clock, state: () => stateOf(ctx, id, from) })
   const open: { close(): Promise<void> }[] = []
@@ -175,41 +182,22 @@ function sendingBy(publisher: ReplayPublisher | undefined, hold: Hold | undefine
 }
 
 /** @throws ConfigError `CONFIG_INVALID` */
-function checkedPlaces(
-  { subscription: { replay }, scope }: ReplayedConsumer,
-  options: RedriveOptions,
-): readonly string[] {
-  const problems: string[] = []
-  checkNames('', options, { of: 'redrive()', known: KNOWN, misplaced: MISPLACED }, problems)
-  const { dryRun = true, by = '', reason = '', max, maxReplays, rate, unknown = 'leave', from } = options
-  if (!dryRun) checkDecider({ by, reason }, problems)
-  checkSelection(options, problems)
-  if (max !== undefined) checkWhole('max', max, problems)
-  if (maxReplays !== undefined) checkWhole('maxReplays', maxReplays, problems)
-  if (options.journal !== undefined && typeof options.journal?.open !== 'function') {
-    problems.push('journal: expected one such as fileJournal(path)')
-  }
-  if (rate !== undefined && !(Number.isFinite(rate) && rate > 0))
-    problems.push(`rate: expected dead letters per second, got ${rate}`)
-  checkOneOf('unknown', unknown, ['handle', 'leave'], problems)
-  for (const destination of checkList('allowDestinations', options.allowDestinations, problems)) {
-    checkText('allowDestinations', destination, problems)
-  }
-  for (const key of checkList('keys', options.keys, problems)) checkText('keys', key, problems)
-  const { foreseen } = options
-  if (foreseen !== undefined && !(foreseen instanceof ForeseenLetters && foreseen.scope === scope)) {
-    problems.push('foreseen: expected that of the result of a dry run of this consumer')
-  }
-  if (replay === undefined) {
-    problems.push(
-      'subscription: expected what kafkaSubscription() or rabbitSubscription() returned: a redrive publishes',
-    )
-  }
-  const places = from === undefined ? deadLetterPlaces(replay) : [from]
-  if (places.length === 0)
-    problems.push('from: expected the place of the dead letters: this consumer has none of its own')
-  refuseProblems('redrive', problems)
-  return places
+function checked({ subscription: { replay }, scope }: ReplayedConsumer, given: RedriveOptions): CheckedRedrive {
+  return optionsOf('redrive', REDRIVE, given, (options, problems) => {
+    const { dryRun, by = '', reason = '', from, foreseen } = options
+    if (!dryRun) checkDecider({ by, reason }, problems)
+    problemsOfSelection(options, problems)
+    if (foreseen instanceof ForeseenLetters && foreseen.scope !== scope) {
+      problems.push('foreseen: expected that of the result of a dry run of this consumer')
+    }
+    if (replay === undefined) {
+      problems.push(
+        'subscription: expected what kafkaSubscription() or rabbitSubscription() returned: a redrive publishes',
+      )
+    }
+    if (from === undefined && deadLetterPlaces(replay).length === 0)
+      problems.push('from: expected the place of the dead letters: this consumer has none of its own')
+  })
 }
 
 function newId(entropy: Entropy): string {

@@ -1,25 +1,15 @@
 import { REPLAY, watched } from '../pipeline/telemetry/channels.ts'
-import { systemClock } from '../foundation/clock.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
-import { checkDecider, DECIDER } from '../people/decider.ts'
-import { DEFAULTS } from '../consumer/defaults.ts'
-import { systemEntropy } from '../foundation/entropy.ts'
+import { DECIDER } from '../people/decider.ts'
 import { describeError } from '../foundation/errors.ts'
 import { noteIn, replayAbout } from '../people/note.ts'
-import {
-  checkList,
-  checkNames,
-  checkOneOf,
-  checkWhole,
-  givenOf,
-  LONGEST_TIMER_MS,
-  shown,
-} from '../foundation/option-checks.ts'
+import { judged, ms, needed, oneOf, optionsOf, or, whole, type Complete, type Table } from '../foundation/options.ts'
+import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import type { SaveAnswer, TakeVerdict } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
-import { refuseProblems } from './check.ts'
+import { JOURNAL, PLACES, RATE } from './check.ts'
 import { Handling } from './handling.ts'
 import { startJob, type Job, type JobControl } from './job.ts'
 import { parseQuietHours, Pace, type QuietHours } from './pace.ts'
@@ -55,59 +45,34 @@ export function runReplay(
 ): Job<RunProgress, RunResult> {
   return startJob(`replay ${plan?.id}`, async (control) => {
     const of = new ReplayedConsumer(consumer, subscription, 'runReplay()')
-    const options = givenOf(asked)
-    const settings = checkedOptions(of, options)
+    const options = optionsOf('runReplay', RUN, asked)
     checkPlan(plan, of)
     await of.definition.store.open()
-    return new Run(of, plan, options, settings).run(control)
+    return new Run(of, plan, options).run(control)
   })
 }
 
-const KNOWN: Record<keyof RunOptions, true> = {
+type WithoutDefault = 'rate' | 'concurrency' | 'canary' | 'stopOnFailures' | 'quietHours' | 'unknown'
+
+const RUN: Table<RunOptions, WithoutDefault> = {
   ...DECIDER,
-  journal: true,
-  rate: true,
-  concurrency: true,
-  canary: true,
-  stopOnFailures: true,
-  quietHours: true,
-  unknown: true,
-  places: true,
-  deadlineMs: true,
-  clock: true,
-  entropy: true,
+  journal: needed(JOURNAL),
+  rate: RATE,
+  concurrency: whole(),
+  canary: whole(),
+  stopOnFailures: whole(),
+  quietHours: judged('hours such as 21:00-08:00', (hours) => {
+    const parsed = parseQuietHours(String(hours))
+    return typeof parsed === 'string' ? parsed : undefined
+  }),
+  unknown: oneOf('handle', 'skip'),
+  places: or([], PLACES),
+  deadlineMs: or(30_000, ms({ least: 0 })),
+  clock: clockOption(),
+  entropy: entropyOption(),
 }
 
-interface Settings {
-  readonly rate: number | undefined
-  readonly quiet: QuietHours | undefined
-}
-
-function checkedOptions(of: ReplayedConsumer, options: RunOptions): Settings {
-  const problems: string[] = []
-  const { concurrency, canary, stopOnFailures, quietHours, rate, unknown, journal, deadlineMs } = options
-  checkNames('', options, { of: 'runReplay()', known: KNOWN }, problems)
-  checkDecider(options, problems)
-  checkList('places', options.places, problems)
-  for (const [name, value] of Object.entries({ concurrency, canary, stopOnFailures })) {
-    if (value !== undefined) checkWhole(name, value, problems)
-  }
-  if (rate !== undefined && !(Number.isFinite(rate) && rate > 0)) {
-    problems.push(`rate: expected messages per second, above 0, got ${rate}`)
-  }
-  if (unknown !== undefined) checkOneOf('unknown', unknown, ['handle', 'skip'], problems)
-  if (deadlineMs !== undefined && deadlineMs !== 0) {
-    checkWhole('deadlineMs', deadlineMs, problems, { most: LONGEST_TIMER_MS })
-  }
-  if (typeof journal?.open !== 'function') {
-    problems.push(`journal: expected one such as fileJournal(path) or memoryJournal(), got ${shown(journal)}`)
-  }
-  const quiet = quietHours === undefined ? undefined : parseQuietHours(quietHours)
-  if (typeof quiet === 'string') problems.push(`quietHours: ${quiet}`)
-  refuseProblems('run', problems)
-  const byStrategy = of.definition.store.strategy === 'lease' ? LEASE_RATE : undefined
-  return { rate: rate ?? byStrategy, quiet: typeof quiet === 'string' ? undefined : quiet }
-}
+type Settings = Complete<RunOptions, WithoutDefault>
 
 /** @throws ReplayError `REPLAY_REFUSED` */
 function checkPlan(plan: ReplayPlan, of: ReplayedConsumer): void {
@@ -128,19 +93,17 @@ function checkPlan(plan: ReplayPlan, of: ReplayedConsumer): void {
 class Run {
   readonly #of: ReplayedConsumer
   readonly #plan: ReplayPlan
-  readonly #options: RunOptions
-  readonly #settings: Settings
+  readonly #options: Settings
   readonly #clock: Clock
   readonly #owner: string
   #heldSince: MonotonicMs = 0
 
-  constructor(of: ReplayedConsumer, plan: ReplayPlan, options: RunOptions, settings: Settings) {
+  constructor(of: ReplayedConsumer, plan: ReplayPlan, options: Settings) {
     this.#of = of
     this.#plan = plan
     this.#options = options
-    this.#settings = settings
-    this.#clock = options.clock ?? systemClock
-    this.#owner = (options.entropy ?? systemEntropy).ownerToken()
+    this.#clock = options.clock
+    this.#owner = options.entropy.ownerToken()
   }
 
   run(control: JobControl<RunProgress>): Promise<RunResult> {
@@ -228,7 +191,7 @@ class Run {
   }
 
   async #runFrom(state: RunState, control: JobControl<RunProgress>): Promise<RunResult> {
-    const { journal, places = [] } = this.#options
+    const { journal, places } = this.#options
     const reader = await this.#of.open(this.#plan.from, places)
     let recorder: Recorder | undefined
     let handling: Handling | undefined
@@ -259,7 +222,9 @@ class Run {
         onWritten: () => handling?.tell(),
         onLost: end,
       })
-      const { rate, quiet } = this.#settings
+      const { rate = this.#of.definition.store.strategy === 'lease' ? LEASE_RATE : undefined, quietHours } =
+        this.#options
+      const quiet = quietHours === undefined ? undefined : (parseQuietHours(quietHours) as QuietHours)
       handling = new Handling({
         of: this.#of,
         plan: this.#plan,
@@ -280,7 +245,7 @@ class Run {
       } catch (error) {
         if (!stop.signal.aborted) end(error instanceof Error ? error : new Error(describeError(error)))
       }
-      await handling.stop(this.#options.deadlineMs ?? DEFAULTS.stopDeadlineMs)
+      await handling.stop(this.#options.deadlineMs)
       await recorder.flush()
       return await this.#close(recorder, move, failure)
     } finally {

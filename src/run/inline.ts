@@ -1,18 +1,28 @@
-import { systemClock } from '../foundation/clock.ts'
 import { isDone } from '../ports/outcome.ts'
 import { backoffMs } from '../core/backoff.ts'
 import type { Reason, Result } from '../core/record.ts'
 import { readResult, type RememberedFailure } from '../core/result.ts'
 import type { DurationMs } from '../core/units.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
-import { systemEntropy } from '../foundation/entropy.ts'
 import { ConfigError, describeError } from '../foundation/errors.ts'
 import type { Pausable, Running, StartResult, StopOptions } from '../ports/lifecycle.ts'
 import { openStore } from './open-store.ts'
 import { reportIdleLimit } from './report-idle-limit.ts'
 import { Start } from './start.ts'
 import { stopBy } from './stop-options.ts'
-import { checkNames, checkOneOf, checkText, givenOf, knownOptions } from '../foundation/option-checks.ts'
+import {
+  ELSEWHERE,
+  having,
+  needed,
+  oneOf,
+  optionsOf,
+  or,
+  text,
+  where,
+  type Complete,
+  type Table,
+} from '../foundation/options.ts'
+import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
 import { problemsOfRetryPlace } from '../consumer/when-busy.ts'
@@ -111,27 +121,29 @@ export interface InlineRunning extends Omit<Running, keyof Pausable> {
  */
 export function runInline(consumer: Consumer, options: InlineOptions): InlineRunning {
   const definition = checkedDefinition(consumer)
-  const problems: string[] = []
-  const given = givenOf(options)
-  const { group, publisher, retryWaits = 'here' } = given
-  checkNames('', given, { of: 'runInline()', known: KNOWN, misplaced: RENAMED }, problems)
-  checkText('group', group, problems)
-  checkOneOf('retryWaits', retryWaits, ['here', 'caller'], problems)
-  if (publisher !== undefined && typeof publisher?.deadLetter !== 'function') {
-    problems.push('publisher: expected one that publishes dead letters, with the function deadLetter')
-  }
-  if (problems.length > 0) throw new ConfigError(problems)
-  return new RunningInline(definition, given)
+  return new RunningInline(definition, optionsOf('runInline', INLINE, options))
 }
 
-const KNOWN: Record<keyof InlineOptions, true> = {
-  group: true,
-  publisher: true,
-  retryWaits: true,
-  clock: true,
-  entropy: true,
+const INLINE: Table<InlineOptions, 'publisher'> = {
+  group: needed(text()),
+  publisher: having('one that publishes dead letters, with the function deadLetter', 'deadLetter'),
+  retryWaits: or('here', oneOf('here', 'caller')),
+  clock: clockOption(),
+  entropy: entropyOption(),
+  [ELSEWHERE]: { retry: 'it is now called retryWaits' },
 }
-const RENAMED = { retry: 'it is now called retryWaits' }
+
+const HANDLE: Table<{ readonly lane?: string | undefined }, 'lane'> = {
+  lane: where('text', (value) => typeof value === 'string'),
+}
+
+/** Once for each message: nothing is made where all is right. */
+function isLane(options: unknown): boolean {
+  if (typeof options !== 'object' || options === null) return false
+  for (const name in options) if (name !== 'lane') return false
+  const { lane } = options as { readonly lane?: unknown }
+  return lane === undefined || typeof lane === 'string'
+}
 
 const NO_RETRY_PLACE = "its caller takes it back with retryWaits: 'caller' of runInline; or leave whenBusy out"
 
@@ -181,8 +193,8 @@ class RunningInline implements InlineRunning {
   #opening: Start | undefined
   #stopped: Promise<void> | undefined
 
-  constructor(definition: ResolvedConsumer, options: InlineOptions) {
-    const { group, publisher, retryWaits = 'here', clock = systemClock, entropy = systemEntropy } = options
+  constructor(definition: ResolvedConsumer, options: Complete<InlineOptions, 'publisher'>) {
+    const { group, publisher, retryWaits, clock, entropy } = options
     this.#definition = definition
     this.#publisher = publisher
     this.#retryWaits = retryWaits
@@ -229,11 +241,8 @@ class RunningInline implements InlineRunning {
 
   async handle(message: Message, options: { readonly lane?: string | undefined } = {}): Promise<Settlement> {
     checkMessage(message)
-    if (typeof options !== 'object' || options === null)
-      knownOptions(options, { of: 'handle()', known: { lane: true } })
+    if (!isLane(options)) optionsOf('handle', HANDLE, options)
     const { lane } = options
-    // Once for each message: nothing is made where the names are right.
-    for (const name in options) if (name !== 'lane') knownOptions(options, { of: 'handle()', known: { lane } })
     if (this.#state !== 'running') await this.open()
     return new Promise((resolve) => {
       const onEnd = (end: DeliveryEnd): void => resolve(this.settlementOf(end, message))

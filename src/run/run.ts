@@ -1,14 +1,15 @@
-import { systemClock } from '../foundation/clock.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { tooShort } from '../core/retention.ts'
 import { ConfigError, describeError, hasCode } from '../foundation/errors.ts'
-import { systemEntropy } from '../foundation/entropy.ts'
 import type { PauseOptions, Running, Starting, StartResult, StopOptions } from '../ports/lifecycle.ts'
 import { openStore } from './open-store.ts'
 import { reportIdleLimit } from './report-idle-limit.ts'
 import { Start } from './start.ts'
 import { stopBy } from './stop-options.ts'
-import { checkNames, checkText, givenOf } from '../foundation/option-checks.ts'
+import { withoutUndefined } from '../foundation/option-checks.ts'
+import { having, needed, optionsOf, text, type Complete, type Table } from '../foundation/options.ts'
+import { clockOption, entropyOption } from '../foundation/system-options.ts'
+import { BY, REASON } from '../people/decider.ts'
 import type { Member } from '../pipeline/store/absence.ts'
 import { NO_LOAD } from '../pipeline/load.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
@@ -29,7 +30,12 @@ export interface RunDependencies {
   readonly entropy?: Entropy
 }
 
-const KNOWN: Record<keyof RunDependencies, true> = { source: true, publisher: true, clock: true, entropy: true }
+const RUN: Table<RunDependencies> = {
+  source: needed(having('a source')),
+  publisher: needed(having('a publisher')),
+  clock: clockOption(),
+  entropy: entropyOption(),
+}
 
 /**
  * Runs a consumer on a source. `runKafka`, `runRabbit` and custom adapters call it. It returns a handle at once; await
@@ -44,12 +50,10 @@ export function runConsumer(consumer: Consumer, dependencies: RunDependencies | 
   try {
     const definition = definitionOf(consumer)
     const parts = typeof dependencies === 'function' ? dependencies() : dependencies
-    const problems: string[] = []
-    const given = givenOf(parts)
-    checkNames('', given, { of: 'runConsumer()', known: KNOWN }, problems)
-    checkText('group', given.source?.group, problems)
-    if (problems.length > 0) throw new ConfigError(problems)
-    const starting = handleOf(new RunningConsumer(definition, parts))
+    const checked = optionsOf('runConsumer', RUN, parts, ({ source }, problems) => {
+      text().read(source.group, { name: 'group', problems })
+    })
+    const starting = handleOf(new RunningConsumer(definition, checked))
     // Callers that do not await the start learn of a failure from `health()` and an event.
     starting.catch(() => {})
     return starting
@@ -91,10 +95,7 @@ class RunningConsumer implements Running {
   #paused = 'paused'
   #stopped: Promise<void> | undefined
 
-  constructor(
-    definition: ResolvedConsumer,
-    { source, publisher, clock = systemClock, entropy = systemEntropy }: RunDependencies,
-  ) {
+  constructor(definition: ResolvedConsumer, { source, publisher, clock, entropy }: Complete<RunDependencies>) {
     this.#source = source
     this.#publisher = publisher
     this.#definition = definition
@@ -135,14 +136,14 @@ class RunningConsumer implements Running {
   }
 
   pause(why: PauseOptions = {}): void {
-    const checked = checkedWhy(why, 'pause()')
+    const checked = checkedWhy(why, 'pause')
     if (this.#stopped !== undefined || this.#state === 'failed' || this.#pipeline.isPaused) return
     this.#paused = `paused${checked.by === undefined ? '' : ` by ${checked.by}`}${checked.reason === undefined ? '' : `: ${checked.reason}`}`
     this.#pipeline.pause(checked)
   }
 
   resume(why: PauseOptions = {}): void {
-    const checked = checkedWhy(why, 'resume()')
+    const checked = checkedWhy(why, 'resume')
     if (this.#stopped === undefined) this.#pipeline.resume(checked)
   }
 
@@ -365,23 +366,9 @@ function problemsOfPositions(source: Source, publisher: Publisher): readonly str
   return problems
 }
 
-const LONGEST_BY = 200
-const LONGEST_REASON = 1_000
+const PAUSE: Table<PauseOptions, 'by' | 'reason'> = { by: BY, reason: REASON }
 
 /** @throws ConfigError `CONFIG_INVALID` */
-function checkedWhy(why: PauseOptions, of: string): PauseOptions {
-  const given = givenOf(why)
-  const { by, reason } = given
-  const problems: string[] = []
-  checkNames('', given, { of, known: { by, reason } }, problems)
-  const check = (name: string, text: unknown, most: number): void => {
-    if (text === undefined || (typeof text === 'string' && text.trim() !== '' && text.length <= most)) return
-    problems.push(
-      `${name}: expected 1 to ${most} characters, got ${typeof text === 'string' ? text.length : typeof text}`,
-    )
-  }
-  check('by', by, LONGEST_BY)
-  check('reason', reason, LONGEST_REASON)
-  if (problems.length > 0) throw new ConfigError(problems)
-  return { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) }
+function checkedWhy(why: PauseOptions | undefined, of: string): PauseOptions {
+  return withoutUndefined<PauseOptions>(optionsOf(of, PAUSE, why))
 }

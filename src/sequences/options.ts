@@ -1,5 +1,4 @@
-import { ConfigError } from '../foundation/errors.ts'
-import { checkNames, checkOneOf, checkWhole, shown } from '../foundation/option-checks.ts'
+import { oneOf, optionsOf, or, whole, type Table } from '../foundation/options.ts'
 
 /** Options of stores that keep a mark for each source instead of a record for each message. */
 export interface SequenceOptions {
@@ -29,10 +28,15 @@ export interface SequenceOptions {
 
 export type ResolvedSequences = Required<SequenceOptions>
 
-/** Every option of sequences, for the checks of stores that take them beside their own. */
+/** Stores take them beside their own. */
+export const SEQUENCES: Table<SequenceOptions> = {
+  tail: or(100, whole({ least: 0, most: 10_000 })),
+  onBehind: or('park', oneOf('park', 'duplicate')),
+  maxGaps: or(1_000, whole({ most: 10_000 })),
+}
+
+/** For the checks of stores that take them beside their own. */
 export const SEQUENCE_OPTIONS: Record<keyof SequenceOptions, true> = { tail: true, onBehind: true, maxGaps: true }
-const DEFAULTS: ResolvedSequences = { tail: 100, onBehind: 'park', maxGaps: 1_000 }
-const MOST = 10_000
 
 /** Takes the options of sequences out of others. */
 export function splitSequences<Options extends SequenceOptions>(
@@ -44,14 +48,5 @@ export function splitSequences<Options extends SequenceOptions>(
 
 /** @throws ConfigError `CONFIG_INVALID` */
 export function resolveSequences(options: SequenceOptions, store: string): ResolvedSequences {
-  const problems: string[] = []
-  checkNames('', options, { of: `${store}()`, known: SEQUENCE_OPTIONS }, problems)
-  const { tail = DEFAULTS.tail, onBehind = DEFAULTS.onBehind, maxGaps = DEFAULTS.maxGaps } = options
-  if (!(Number.isSafeInteger(tail) && tail >= 0 && tail <= MOST)) {
-    problems.push(`tail: expected a whole number from 0 to ${MOST}, got ${shown(tail)}`)
-  }
-  checkOneOf('onBehind', onBehind, ['park', 'duplicate'], problems)
-  checkWhole('maxGaps', maxGaps, problems, { most: MOST })
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
-  return { tail, onBehind, maxGaps }
+  return optionsOf(store, SEQUENCES, options)
 }

@@ -1,7 +1,7 @@
-import { systemClock } from '../foundation/clock.ts'
 import type { EpochMs } from '../core/units.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
-import { knownOptions } from '../foundation/option-checks.ts'
+import { optionsOf, text, type Table } from '../foundation/options.ts'
+import { clockOption } from '../foundation/system-options.ts'
 import type { Pausable } from '../ports/lifecycle.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Observer, ObserverEvent } from '../ports/observer.ts'
@@ -26,6 +26,9 @@ export interface LiveSignals extends Observer {
   controlsOf(consumer: string): readonly Pausable[]
 }
 
+const LIVE: Table<LiveSignalsOptions> = { clock: clockOption() }
+const SNAPSHOT: Table<SnapshotQuery, 'key'> = { key: text() }
+
 /** Consumers beyond this are not remembered. */
 const MOST_CONSUMERS = 100
 
@@ -40,7 +43,7 @@ const MOST_CONSUMERS = 100
  * @throws ConfigError `CONFIG_INVALID` for an unknown option, also of `snapshot`
  */
 export function liveSignals(options: LiveSignalsOptions = {}): LiveSignals {
-  const { clock = systemClock } = knownOptions(options, { of: 'liveSignals()', known: { clock: true } })
+  const { clock } = optionsOf('liveSignals', LIVE, options)
   const instance = systemEntropy.ownerToken().slice(0, 12)
   const since: EpochMs = clock.now()
   const consumers = new Map<string, LiveConsumerState>()
@@ -54,7 +57,7 @@ export function liveSignals(options: LiveSignalsOptions = {}): LiveSignals {
     consumer.add(event, clock.now())
   }
   const snapshot = (query: SnapshotQuery = {}): LiveSnapshot => {
-    const { key } = knownOptions(query, { of: 'snapshot()', known: { key: true } })
+    const { key } = optionsOf('snapshot', SNAPSHOT, query)
     const at = clock.now()
     return {
       schemaVersion: 1,

@@ -1,4 +1,3 @@
-import { systemClock } from '../foundation/clock.ts'
 import { OBSERVED_VERDICTS } from '../core/observed.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { CountingObserver, ObserverEvent } from '../ports/observer.ts'
@@ -9,7 +8,8 @@ import { GaugeReader, type GaugeOptions, type Readings } from './gauges.ts'
 import { LabelValues } from './label-values.ts'
 import type { CounterId, HistogramId } from './metrics.ts'
 import { reasonOf } from './reasons.ts'
-import { knownOptions } from '../foundation/option-checks.ts'
+import { flag, fn, optionsOf, or, type Defaulted, type Table } from '../foundation/options.ts'
+import { clockOption } from '../foundation/system-options.ts'
 import type { Count, Distribution } from './series.ts'
 
 export interface MeterOptions extends GaugeOptions {
@@ -17,6 +17,14 @@ export interface MeterOptions extends GaugeOptions {
   readonly clock?: Clock
   /** Called with every value of a histogram, for systems that keep their own. `labels` is the same object each time. */
   readonly onObserved?: OnObserved
+}
+
+export const READ_STORES: Defaulted<boolean> = or(true, flag())
+
+const METER: Table<MeterOptions, 'onObserved'> = {
+  readStores: READ_STORES,
+  clock: clockOption(),
+  onObserved: fn(),
 }
 
 type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
@@ -60,8 +68,7 @@ export class Meter {
 
   /** @throws ConfigError `CONFIG_INVALID` for an unknown option */
   constructor(asked: MeterOptions = {}) {
-    const known = { readStores: true, clock: true, onObserved: true }
-    const { clock = systemClock, onObserved, ...options } = knownOptions(asked, { of: 'new Meter()', known })
+    const { clock, onObserved, ...options } = optionsOf('new Meter', METER, asked)
     this.#clock = clock
     this.#gauges = new GaugeReader(clock, options, { name: this.#names, destination: this.#destinations })
     this.#cells = new Cells(onObserved)

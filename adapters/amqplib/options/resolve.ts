@@ -97,7 +97,7 @@ export function resolveRabbitOptions(options: RabbitOptions, of = 'runRabbit()')
     lane: undefined,
     consumerTimeoutMs: undefined,
     ...given,
-    leaveAfterMs: resolveLeaveAfter(given.leaveAfterMs, problems, shown),
+    leaveAfterMs: resolveLeaveAfter(given.leaveAfterMs, problems),
     deadLetter: resolveDeadLetter(given, of, problems),
     retry: resolveRetry(given, of, problems),
   }

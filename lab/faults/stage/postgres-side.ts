@@ -151,7 +151,7 @@ export class PostgresSide implements AsyncDisposable {
     const store = postgresOffsets({ pool: this.#pool, schema: SCHEMA, setup: 'check' })
     const consumer = defineConsumer({ name: CONSUMER, store, handle: () => {} })
     await store.open()
-    const how = { from: 'beginning', by: 'faults', reason: 'the topic was created anew' } as const
+    const how = { goOnFrom: 'beginning', by: 'faults', reason: 'the topic was created anew' } as const
     return await positionsOf(consumer, { group }).release(stream, how)
   }
 

@@ -1,4 +1,5 @@
-import { SILENT, type ResolvedConsumer } from '../../consumer/resolve-options.ts'
+import { SILENT } from '../../consumer/consumer-table.ts'
+import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
 import { unawaited } from '../../foundation/at-once.ts'
 import { isThenable } from '../../foundation/thenable.ts'
 import type { Clock } from '../../ports/clock.ts'

@@ -197,7 +197,7 @@ describe('adminOf', () => {
     await expect(admin.inspect(['x'.repeat(513)])).rejects.toThrow('longer than 512 bytes')
     await expect(admin.forget(['a'], { by: 'kim', reason: ' ' })).rejects.toThrow('reason: expected')
     await expect(admin.forget(['a'], { by: '', reason: 'x' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
-    await expect(admin.resolve(['a'], { ...WHY, as: 'undone' as never })).rejects.toThrow("'done' or 'rerun'")
+    await expect(admin.resolve(['a'], { ...WHY, as: 'undone' as never })).rejects.toThrow('"done" or "rerun"')
     await expect(admin.purge(0)).rejects.toThrow('batchSize')
   })
 

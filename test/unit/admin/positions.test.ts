@@ -28,10 +28,10 @@ describe('positionsOf', () => {
     const store = new MemoryOffsets()
     await holdAt(store, 'workers/sms', 't/0', 5n, 'created anew')
     const admin = positionsOf(consumerOn(store), FROM)
-    expect(await admin.release('t/0', { ...WHY, from })).toBe('released')
+    expect(await admin.release('t/0', { ...WHY, goOnFrom: from })).toBe('released')
     expect(await admin.list()).toMatchObject([{ stream: 't/0', next, held: undefined }])
-    expect(await admin.release('t/0', { ...WHY, from })).toBe('not-held')
-    expect(await admin.release('t/9', { ...WHY, from })).toBe('no-position')
+    expect(await admin.release('t/0', { ...WHY, goOnFrom: from })).toBe('not-held')
+    expect(await admin.release('t/9', { ...WHY, goOnFrom: from })).toBe('no-position')
   })
 
   it('refuses what is no decision, and changes nothing', async () => {
@@ -39,10 +39,10 @@ describe('positionsOf', () => {
     await holdAt(store, 'workers/sms', 't/0', 5n, 'created anew')
     const admin = positionsOf(consumerOn(store), FROM)
     for (const how of [
-      { ...WHY, from: -1n },
-      { ...WHY, from: 3 as never },
-      { by: '', reason: 'x', from: 'position' as const },
-      { by: 'kim', reason: ' ', from: 'position' as const },
+      { ...WHY, goOnFrom: -1n },
+      { ...WHY, goOnFrom: 3 as never },
+      { by: '', reason: 'x', goOnFrom: 'position' as const },
+      { by: 'kim', reason: ' ', goOnFrom: 'position' as const },
     ]) {
       await expect(admin.release('t/0', how)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
     }

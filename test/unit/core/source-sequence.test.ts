@@ -52,8 +52,8 @@ describe('messageId.sourceSequence', () => {
 
   it.each([
     [{}, /source: expected a function.*sequence: expected a function/s],
-    [{ source: () => 'm', sequence: () => 1, seq: 1 }, /seq: unknown option of messageId.sourceSequence\(\)/],
-    [undefined, /sourceSequence: source/],
+    [{ source: () => 'm', sequence: () => 1, seq: 1 }, /seq: unknown option/],
+    [undefined, /^2 problems:\n- messageId.sourceSequence: source: /],
   ])('refuses the options %j', (options, problem) => {
     expect(() => messageId.sourceSequence(options as never)).toThrow(problem)
   })

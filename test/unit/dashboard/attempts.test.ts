@@ -138,16 +138,19 @@ describe('persons', () => {
   })
 
   it.each([
-    [() => basicAuth({ users: [] }), 'users: expected [{ user, password }]'],
-    [() => basicAuth({ users: [{ user: 'ana', password: 'short' }] }), 'users[0].password has to have at least 8'],
+    [() => basicAuth({ users: [] }), 'users: expected at least one, in a list, of users, got none'],
+    [
+      () => basicAuth({ users: [{ user: 'ana', password: 'short' }] }),
+      'users[0].password: expected at least 8 characters, got less',
+    ],
     [
       () => basicAuth({ users: [1, 2].map((at) => ({ user: 'ana', password: `battery staple ${at}` })) }),
       'ana is there twice',
     ],
     [() => trustedHeader({ header: 'x user', proxies: ['10.0.0.1'] }), 'header: expected the name of a header'],
-    [() => trustedHeader({ header: 'x-user', proxies: [] }), 'proxies: expected addresses'],
-    [() => trustedHeader({ header: 'x-user', proxies: ['10.0.0.0/33'] }), 'proxies: expected an address'],
-    [() => trustedHeader({ header: 'x-user', proxies: ['proxy.local'] }), 'proxies: expected an address'],
+    [() => trustedHeader({ header: 'x-user', proxies: [] }), 'proxies: expected at least one, in a list, got none'],
+    [() => trustedHeader({ header: 'x-user', proxies: ['10.0.0.0/33'] }), 'proxies[0]: expected an address'],
+    [() => trustedHeader({ header: 'x-user', proxies: ['proxy.local'] }), 'proxies[0]: expected an address'],
   ])('are refused where options would let nobody or everybody in: %#', (make, problem) => {
     expect(make).toThrow(problem)
   })

@@ -220,7 +220,7 @@ describe('pages and files', () => {
   it.each([['to,text'], [' to'], [''], ['payload#/to']])('refuses to hide %j, which is no name', (name) => {
     const consumers = [on(memoryStore())]
     expect(problemOf(() => dashboard({ consumers, pages: pagesFolder(), redact: ['id', name] }))).toContain(
-      'redact: expected the name of a field or header',
+      'redact[1]: expected the name of a field or header',
     )
   })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { defineConsumer, memoryStore, messageId, type ConsumerSettings } from 'consume-once'
 import { settingsOf } from '../../../dashboard/server/settings.ts'
 import { definitionOf } from '../../../src/consumer/define-consumer.ts'
-import { CONSUMER_OPTIONS } from '../../../src/consumer/resolve-options.ts'
+import { CONSUMER } from '../../../src/consumer/consumer-table.ts'
 
 type Settings = Partial<ConsumerSettings<unknown, unknown, never>>
 
@@ -14,7 +14,7 @@ function settings(given: Settings = {}): ReadonlyMap<string, { value: string; or
 describe('settings on the dashboard', () => {
   it('have a row for each option', () => {
     const shownElsewhere = new Set(['name', 'handle', 'handleBatch'])
-    const options = Object.keys(CONSUMER_OPTIONS).filter((name) => !shownElsewhere.has(name))
+    const options = Object.keys(CONSUMER).filter((name) => !shownElsewhere.has(name))
     expect(options.filter((name) => !settings().has(name))).toEqual([])
   })
 

@@ -150,7 +150,7 @@ const refusedOr = (error: unknown): Told =>
 const ONCE: Entry = {
   name: 'once',
   open: async ({ store, clock, timeoutMs }, work) => {
-    const options = { ...TIMES, timeoutMs, clock, purge: 'never' } as const
+    const options = { ...TIMES, handlerTimeoutMs: timeoutMs, clock, purge: 'never' } as const
     const fn = async ({ signal }: { signal: AbortSignal }): Promise<void> => void (await work(() => signal))
     return (payload) => toldBy(once(store, 'k', fn, { ...options, payload }).then(() => 'done', refusedOr))
   },
@@ -163,7 +163,7 @@ const HTTP: Entry = {
       store,
       caller: () => 'ann',
       ...TIMES,
-      timeoutMs,
+      handlerTimeoutMs: timeoutMs,
       clock,
       purge: 'never',
       whenBusy: 'wait',

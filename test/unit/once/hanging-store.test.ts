@@ -219,7 +219,7 @@ describe('what calls leave behind', () => {
     clocks.push(clock)
     const store = new MemoryInbox({ clock }) as unknown as InboxStore<never>
     for (let at = 0; at < 3_000; at++) {
-      await once(store, 'k', () => at, { clock, scope: `s${at}`, timeoutMs: 1_000 + at, purge: 'background' })
+      await once(store, 'k', () => at, { clock, scope: `s${at}`, handlerTimeoutMs: 1_000 + at, purge: 'background' })
     }
     const { flights, deadlines, scopes } = callsOn(store).kept
     expect(flights).toBe(0)

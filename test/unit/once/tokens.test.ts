@@ -86,7 +86,7 @@ describe('tokens', () => {
   })
 
   it('refuses options that cannot be meant, without the secrets in the error', () => {
-    expect(problems(() => newTokens('form', ['too short']))).toMatch(/secrets: expected .* 16 bytes/)
+    expect(problems(() => newTokens('form', ['too short']))).toMatch(/secrets\[0\]: expected .* 16 bytes/)
     expect(problems(() => newTokens('form', ['too short']))).not.toContain('too short')
     expect(problems(() => tokens(memoryStore(), undefined as never))).toMatch(/secrets: expected/)
     expect(problems(() => tokens(memoryStore(), { secrets: [SECRET], ttlMs: 1 } as never))).toContain('ttlMs')

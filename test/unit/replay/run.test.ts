@@ -89,17 +89,17 @@ describe('a plan', () => {
   })
 
   it.each([
-    ['where: expected', { where: ['nonsense'] }],
-    ['ids: expected at least one, got none', { ids: [] }],
-    ['ids: expected at most 20000', { ids: ids(20_001) }],
+    ['where[0]: expected', { where: ['nonsense'] }],
+    ['ids: expected a list of 1 to 20000, of message IDs, got none', { ids: [] }],
+    ['ids: expected a list of 1 to 20000, of message IDs, got a list of 20001', { ids: ids(20_001) }],
     ['ids: expected at most 600000 bytes', { ids: ids(2_000, 'x'.repeat(400)) }],
     ['until: expected a time after since', { since: 2, until: 1 }],
     ['from: expected one of memory:', { from: 'sms' }],
     ['expected a topic', { from: 'memory:other' }],
     ['groupBy: expected', { groupBy: 'to' }],
-    ['reasons: expected no-id, undecodable', { reasons: ['given-up'] }],
-    ['idz: unknown option of planReplay()', { idz: ['a'], max: 1 }],
-    ['rules.agian: unknown option of planReplay()', { rules: { agian: true, again: true } }],
+    ['reasons[0]: expected "no-id", "undecodable"', { reasons: ['given-up'] }],
+    ['idz: unknown option', { idz: ['a'], max: 1 }],
+    ['rules.agian: unknown option; expected one of again, givenUp', { rules: { agian: true, again: true } }],
   ])('refuses options: %s', async (problem, options) => {
     await expect(new World().plan(options)).rejects.toThrow(problem)
   })

@@ -300,11 +300,11 @@ describe('a start in mode observe', () => {
   it('is refused with a store that gives the transaction of the handler', () => {
     const store = new MemoryInbox({ database: new InboxDatabase(), clock: new World().clock })
     expect(() => defineConsumer({ name: 'c', store, handle: () => {}, mode: 'observe' })).toThrow(
-      /mode: expected 'enforce', got 'observe'.*strategy lease/,
+      /mode: expected "enforce", got "observe".*strategy lease/,
     )
     const mode = 'watch' as 'observe'
     expect(() => defineConsumer({ name: 'c', store: memoryStore(), handle: () => {}, mode })).toThrow(
-      /mode: expected "enforce", "observe"/,
+      /mode: expected "enforce" or "observe"/,
     )
   })
 })

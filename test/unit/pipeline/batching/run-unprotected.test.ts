@@ -283,11 +283,11 @@ describe('the edges of run-unprotected', () => {
   it('is refused with stores that give the transaction of the handler, and is off by default', async () => {
     const store = new MemoryInbox({ database: new InboxDatabase(), clock: new World().clock })
     expect(() => defineConsumer({ name: 'c', store, handle: () => {}, onStoreDown: 'run-unprotected' })).toThrow(
-      /onStoreDown: expected 'pause', got 'run-unprotected'.*store of strategy lease/,
+      /onStoreDown: expected "pause", got "run-unprotected".*store of strategy lease/,
     )
     const onStoreDown = 'run' as 'pause'
     expect(() => defineConsumer({ name: 'c', store: memoryStore(), handle: () => {}, onStoreDown })).toThrow(
-      /onStoreDown: expected "pause", "run-unprotected"/,
+      /onStoreDown: expected "pause" or "run-unprotected"/,
     )
     const rig = await startRig({ effect: ({ apply }) => apply() })
     rig.store.isDown = true

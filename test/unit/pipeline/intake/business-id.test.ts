@@ -101,8 +101,8 @@ describe('an ID from the payload', () => {
 
   it('is refused at its definition where it is no JSON Pointer', () => {
     expect(problemsOf(() => messageId.payload('order/id', '/a~b'))).toEqual([
-      'messageId.payload: expected a JSON Pointer (RFC 6901) such as "/order/id", got "order/id": did you mean "/order/id"?',
-      'messageId.payload: expected a JSON Pointer (RFC 6901) such as "/order/id", got "/a~b"',
+      'messageId.payload: pointers[0]: expected a JSON Pointer (RFC 6901) such as "/order/id", got "order/id": did you mean "/order/id"?',
+      'messageId.payload: pointers[1]: expected a JSON Pointer (RFC 6901) such as "/order/id", got "/a~b"',
     ])
     const none = [] as unknown as [string]
     expect(problemsOf(() => messageId.payload(...none))).toHaveLength(1)
@@ -174,12 +174,10 @@ describe('a fingerprint', () => {
   it('is refused at its definition with a wrong path, option or size', () => {
     const wrong = { include: 'to', omit: ['geo.*'], maxBytes: 2 ** 21, paths: [] } as object
     expect(problemsOf(() => messageId.fingerprint(wrong))).toEqual([
-      expect.stringMatching(/^fingerprint\.paths: unknown option of messageId.fingerprint\(\)/),
-      'fingerprint.include: expected an array of JSON Pointers, got "to"',
-      expect.stringMatching(/^fingerprint\.maxBytes: expected a whole number from 1 to 1048576/),
-    ])
-    expect(problemsOf(() => messageId.fingerprint({ omit: ['geo.*'] }))).toEqual([
-      'omit: expected a JSON Pointer (RFC 6901) such as "/order/id", got "geo.*": did you mean "/geo.*"?',
+      expect.stringMatching(/^messageId\.fingerprint: paths: unknown option/),
+      expect.stringMatching(/^messageId\.fingerprint: include: expected at least one, in a list, .*, got "to"/),
+      expect.stringMatching(/omit\[0\]: expected a JSON Pointer .* did you mean "\/geo/),
+      expect.stringMatching(/maxBytes: expected a whole number from 1 to 1048576/),
     ])
     const options = { name: 'a', store: memoryStore(), handle: () => {}, id, onConflict: 'dead-letter' as const }
     expect(problemsOf(() => resolveOptions(options))).toEqual([expect.stringContaining('with a fingerprint')])
@@ -220,9 +218,11 @@ describe('a window', () => {
 
   it('is refused where it slides, is no number, or outlasts the records', () => {
     expect(problemsOf(() => messageId.window('id' as never, { slidingMs: 5 } as never))).toEqual([
-      'messageId.window: expected a function, got string',
       expect.stringContaining('a redelivery that comes later would run again: use fixedMs'),
-      'messageId.window.fixedMs: expected a whole number from 1, got undefined',
+      'messageId.window: fixedMs: expected a whole number from 1, got undefined',
+    ])
+    expect(problemsOf(() => messageId.window('id' as never, { fixedMs: 5 }))).toEqual([
+      'messageId.window: id: expected an ID extractor, got "id"',
     ])
     const options = { name: 'a', store: memoryStore(), handle: () => {}, id, retentionMs: 10 * MINUTE }
     expect(problemsOf(() => resolveOptions(options))).toEqual([
@@ -264,9 +264,9 @@ describe('a conflict', () => {
     const options = { name: 'a', store: memoryStore(), handle: () => {} }
     const wrong = [{ compare: ['amount'] }, { compare: 'amount' }, { compare: [] }, { compared: ['/a'] }, 'ignore']
     for (const one of wrong) {
-      expect(problemsOf(() => resolveOptions({ ...options, onConflict: one as never }))).toEqual([
-        expect.stringMatching(/^consumer "a": onConflict/),
-      ])
+      expect(problemsOf(() => resolveOptions({ ...options, onConflict: one as never }))[0]).toMatch(
+        /^consumer "a": onConflict/,
+      )
     }
   })
 

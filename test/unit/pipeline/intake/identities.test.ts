@@ -240,13 +240,17 @@ describe('several identities', () => {
       { store: storeWith(() => ({ marksFirst: true })) },
       'store: not possible with several identities (id): it marks before the handler',
     ],
-    ['none', { id: [] }, 'id: expected 1 to 8 identities, got 0'],
-    ['one that is no extractor', { id: [ID[0], 'order'] }, 'id[1]: expected an ID extractor, or { id, compare }'],
+    ['none', { id: [] }, 'id: expected a list of 1 to 8, of identities, got none'],
+    [
+      'one that is no extractor',
+      { id: [ID[0], 'order'] },
+      'id[1]: expected an ID extractor or { id, compare }, got "order"',
+    ],
     ['fields that are no pointers', { id: [ID[0], { id: ID[1], compare: ['amount'] }] }, 'id[1].compare'],
     [
       'a misspelt word',
       { id: [ID[0], { id: ID[1], compares: 'payload' }] },
-      'id[1].compares: unknown option of defineConsumer()',
+      'id[1].compares: unknown option; did you mean compare?',
     ],
   ])('are refused at the start with %s', (_what, options, problem) => {
     expect(problemsOf(options)).toEqual([expect.stringContaining(problem)])

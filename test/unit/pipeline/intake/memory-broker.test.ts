@@ -33,7 +33,7 @@ describe('runMemory', () => {
   it('refuses an unknown option', async () => {
     const options = { topic: 'sms', group: 'sender', topik: 'x' }
     await expect(runMemory(new MemoryBroker(), consumer, options)).rejects.toThrow(
-      'topik: unknown option of runMemory(); did you mean topic?',
+      'topik: unknown option; did you mean topic?',
     )
   })
 

@@ -1,0 +1,96 @@
+import type { Backoff } from '../core/backoff.ts'
+import {
+  either,
+  flag,
+  fn,
+  having,
+  list,
+  ms,
+  needed,
+  object,
+  oneOf,
+  or,
+  text,
+  whole,
+  where,
+} from '../foundation/options.ts'
+import type { Rule, Table } from '../foundation/options.ts'
+import { ID, ON_CONFLICT } from '../identity/identities.ts'
+import type { Logger } from '../ports/logger.ts'
+import type { Observer } from '../ports/observer.ts'
+import { json } from './decode.ts'
+import type { ConsumerOptions } from './options.ts'
+import { WHEN_BUSY } from './when-busy.ts'
+
+/** Types of payload and transaction are erased. */
+export type AnyConsumerOptions = ConsumerOptions<unknown, unknown, unknown>
+
+export type WithoutDefault =
+  | 'id'
+  | 'schema'
+  | 'handle'
+  | 'handleBatch'
+  | 'batchSize'
+  | 'maxInFlight'
+  | 'renewEveryMs'
+  | 'whenBusy'
+  | 'onConflict'
+  | 'rememberFailure'
+  | 'sealResult'
+  | 'observe'
+  | 'trace'
+  | 'scope'
+
+type Reconcile = Extract<AnyConsumerOptions['onInDoubt'], (...given: never[]) => unknown>
+
+/** The logger of a consumer without the option `log`. */
+export const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+const DAY_MS = 86_400_000
+
+const BACKOFF: Table<Partial<Backoff>> = { initialMs: or(200, ms()), maxMs: or(30_000, ms()) }
+
+/** The options of a consumer. Those of `once()` with the same names have the same rules. */
+export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
+  name: needed(text({ most: 200 })),
+  store: needed(having('a store such as postgresInbox({ pool }), redisLease({ redis }) or memoryStore()', 'claim')),
+  id: ID,
+  decode: or(json(), fn()),
+  schema: where('a Standard Schema, such as one of zod, valibot or arktype', (value) => hasValidate(value)),
+  handle: fn(),
+  handleBatch: fn(),
+  concurrency: or(64, whole()),
+  transactions: or(4, whole()),
+  batchSize: whole(),
+  maxInFlight: whole(),
+  leaseMs: or(30_000, ms({ least: 100 }, 'it is renewed at a third, which needs a round trip to the store')),
+  renewEveryMs: ms(),
+  // A later end of a record is beyond what databases keep as a time.
+  retentionMs: or(7 * DAY_MS, whole({ most: 100 * 365 * DAY_MS })),
+  handlerTimeoutMs: or(60_000, ms()),
+  graceMs: or(5_000, ms()),
+  maxAttempts: or(5, whole()),
+  backoff: or({ initialMs: 200, maxMs: 30_000 }, object(BACKOFF)),
+  onConflict: ON_CONFLICT,
+  onInDoubt: or('rerun', either(oneOf('rerun', 'park'), fn<Reconcile>())),
+  onBeyondRetention: or('run', oneOf('run', 'park', 'skip')),
+  purge: or('background', oneOf('background', 'never')),
+  mode: or('enforce', oneOf('enforce', 'observe')),
+  onStoreDown: or('pause', oneOf('pause', 'run-unprotected')),
+  hold: or(true, flag()),
+  whenBusy: WHEN_BUSY,
+  rememberResult: or(false, flag()),
+  maxResultBytes: or(16 * 1024, whole({ most: 1024 * 1024 }, 'keep a reference to what is larger')),
+  rememberFailure: fn(),
+  sealResult: having('an object with the functions seal and open', 'seal', 'open'),
+  log: or(SILENT, having('a logger such as pino()', 'debug', 'info', 'warn', 'error')),
+  logIds: or(false, flag()),
+  observe: either(fn<Observer>(), list(fn<Observer>())),
+  trace: having('what otelTracing() returns', 'begin'),
+  scope: text(),
+}
+
+function hasValidate(schema: unknown): boolean {
+  const { '~standard': standard } = (schema ?? {}) as { readonly '~standard'?: { readonly validate?: unknown } }
+  return typeof standard?.validate === 'function'
+}

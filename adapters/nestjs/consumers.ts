@@ -5,7 +5,7 @@ import {
   ConfigError,
   defineConsumer,
   flag,
-  fn,
+  func,
   needed,
   object,
   optionsOf,
@@ -36,7 +36,7 @@ export interface ConsumeOnceModuleOptions extends StopOptions {
 const MODULE: Table<ConsumeOnceModuleOptions> = {
   ...STOP,
   defaults: or({}, asGiven(object(DEFAULTABLE))),
-  start: needed(fn()),
+  start: needed(func()),
   waitForReady: or(false, flag()),
 }
 

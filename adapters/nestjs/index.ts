@@ -1,6 +1,6 @@
 import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core'
-import { fn, list, needed, optionsOf, or, where, type Table } from '../../src/spi.ts'
+import { func, listOf, needed, optionsOf, or, where, type Table } from '../../src/spi.ts'
 import { checkModule, ConsumeOnceConsumers, type ConsumeOnceModuleOptions } from './consumers.ts'
 
 export { HandleOnce, type HandleOnceOptions } from './handle-once.ts'
@@ -13,9 +13,9 @@ export interface ConsumeOnceAsyncOptions extends Pick<ModuleMetadata, 'imports'>
 }
 
 const FOR_ROOT: Table<ConsumeOnceAsyncOptions> = {
-  imports: or([], list(where('a module', (given) => given !== undefined))),
-  inject: or([], list(where('a token', (given) => given !== undefined))),
-  useFactory: needed(fn()),
+  imports: or([], listOf(where('a module', (given) => given !== undefined))),
+  inject: or([], listOf(where('a token', (given) => given !== undefined))),
+  useFactory: needed(func()),
 }
 
 /** Finds the methods with `@HandleOnce` in all providers of the application, and runs a consumer for each. */

@@ -117,7 +117,8 @@ async function release(session: Session, { consumer, stream, from, flags }: Rele
     position === undefined ? 'no-position' : position.held === undefined ? 'not-held' : 'released'
   say(`  ${printable(stream)}: ${preview(position, from)}`)
   if (foreseen === 'released') await confirm(`${entry.consumer.name} ${stream}`, flags.yes)
-  const verdict = foreseen === 'released' ? await session.answer(admin.release(stream, { ...decider, goOnFrom: from })) : foreseen
+  const verdict =
+    foreseen === 'released' ? await session.answer(admin.release(stream, { ...decider, goOnFrom: from })) : foreseen
   if (session.isJson) {
     const head = { consumer: titleOf(entry), scope: admin.scope, ...decider }
     printJson('release-hold', { ...head, partition: stream, from: String(from), verdict })

@@ -1,4 +1,14 @@
-import { flag, list, matching, needed, object, optionsOf, or, where, type Table } from '../../src/foundation/options.ts'
+import {
+  flag,
+  listOf,
+  matching,
+  needed,
+  object,
+  optionsOf,
+  or,
+  where,
+  type Table,
+} from '../../src/foundation/options.ts'
 import { isEqual } from './guard.ts'
 import type { Auth } from './options.ts'
 
@@ -28,7 +38,7 @@ const USER: Table<BasicAuthUser> = {
   readOnly: or(false, flag()),
 }
 
-const USERS: Table<Users> = { users: needed(list(object(USER), { least: 1, what: 'users' })) }
+const USERS: Table<Users> = { users: needed(listOf(object(USER), { least: 1, what: 'users' })) }
 
 function problemsOfUsers({ users }: Users, problems: string[]): void {
   const names = users.map(({ user }) => user)

@@ -2,16 +2,16 @@ import { CONSUMERS, MIGRATIONS, type ConfiguredConsumer } from '../../src/people
 import {
   either,
   flag,
-  fn,
+  func,
   having,
   judged,
-  list,
+  listOf,
   matching,
-  ms,
+  millis,
   needed,
   object,
   or,
-  text,
+  plainText,
   where,
   type Complete,
   type Rule,
@@ -98,7 +98,7 @@ export interface RedactedPart {
 export type WithoutDefault = 'live' | 'auth' | 'hosts' | 'environment' | 'redact' | 'pages' | 'log'
 
 const ENVIRONMENT: Table<NonNullable<DashboardOptions['environment']>> = {
-  name: needed(text()),
+  name: needed(plainText()),
   color: or('', matching('#b91c1c or the name of a color', /^(#[\da-f]{3,8}|[a-z]{1,30})$/i)),
 }
 
@@ -114,7 +114,7 @@ export const DASHBOARD: Table<DashboardOptions, WithoutDefault> = {
   live: having('what liveSignals() returned', 'snapshot'),
   instances: or(
     [],
-    list(
+    listOf(
       where(
         'an address such as http://host:9464',
         (url) => typeof url === 'string' && /^https?:\/\//i.test(url) && URL.canParse(url),
@@ -122,14 +122,14 @@ export const DASHBOARD: Table<DashboardOptions, WithoutDefault> = {
     ),
   ),
   basePath: or('/', matching('a path such as /ops/dashboard', /^\/([\w.~-]+\/?)*$/)),
-  auth: fn(),
-  hosts: list(matching('a name such as ops.example.com', /./)),
+  auth: func(),
+  hosts: listOf(matching('a name such as ops.example.com', /./)),
   readOnly: or(true, flag()),
   environment: object(ENVIRONMENT),
   showPayload: or(false, flag()),
-  redact: either(fn<Redact>(), list(FIELD)),
+  redact: either(func<Redact>(), listOf(FIELD)),
   journals: or('.', matching('a folder', /./)),
-  timeoutMs: or(10_000, ms({ most: 120_000 })),
+  timeoutMs: or(10_000, millis({ most: 120_000 })),
   pages: matching('a folder', /./),
   log: having('a logger such as pino()', 'warn'),
   clock: clockOption(),

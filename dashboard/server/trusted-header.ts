@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { flag, list, matching, needed, optionsOf, or, where, type Table } from '../../src/foundation/options.ts'
+import { flag, listOf, matching, needed, optionsOf, or, where, type Table } from '../../src/foundation/options.ts'
 import type { Auth } from './options.ts'
 
 export interface TrustedHeaderOptions {
@@ -13,7 +13,9 @@ export interface TrustedHeaderOptions {
 
 const TRUSTED_HEADER: Table<TrustedHeaderOptions> = {
   header: needed(matching('the name of a header, such as x-forwarded-user', /^[\w-]{1,100}$/)),
-  proxies: needed(list(where('an address such as 10.0.0.2 or a network such as 10.1.0.0/16', isNetwork), { least: 1 })),
+  proxies: needed(
+    listOf(where('an address such as 10.0.0.2 or a network such as 10.1.0.0/16', isNetwork), { least: 1 }),
+  ),
   readOnly: or(false, flag()),
 }
 

@@ -484,7 +484,9 @@ describe('a topic that was deleted and created anew', () => {
 async function decide(groupId: string, topic: string, from: GoOnFrom): Promise<void> {
   const consumer = defineConsumer({ name: 'effects', store: await place.newOffsets(), handle: () => {} })
   const why = { by: 'test', reason: 'created anew' }
-  expect(await positionsOf(consumer, { group: groupId }).release(`${topic}/0`, { ...why, goOnFrom: from })).toBe('released')
+  expect(await positionsOf(consumer, { group: groupId }).release(`${topic}/0`, { ...why, goOnFrom: from })).toBe(
+    'released',
+  )
 }
 
 async function heldWhy(topic: string): Promise<string | undefined> {

@@ -2,19 +2,19 @@ import type { Backoff } from '../core/backoff.ts'
 import {
   either,
   flag,
-  fn,
+  func,
   having,
-  list,
-  ms,
+  listOf,
+  millis,
   needed,
   object,
   oneOf,
   or,
-  text,
+  plainText,
   whole,
   where,
 } from '../foundation/options.ts'
-import type { Rule, Table } from '../foundation/options.ts'
+import type { Table } from '../foundation/options.ts'
 import { ID, ON_CONFLICT } from '../identity/identities.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Observer } from '../ports/observer.ts'
@@ -48,31 +48,31 @@ export const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {},
 
 const DAY_MS = 86_400_000
 
-const BACKOFF: Table<Partial<Backoff>> = { initialMs: or(200, ms()), maxMs: or(30_000, ms()) }
+const BACKOFF: Table<Partial<Backoff>> = { initialMs: or(200, millis()), maxMs: or(30_000, millis()) }
 
 /** The options of a consumer. Those of `once()` with the same names have the same rules. */
 export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
-  name: needed(text({ most: 200 })),
+  name: needed(plainText({ most: 200 })),
   store: needed(having('a store such as postgresInbox({ pool }), redisLease({ redis }) or memoryStore()', 'claim')),
   id: ID,
-  decode: or(json(), fn()),
+  decode: or(json(), func()),
   schema: where('a Standard Schema, such as one of zod, valibot or arktype', (value) => hasValidate(value)),
-  handle: fn(),
-  handleBatch: fn(),
+  handle: func(),
+  handleBatch: func(),
   concurrency: or(64, whole()),
   transactions: or(4, whole()),
   batchSize: whole(),
   maxInFlight: whole(),
-  leaseMs: or(30_000, ms({ least: 100 }, 'it is renewed at a third, which needs a round trip to the store')),
-  renewEveryMs: ms(),
+  leaseMs: or(30_000, millis({ least: 100 }, 'it is renewed at a third, which needs a round trip to the store')),
+  renewEveryMs: millis(),
   // A later end of a record is beyond what databases keep as a time.
   retentionMs: or(7 * DAY_MS, whole({ most: 100 * 365 * DAY_MS })),
-  handlerTimeoutMs: or(60_000, ms()),
-  graceMs: or(5_000, ms()),
+  handlerTimeoutMs: or(60_000, millis()),
+  graceMs: or(5_000, millis()),
   maxAttempts: or(5, whole()),
   backoff: or({ initialMs: 200, maxMs: 30_000 }, object(BACKOFF)),
   onConflict: ON_CONFLICT,
-  onInDoubt: or('rerun', either(oneOf('rerun', 'park'), fn<Reconcile>())),
+  onInDoubt: or('rerun', either(oneOf('rerun', 'park'), func<Reconcile>())),
   onBeyondRetention: or('run', oneOf('run', 'park', 'skip')),
   purge: or('background', oneOf('background', 'never')),
   mode: or('enforce', oneOf('enforce', 'observe')),
@@ -81,13 +81,13 @@ export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
   whenBusy: WHEN_BUSY,
   rememberResult: or(false, flag()),
   maxResultBytes: or(16 * 1024, whole({ most: 1024 * 1024 }, 'keep a reference to what is larger')),
-  rememberFailure: fn(),
+  rememberFailure: func(),
   sealResult: having('an object with the functions seal and open', 'seal', 'open'),
   log: or(SILENT, having('a logger such as pino()', 'debug', 'info', 'warn', 'error')),
   logIds: or(false, flag()),
-  observe: either(fn<Observer>(), list(fn<Observer>())),
+  observe: either(func<Observer>(), listOf(func<Observer>())),
   trace: having('what otelTracing() returns', 'begin'),
-  scope: text(),
+  scope: plainText(),
 }
 
 function hasValidate(schema: unknown): boolean {

@@ -4,10 +4,9 @@ import type { DurationMs } from '../core/units.ts'
 import { withoutUndefined } from '../foundation/option-checks.ts'
 import {
   either,
-  list,
+  listOf,
   needed,
   object,
-  oneOf,
   optionsOf,
   or,
   where,
@@ -38,7 +37,7 @@ const FACTS: Table<RedeliveryFacts, Exclude<keyof RedeliveryFacts, 'maxAttempts'
   maxAttempts: or(1, whole()),
   handlerTimeoutMs: TIME,
   graceMs: TIME,
-  delays: either(object(BACKOFF), list(TIME, { what: 'milliseconds' })),
+  delays: either(object(BACKOFF), listOf(TIME, { what: 'milliseconds' })),
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { DurationMs } from '../core/units.ts'
-import { either, ms, needed, object, oneOf, type Rule } from '../foundation/options.ts'
+import { either, millis, needed, object, oneOf, type Rule } from '../foundation/options.ts'
 import type { Publisher } from '../ports/source.ts'
 
 /** What a message does while another owner has it: waits in its lane, or leaves for a retry place. */
@@ -7,7 +7,7 @@ export type WhenBusy = 'wait' | 'hand-back' | { readonly waitMs: DurationMs }
 
 export const WHEN_BUSY: Rule<WhenBusy> = either(
   oneOf('wait', 'hand-back'),
-  object<{ readonly waitMs: DurationMs }, never>({ waitMs: needed(ms()) }),
+  object<{ readonly waitMs: DurationMs }, never>({ waitMs: needed(millis()) }),
 )
 
 /** How long such a message waits in its lane; `undefined`: as its source says. */

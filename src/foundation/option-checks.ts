@@ -3,7 +3,7 @@ import { nearestTo } from './near-name.ts'
 import { LONGEST_TIMER_MS, type NamesOf } from './options.ts'
 import { isPlainText, shown, shownText } from './shown.ts'
 
-export { LONGEST_TIMER_MS, type NamesOf } from './options.ts'
+export type { NamesOf } from './options.ts'
 export { isPlainText, shown, shownText } from './shown.ts'
 
 /** Formats a value in a problem. */

@@ -225,12 +225,12 @@ export function whole({ least = 1, most = Number.MAX_SAFE_INTEGER }: Bounds = {}
 }
 
 /** Milliseconds that a timer waits for. */
-export function ms(bounds: Bounds = {}, why?: string): Rule<DurationMs> {
+export function millis(bounds: Bounds = {}, why?: string): Rule<DurationMs> {
   return whole({ most: LONGEST_TIMER_MS, ...bounds }, why)
 }
 
 /** Text that can be stored safely: not blank, without what a database cannot store, or with what two names look the same. */
-export function text({ most }: { readonly most?: number } = {}): Rule<string> {
+export function plainText({ most }: { readonly most?: number } = {}): Rule<string> {
   const expected = most === undefined ? 'text' : `text of 1 to ${most} characters`
   const problemOf = (value: unknown): string | undefined => {
     if (typeof value !== 'string' || value.trim() === '' || value.length > (most ?? value.length)) {
@@ -262,15 +262,13 @@ export function flag(): Rule<boolean> {
   return oneOf(true, false)
 }
 
-export function fn<T>(expected = 'a function'): Rule<T> {
+export function func<T>(expected = 'a function'): Rule<T> {
   return where(expected, (value) => typeof value === 'function')
 }
 
 /** An object, or a function, with these methods. @param expected - what makes one: `a logger such as pino()` */
 export function having<T>(expected: string, ...methods: readonly string[]): Rule<T> {
   const missing = (value: unknown): readonly string[] => methods.filter((name) => !hasMethod(value, name))
-  const isThing = (value: unknown): boolean =>
-    (typeof value === 'object' && value !== null) || typeof value === 'function'
   return where(expected, (value) => isThing(value) && missing(value).length === 0, {
     // A text may be the address of a server, with its password.
     got: (value) =>
@@ -279,12 +277,15 @@ export function having<T>(expected: string, ...methods: readonly string[]): Rule
 }
 
 export function hasMethod(value: unknown, name: string): boolean {
-  const isThing = (typeof value === 'object' && value !== null) || typeof value === 'function'
-  return isThing && typeof (value as unknown as Readonly<Record<string, unknown>>)[name] === 'function'
+  return isThing(value) && typeof (value as Readonly<Record<string, unknown>>)[name] === 'function'
+}
+
+function isThing(value: unknown): boolean {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }
 
 /** Each entry by the rule. @param what - names the entries */
-export function list<T, Ts extends readonly T[] = readonly T[]>(
+export function listOf<T, Ts extends readonly T[] = readonly T[]>(
   rule: Rule<T>,
   { least = 0, most = Number.MAX_SAFE_INTEGER, what = '' }: Bounds & { readonly what?: string } = {},
 ): Rule<Ts> {

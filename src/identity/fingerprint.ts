@@ -7,7 +7,7 @@ import { atOnce } from '../foundation/at-once.ts'
 import { withTraits } from './id-traits.ts'
 import { ID_AT_ONCE, idIn } from './id-value.ts'
 import type { IdExtractor, IncomingMessage } from '../ports/id-extractor.ts'
-import { either, fn, list, optionsOf, or, whole, type Table } from '../foundation/options.ts'
+import { either, func, listOf, optionsOf, or, whole, type Table } from '../foundation/options.ts'
 import { pathOf, POINTERS } from './payload-id.ts'
 
 export interface FingerprintOptions {
@@ -41,7 +41,7 @@ const MOST_BYTES = 1024 * 1024
 const FINGERPRINT: Table<FingerprintOptions, 'include' | 'omit'> = {
   include: POINTERS,
   omit: POINTERS,
-  scope: or([], either(fn<IdExtractor>(), list(fn<IdExtractor>()))),
+  scope: or([], either(func<IdExtractor>(), listOf(func<IdExtractor>()))),
   maxBytes: or(64 * 1024, whole({ most: MOST_BYTES })),
 }
 

@@ -3,7 +3,7 @@ import { atOnce } from '../foundation/at-once.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
 import { ID_AT_ONCE, idIn } from './id-value.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
-import { ELSEWHERE, fn, needed, optionsOf, whole, type Table } from '../foundation/options.ts'
+import { ELSEWHERE, func, needed, optionsOf, whole, type Table } from '../foundation/options.ts'
 
 export interface WindowOptions {
   /** Length of a window, in milliseconds. Windows begin at multiples of it since 1970, UTC. */
@@ -21,7 +21,7 @@ const WINDOW: Table<WindowOptions> = {
 /** The ID of another extractor, in the window of the message's own timestamp. */
 export function windowed<Decoded>(id: IdExtractor<Decoded>, options: WindowOptions): IdExtractor<Decoded> {
   const { fixedMs } = optionsOf('messageId.window', WINDOW, options, (_, problems) => {
-    fn('an ID extractor').read(id, { name: 'id', problems })
+    func('an ID extractor').read(id, { name: 'id', problems })
   })
   const traits = { ...traitsOf(id), windowMs: fixedMs }
   return withTraits((message) => {

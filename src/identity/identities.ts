@@ -3,7 +3,7 @@ import { payloadHashOf } from './digest.ts'
 import { fieldsHash } from './fingerprint.ts'
 import { traitsOf } from './id-traits.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
-import { either, fn, list, needed, object, oneOf, or, type Rule, type Table } from '../foundation/options.ts'
+import { either, func, listOf, needed, object, oneOf, or, type Rule, type Table } from '../foundation/options.ts'
 import { POINTERS } from './payload-id.ts'
 
 /** What happens to a message with the ID of another one and a different payload. */
@@ -32,15 +32,15 @@ export type IdentityOption<Decoded = unknown> =
 type OfSeveral<Decoded> = Exclude<IdentityOption<Decoded>, IdExtractor<Decoded>>
 
 const OF_SEVERAL: Table<OfSeveral<unknown>> = {
-  id: needed(fn()),
+  id: needed(func()),
   compare: or('nothing', either(oneOf('payload', 'nothing'), POINTERS)),
 }
 
 /** The option `id` of a consumer. */
-export const ID: Rule<IdExtractor<unknown> | readonly [IdentityOption, ...IdentityOption[]]> = either(
-  fn<IdExtractor>('an ID extractor'),
-  list<IdentityOption, readonly [IdentityOption, ...IdentityOption[]]>(
-    either(fn<IdExtractor>('an ID extractor'), object(OF_SEVERAL)),
+export const ID: Rule<IdExtractor | readonly [IdentityOption, ...IdentityOption[]]> = either(
+  func<IdExtractor>('an ID extractor'),
+  listOf<IdentityOption, readonly [IdentityOption, ...IdentityOption[]]>(
+    either(func<IdExtractor>('an ID extractor'), object(OF_SEVERAL)),
     { least: 1, most: 8, what: 'identities' },
   ),
 )

@@ -3,7 +3,7 @@ import { whyUnusable, WHY_UNUSABLE } from '../core/message-id.ts'
 import { withTraits } from './id-traits.ts'
 import { foundInsteadOfId, idIn } from './id-value.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
-import { list, refuse, where, type Rule } from '../foundation/options.ts'
+import { listOf, refuse, where, type Rule } from '../foundation/options.ts'
 import { shown } from '../foundation/shown.ts'
 
 /** The ID from these places of the decoded payload. */
@@ -38,7 +38,7 @@ function isMissing(value: unknown): boolean {
 }
 
 /** One of these is a path into a JSON payload. */
-export const POINTER: Rule<string> = where(
+const POINTER: Rule<string> = where(
   'a JSON Pointer (RFC 6901) such as "/order/id"',
   (pointer) => typeof pointer === 'string' && pointerPath(pointer) !== undefined,
   {
@@ -54,7 +54,10 @@ export function pathOf(pointer: string): readonly string[] {
   return pointerPath(pointer) ?? []
 }
 
-export const POINTERS: Rule<readonly string[]> = list(POINTER, { least: 1, what: 'JSON Pointers such as "/order/id"' })
+export const POINTERS: Rule<readonly string[]> = listOf(POINTER, {
+  least: 1,
+  what: 'JSON Pointers such as "/order/id"',
+})
 
 /** @throws TypeError for a value that is no usable part of an ID; `undefined`: there is none */
 function scalarText(value: unknown, pointer: string): string | undefined {

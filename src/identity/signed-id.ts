@@ -3,7 +3,7 @@ import { atOnce } from '../foundation/at-once.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
 import { ID_AT_ONCE, idIn } from './id-value.ts'
 import type { IdExtractor } from './message-id.ts'
-import { fn, list, needed, optionsOf, where, type Rule, type Table } from '../foundation/options.ts'
+import { func, listOf, needed, optionsOf, where, type Rule, type Table } from '../foundation/options.ts'
 
 export interface SignedIdOptions<Decoded = unknown> {
   /** Extracts the signed message ID. */
@@ -18,14 +18,14 @@ const SHORTEST_SECRET = 16
 const SIGNATURE_BYTES = 32
 
 /** No problem contains the secrets themselves. */
-export const SECRETS: Rule<readonly (string | Uint8Array)[]> = list(
+export const SECRETS: Rule<readonly (string | Uint8Array)[]> = listOf(
   where(`text or bytes, of ${SHORTEST_SECRET} bytes or more`, isSecret, { got: (secret) => typeof secret }),
   { least: 1, what: 'secrets' },
 )
 
 const SIGNED_ID: Table<SignedIdOptions<never>> = {
-  id: needed(fn()),
-  signature: needed(fn()),
+  id: needed(func()),
+  signature: needed(func()),
   secrets: needed(SECRETS),
 }
 

@@ -1,7 +1,7 @@
 import { whyUnusable } from '../core/message-id.ts'
 import { HIGHEST_NUMBER } from '../core/sequence.ts'
 import { atOnce } from '../foundation/at-once.ts'
-import { fn, needed, optionsOf, type Table } from '../foundation/options.ts'
+import { func, needed, optionsOf, type Table } from '../foundation/options.ts'
 import type { IdExtractor } from '../ports/id-extractor.ts'
 import type { Message } from '../ports/message.ts'
 import { traitsOf, withTraits } from './id-traits.ts'
@@ -25,7 +25,7 @@ export interface SourceSequenceOptions<Decoded = unknown> {
   readonly sequence: (message: Incoming<Decoded>) => string | Uint8Array | bigint | number | undefined
 }
 
-const SOURCE_SEQUENCE: Table<SourceSequenceOptions<never>> = { source: needed(fn()), sequence: needed(fn()) }
+const SOURCE_SEQUENCE: Table<SourceSequenceOptions<never>> = { source: needed(func()), sequence: needed(func()) }
 
 /** Longer text of digits is no number that fits. */
 const DIGITS = /^\d{1,40}$/

@@ -1,5 +1,5 @@
 import { Watermark } from '../core/watermark.ts'
-import { having, needed, optionsOf, or, text, where, whole, type Rule, type Table } from '../foundation/options.ts'
+import { having, needed, optionsOf, or, plainText, where, whole, type Rule, type Table } from '../foundation/options.ts'
 import type { Message } from '../ports/message.ts'
 import type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from '../ports/source.ts'
 
@@ -24,8 +24,8 @@ const BATCH = 250
 const BROKER: Table<MemoryBrokerOptions> = { partitions: or(4, whole({ most: 10_000 })) }
 /** Of `runMemory`, too. */
 export const SOURCE: Table<{ readonly topic: string; readonly group: string }> = {
-  topic: needed(text()),
-  group: needed(text()),
+  topic: needed(plainText()),
+  group: needed(plainText()),
 }
 const BYTES: Rule<Uint8Array | null> = where('bytes or null', (value) => value === null || value instanceof Uint8Array)
 const MESSAGE: Table<MemoryMessage, 'timestamp'> = {

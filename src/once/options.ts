@@ -8,13 +8,13 @@ import { ConfigError } from '../foundation/errors.ts'
 import {
   either,
   ELSEWHERE,
-  fn,
+  func,
   having,
-  ms,
+  millis,
   oneOf,
   or,
   readOptions,
-  text,
+  plainText,
   where,
   type Complete,
   type Table,
@@ -129,7 +129,7 @@ export interface OnceSettings {
 type WithoutDefault = 'payload' | 'signal' | 'rememberFailure' | 'sealResult'
 
 export const ONCE: Table<OnceOptions, WithoutDefault> = {
-  scope: or('once', text()),
+  scope: or('once', plainText()),
   // Every lone surrogate is encoded as the same bytes, so two payloads would be one.
   payload: where(
     'bytes, or text without a lone surrogate',
@@ -138,8 +138,8 @@ export const ONCE: Table<OnceOptions, WithoutDefault> = {
   ),
   signal: having('an AbortSignal', 'addEventListener'),
   whenBusy: or('wait', oneOf('wait', 'refuse')),
-  waitMs: or(10_000, ms()),
-  onInDoubt: or('rerun', either(oneOf('rerun', 'park'), fn<Reconcile>())),
+  waitMs: or(10_000, millis()),
+  onInDoubt: or('rerun', either(oneOf('rerun', 'park'), func<Reconcile>())),
   rememberFailure: CONSUMER.rememberFailure,
   leaseMs: CONSUMER.leaseMs,
   retentionMs: CONSUMER.retentionMs,
@@ -175,7 +175,7 @@ export function settingsOf<T>(
   checkFunction('fn', fn, problems)
   const id = isTextOrBytes(key) ? idBytes(key) : 'missing'
   if (typeof id === 'string') problems.push(`key: ${WHY_UNUSABLE[id]}`)
-  problemsOfStore(store, given as OnceOptions, problems)
+  problemsOfStore(store, given, problems)
   if (problems.length === 0) problemsOfTimes(options, problems)
   if (problems.length > 0 || typeof id === 'string') throw new ConfigError(problems.map((one) => `${of}: ${one}`))
   const { scope, onInDoubt } = options

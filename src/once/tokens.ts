@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import { once } from './once.ts'
-import { ms, needed, optionsOf, or, readOptions, refuse, text, type Table } from '../foundation/options.ts'
+import { millis, needed, optionsOf, or, readOptions, refuse, plainText, type Table } from '../foundation/options.ts'
 import { clockOption } from '../foundation/system-options.ts'
 import { ONCE } from './options.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -57,8 +57,8 @@ const TIMES = { leaseMs: 5_000, handlerTimeoutMs: 1_000, graceMs: 1_000 } as con
 /** The clocks of two processes differ: a token may look fresh to one for that long after another forgot it. */
 const CLOCK_MARGIN_MS: DurationMs = 60_000
 
-const TOKENS: Table<TokensOptions> = { secrets: needed(SECRETS), scope: or('token', text()), clock: clockOption() }
-const ISSUE: Table<{ readonly ttlMs: DurationMs }> = { ttlMs: needed(ms()) }
+const TOKENS: Table<TokensOptions> = { secrets: needed(SECRETS), scope: or('token', plainText()), clock: clockOption() }
+const ISSUE: Table<{ readonly ttlMs: DurationMs }> = { ttlMs: needed(millis()) }
 const REDEEM: Table<{ readonly signal?: AbortSignal }, 'signal'> = { signal: ONCE.signal }
 
 /**
@@ -74,7 +74,7 @@ export function tokens<Tx = never>(store: LeaseStore | InboxStore<Tx>, options: 
   return {
     issue(subject, how) {
       const problems: string[] = []
-      text().read(subject, { name: 'subject', problems })
+      plainText().read(subject, { name: 'subject', problems })
       const { ttlMs } = readOptions(ISSUE, how, { name: '', problems })
       refuse('tokens.issue', problems)
       const signed = Buffer.alloc(SIGNED_BYTES)

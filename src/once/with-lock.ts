@@ -8,7 +8,7 @@ import { askStore, type Limit } from './ask.ts'
 import { Wait } from './wait.ts'
 import { faultOfRelease, faultsOfClaims, type FindFault } from '../execution/store-answers.ts'
 import { checkFunction } from '../foundation/option-checks.ts'
-import { ms, or, readOptions, refuse, text, type Complete, type Table } from '../foundation/options.ts'
+import { millis, or, readOptions, refuse, plainText, type Complete, type Table } from '../foundation/options.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import { ONCE } from './options.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -64,8 +64,8 @@ export type WithLock<T> =
   | { readonly verdict: 'busy' }
 
 const WITH_LOCK: Table<WithLockOptions, 'signal'> = {
-  leaseMs: or(30_000, ms({ least: 1_000 })),
-  waitMs: or(10_000, ms({ least: 0 })),
+  leaseMs: or(30_000, millis({ least: 1_000 })),
+  waitMs: or(10_000, millis({ least: 0 })),
   signal: ONCE.signal,
   clock: clockOption(),
   entropy: entropyOption(),
@@ -155,7 +155,7 @@ function settingsOf(
   if ((store as LeaseStore | undefined)?.strategy !== 'lease') {
     problems.push('store: expected one of strategy lease, such as redisLease({ redis })')
   }
-  text().read(name, { name: 'name', problems })
+  plainText().read(name, { name: 'name', problems })
   if (typeof name === 'string' && Buffer.byteLength(name) > 512) problems.push('name: expected at most 512 bytes')
   checkFunction('fn', fn, problems)
   refuse('withLock', problems)

@@ -13,7 +13,7 @@ import {
   optionsOf,
   or,
   refuse,
-  text,
+  plainText,
   where,
   whole,
   type Rule,
@@ -137,18 +137,18 @@ const LIST: Table<ListQuery, 'after'> = {
   state: needed(oneOf('processing', 'in-doubt', 'given-up', 'parked', 'done')),
   limit: needed(whole()),
   lookAtMost: or(100_000, whole()),
-  after: text(),
+  after: plainText(),
 }
 const TIME: Rule<EpochMs> = where('milliseconds since 1970', Number.isFinite)
 
 const AUDIT: Table<AuditQuery, Exclude<keyof AuditQuery, 'limit'>> = {
-  key: text(),
-  by: text(),
-  decision: text(),
+  key: plainText(),
+  by: plainText(),
+  decision: plainText(),
   since: TIME,
   until: TIME,
   limit: needed(whole()),
-  after: text(),
+  after: plainText(),
 }
 
 type Resolving = Decider & { readonly as: 'done' | 'rerun' }

@@ -1,16 +1,16 @@
-import { fn, having, list, needed, readOptions, text, type Table } from '../foundation/options.ts'
+import { func, having, listOf, needed, readOptions, plainText, type Table } from '../foundation/options.ts'
 import type { Subscription } from '../ports/subscription.ts'
 
 export const SUBSCRIPTION: Table<Subscription, 'checkup' | 'replay'> = {
-  group: needed(text()),
-  origins: needed(list(text(), { least: 1, what: 'topics or queues' })),
-  checkup: fn(),
+  group: needed(plainText()),
+  origins: needed(listOf(plainText(), { least: 1, what: 'topics or queues' })),
+  checkup: func(),
   replay: having('what kafkaSubscription() or rabbitSubscription() returned', 'publisher'),
 }
 
 const OF_GROUP: Table<Partial<Subscription> & Pick<Subscription, 'group'>, 'origins' | 'checkup' | 'replay'> = {
   ...SUBSCRIPTION,
-  origins: list(text()),
+  origins: listOf(plainText()),
 }
 
 /**

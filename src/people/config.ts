@@ -1,10 +1,10 @@
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import {
   asGiven,
-  fn,
+  func,
   having,
   judged,
-  list,
+  listOf,
   needed,
   object,
   optionsOf,
@@ -50,15 +50,15 @@ const CONFIGURED: Table<ConfiguredConsumer> = {
   subscription: needed(object(SUBSCRIPTION)),
 }
 
-export const CONSUMERS: Rule<readonly ConfiguredConsumer[]> = asGiven(list(object(CONFIGURED)))
-export const MIGRATIONS: Rule<readonly Migrations[]> = list(
+export const CONSUMERS: Rule<readonly ConfiguredConsumer[]> = asGiven(listOf(object(CONFIGURED)))
+export const MIGRATIONS: Rule<readonly Migrations[]> = listOf(
   having('what postgresMigrations() or mysqlMigrations() returned', 'up'),
 )
 
 const CONFIG: Table<ConsumeOnceConfig, 'close'> = {
   consumers: needed(CONSUMERS),
   migrations: or([], MIGRATIONS),
-  close: fn(),
+  close: func(),
 }
 
 /** Checks the config and returns it. @throws ConfigError `CONFIG_INVALID`, with all problems at once */

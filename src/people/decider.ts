@@ -14,7 +14,7 @@ export const REASON: Rule<string> = prose(1_000)
 export const DECIDER: Table<Decider> = { by: needed(BY), reason: needed(REASON) }
 
 /** Text of a person, which may have several lines. */
-export function prose(most: number): Rule<string> {
+function prose(most: number): Rule<string> {
   return where(
     `1 to ${most} characters`,
     (value) => typeof value === 'string' && value.trim() !== '' && value.length <= most,

@@ -2,7 +2,7 @@ import { systemClock } from '../foundation/clock.ts'
 import type { DurationMs } from '../core/units.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError, describeError } from '../foundation/errors.ts'
-import { ms, or, readOptions, refuse, type Table } from '../foundation/options.ts'
+import { millis, or, readOptions, refuse, type Table } from '../foundation/options.ts'
 import { durationText } from '../core/duration-text.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { shorterThanHandlers } from './idle-limit.ts'
@@ -35,7 +35,7 @@ export interface DoctorOptions {
   readonly timeoutMs?: DurationMs
 }
 
-const DOCTOR: Table<DoctorOptions> = { timeoutMs: or(30_000, ms()) }
+const DOCTOR: Table<DoctorOptions> = { timeoutMs: or(30_000, millis()) }
 
 /** Worst first. */
 const VERDICTS: readonly CheckVerdict[] = ['broken', 'weaker', 'unknown', 'holds']

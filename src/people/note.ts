@@ -1,10 +1,10 @@
 import { DECIDER } from './decider.ts'
-import { matching, needed, optionsOf, text, type Table } from '../foundation/options.ts'
+import { matching, needed, optionsOf, plainText, type Table } from '../foundation/options.ts'
 import type { Note, StoreAdmin } from '../ports/store-admin.ts'
 
 const NOTE: Table<Note> = {
   what: needed(matching('1 to 16 of a-z and -', /^[a-z-]{1,16}$/)),
-  about: needed(text({ most: 200 })),
+  about: needed(plainText({ most: 200 })),
   ...DECIDER,
 }
 

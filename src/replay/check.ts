@@ -1,7 +1,7 @@
 import { DEAD_LETTER_REASONS } from '../core/decision.ts'
 import { LACKS, type ReplayRules } from '../core/replay.ts'
 import type { EpochMs } from '../core/units.ts'
-import { flag, having, judged, list, oneOf, or, where, whole, type Rule, type Table } from '../foundation/options.ts'
+import { flag, having, judged, listOf, oneOf, or, where, whole, type Rule, type Table } from '../foundation/options.ts'
 import { timeText } from '../foundation/time-text.ts'
 import { parseCondition } from './expression.ts'
 import type { ReplayPlaces } from '../ports/replay.ts'
@@ -23,7 +23,7 @@ export const RULES: Table<Partial<ReplayRules>> = {
   maxReplays: or(2, whole()),
 }
 
-export const PLACES: Rule<readonly ReplayPlaces[]> = list(having('places such as fileReplay()'))
+export const PLACES: Rule<readonly ReplayPlaces[]> = listOf(having('places such as fileReplay()'))
 export const JOURNAL: Rule<ReplayJournal> = having('one such as fileJournal(path) or memoryJournal()', 'open')
 export const RATE: Rule<number> = where('a number above 0', (rate) => Number.isFinite(rate) && Number(rate) > 0)
 
@@ -39,13 +39,13 @@ const WHERE: Rule<string> = judged('a condition such as $message.payload#/to=x',
 export const SELECTION: Table<Selection, keyof Selection> = {
   since: TIME,
   until: TIME,
-  ids: list(
+  ids: listOf(
     where('text', (id) => typeof id === 'string'),
     { least: 1, most: MOST_IDS, what: 'message IDs' },
   ),
-  where: list(WHERE),
-  reasons: list(oneOf<string>(...DEAD_LETTER_REASONS, ...BROKER_REASONS)),
-  include: list(oneOf(...LACKS)),
+  where: listOf(WHERE),
+  reasons: listOf(oneOf<string>(...DEAD_LETTER_REASONS, ...BROKER_REASONS)),
+  include: listOf(oneOf(...LACKS)),
 }
 
 /** @param problems - problems are added here */

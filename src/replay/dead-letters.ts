@@ -13,7 +13,6 @@ import { usableTime } from './proven.ts'
 import {
   type CheckedRedrive,
   REDRIVE_OUTCOMES,
-  type RedriveOptions,
   type RedriveOutcome,
   type RedriveResult,
   type RedrivenDeadLetter,

@@ -9,7 +9,7 @@ import {
   optionsOf,
   or,
   readOptions,
-  text,
+  plainText,
   where,
   whole,
   type Complete,
@@ -66,7 +66,7 @@ const POSITION: Rule<bigint> = where('a position as a bigint', (value) => typeof
 
 const PLAN: Table<PlanOptions, WithoutDefault> = {
   ...SELECTION,
-  from: needed(text()),
+  from: needed(plainText()),
   fromPosition: POSITION,
   toPosition: POSITION,
   max: whole(),
@@ -92,7 +92,7 @@ export function planReplay(
   asked: PlanOptions,
 ): Job<PlanProgress, ReplayPlan> {
   return startJob('the planning', async (control) => {
-    const of = new ReplayedConsumer(consumer, subscription, 'planReplay()')
+    const of = new ReplayedConsumer(consumer, subscription)
     const options = optionsOf('planReplay', PLAN, asked, (all, problems) => {
       problemsOfSelection(all, problems)
       const { fromPosition, toPosition } = all

@@ -30,7 +30,7 @@ export class ReplayedConsumer {
    * @param of - the function that got them, for a problem
    * @throws ConfigError `CONFIG_INVALID` for a store that people cannot look into, and for what is no subscription
    */
-  constructor(consumer: Consumer, subscription: Subscription, of = 'a subscription') {
+  constructor(consumer: Consumer, subscription: Subscription) {
     const definition = definitionOf(consumer)
     const { strategy, admin } = definition.store
     const wrong = (...problems: readonly string[]): ConfigError =>

@@ -1,7 +1,18 @@
 import { hash } from 'node:crypto'
 import { BY, checkDecider, REASON } from '../people/decider.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
-import { ELSEWHERE, flag, list, oneOf, optionsOf, or, text, where, whole, type Table } from '../foundation/options.ts'
+import {
+  ELSEWHERE,
+  flag,
+  listOf,
+  oneOf,
+  optionsOf,
+  or,
+  plainText,
+  where,
+  whole,
+  type Table,
+} from '../foundation/options.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { ReplayPublisher } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
@@ -30,15 +41,15 @@ const AT_ONCE = 100
 /** As a reader reads by itself. */
 const MOST_AHEAD = 1_000
 
-const TEXTS = list(text())
+const TEXTS = listOf(plainText())
 
-export const REDRIVE: Table<RedriveOptions, RedriveWithoutDefault> = {
+const REDRIVE: Table<RedriveOptions, RedriveWithoutDefault> = {
   ...SELECTION,
   by: BY,
   reason: REASON,
   dryRun: or(true, flag()),
-  from: text(),
-  destination: text(),
+  from: plainText(),
+  destination: plainText(),
   keys: TEXTS,
   foreseen: where('that of the result of a dry run of this consumer', (value) => value instanceof ForeseenLetters),
   journal: JOURNAL,
@@ -66,7 +77,7 @@ export function redrive(
   asked: RedriveOptions,
 ): Job<RedriveProgress, RedriveResult> {
   return startJob('the redrive', async (control) => {
-    const of = new ReplayedConsumer(consumer, subscription, 'redrive()')
+    const of = new ReplayedConsumer(consumer, subscription)
     const options = checked(of, asked)
     const { clock, entropy, dryRun, from } = options
     const places = from === undefined ? deadLetterPlaces(of.subscription.replay) : [from]

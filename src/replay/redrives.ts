@@ -38,7 +38,7 @@ export interface Redrives {
 
 /** @throws ConfigError `CONFIG_INVALID` if the store does not keep replays */
 export function redrivesOf(consumer: Consumer, subscription: Subscription): Redrives {
-  const of = new ReplayedConsumer(consumer, subscription, 'redrivesOf()')
+  const of = new ReplayedConsumer(consumer, subscription)
   const ledger = of.ledger()
   const read = async (id: string): Promise<LedgerEntry> => {
     await of.definition.store.open()

@@ -57,7 +57,7 @@ export interface Replays {
 
 /** @throws ConfigError `CONFIG_INVALID` if the store does not keep replays */
 export function replaysOf(consumer: Consumer, subscription: Subscription): Replays {
-  const of = new ReplayedConsumer(consumer, subscription, 'replaysOf()')
+  const of = new ReplayedConsumer(consumer, subscription)
   const ledger = of.ledger()
   const read = async (id: string): Promise<LedgerEntry> => {
     await definitionOf(consumer).store.open()

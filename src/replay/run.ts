@@ -3,7 +3,17 @@ import type { Consumer } from '../consumer/define-consumer.ts'
 import { DECIDER } from '../people/decider.ts'
 import { describeError } from '../foundation/errors.ts'
 import { noteIn, replayAbout } from '../people/note.ts'
-import { judged, ms, needed, oneOf, optionsOf, or, whole, type Complete, type Table } from '../foundation/options.ts'
+import {
+  judged,
+  millis,
+  needed,
+  oneOf,
+  optionsOf,
+  or,
+  whole,
+  type Complete,
+  type Table,
+} from '../foundation/options.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { MonotonicMs } from '../core/units.ts'
@@ -44,7 +54,7 @@ export function runReplay(
   asked: RunOptions,
 ): Job<RunProgress, RunResult> {
   return startJob(`replay ${plan?.id}`, async (control) => {
-    const of = new ReplayedConsumer(consumer, subscription, 'runReplay()')
+    const of = new ReplayedConsumer(consumer, subscription)
     const options = optionsOf('runReplay', RUN, asked)
     checkPlan(plan, of)
     await of.definition.store.open()
@@ -67,7 +77,7 @@ const RUN: Table<RunOptions, WithoutDefault> = {
   }),
   unknown: oneOf('handle', 'skip'),
   places: or([], PLACES),
-  deadlineMs: or(30_000, ms({ least: 0 })),
+  deadlineMs: or(30_000, millis({ least: 0 })),
   clock: clockOption(),
   entropy: entropyOption(),
 }

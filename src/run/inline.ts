@@ -17,7 +17,7 @@ import {
   oneOf,
   optionsOf,
   or,
-  text,
+  plainText,
   where,
   type Complete,
   type Table,
@@ -125,7 +125,7 @@ export function runInline(consumer: Consumer, options: InlineOptions): InlineRun
 }
 
 const INLINE: Table<InlineOptions, 'publisher'> = {
-  group: needed(text()),
+  group: needed(plainText()),
   publisher: having('one that publishes dead letters, with the function deadLetter', 'deadLetter'),
   retryWaits: or('here', oneOf('here', 'caller')),
   clock: clockOption(),

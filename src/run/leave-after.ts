@@ -1,8 +1,8 @@
 import type { DurationMs } from '../core/units.ts'
-import { either, ms, oneOf, or, type Defaulted } from '../foundation/options.ts'
+import { either, millis, oneOf, or, type Defaulted } from '../foundation/options.ts'
 
 /** The option `leaveAfterMs` of a source. */
-export const LEAVE_AFTER: Defaulted<DurationMs | 'never'> = or(60_000, either(ms(), oneOf('never')))
+export const LEAVE_AFTER: Defaulted<DurationMs | 'never'> = or(60_000, either(millis(), oneOf('never')))
 
 /** Returns `undefined` if it never leaves. */
 export function resolveLeaveAfter(given: DurationMs | 'never' | undefined, problems: string[]): DurationMs | undefined {

@@ -7,7 +7,7 @@ import { reportIdleLimit } from './report-idle-limit.ts'
 import { Start } from './start.ts'
 import { stopBy } from './stop-options.ts'
 import { withoutUndefined } from '../foundation/option-checks.ts'
-import { having, needed, optionsOf, text, type Complete, type Table } from '../foundation/options.ts'
+import { having, needed, optionsOf, plainText, type Complete, type Table } from '../foundation/options.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import { BY, REASON } from '../people/decider.ts'
 import type { Member } from '../pipeline/store/absence.ts'
@@ -51,7 +51,7 @@ export function runConsumer(consumer: Consumer, dependencies: RunDependencies | 
     const definition = definitionOf(consumer)
     const parts = typeof dependencies === 'function' ? dependencies() : dependencies
     const checked = optionsOf('runConsumer', RUN, parts, ({ source }, problems) => {
-      text().read(source.group, { name: 'group', problems })
+      plainText().read(source.group, { name: 'group', problems })
     })
     const starting = handleOf(new RunningConsumer(definition, checked))
     // Callers that do not await the start learn of a failure from `health()` and an event.

@@ -1,12 +1,12 @@
 import type { DurationMs } from '../core/units.ts'
-import { either, ms, optionsOf, or, where, type Table } from '../foundation/options.ts'
+import { either, millis, optionsOf, or, where, type Table } from '../foundation/options.ts'
 import type { StopOptions } from '../ports/lifecycle.ts'
 
 export const STOP: Table<StopOptions> = {
   deadlineMs: or(
     30_000,
     either(
-      ms({ least: 0 }),
+      millis({ least: 0 }),
       where<number>('Infinity', (value) => value === Number.POSITIVE_INFINITY),
     ),
   ),

@@ -1,6 +1,6 @@
 import type { EpochMs } from '../core/units.ts'
 import { systemEntropy } from '../foundation/entropy.ts'
-import { optionsOf, text, type Table } from '../foundation/options.ts'
+import { optionsOf, plainText, type Table } from '../foundation/options.ts'
 import { clockOption } from '../foundation/system-options.ts'
 import type { Pausable } from '../ports/lifecycle.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -27,7 +27,7 @@ export interface LiveSignals extends Observer {
 }
 
 const LIVE: Table<LiveSignalsOptions> = { clock: clockOption() }
-const SNAPSHOT: Table<SnapshotQuery, 'key'> = { key: text() }
+const SNAPSHOT: Table<SnapshotQuery, 'key'> = { key: plainText() }
 
 /** Consumers beyond this are not remembered. */
 const MOST_CONSUMERS = 100

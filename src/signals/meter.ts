@@ -8,7 +8,7 @@ import { GaugeReader, type GaugeOptions, type Readings } from './gauges.ts'
 import { LabelValues } from './label-values.ts'
 import type { CounterId, HistogramId } from './metrics.ts'
 import { reasonOf } from './reasons.ts'
-import { flag, fn, optionsOf, or, type Defaulted, type Table } from '../foundation/options.ts'
+import { flag, func, optionsOf, or, type Defaulted, type Table } from '../foundation/options.ts'
 import { clockOption } from '../foundation/system-options.ts'
 import type { Count, Distribution } from './series.ts'
 
@@ -24,7 +24,7 @@ export const READ_STORES: Defaulted<boolean> = or(true, flag())
 const METER: Table<MeterOptions, 'onObserved'> = {
   readStores: READ_STORES,
   clock: clockOption(),
-  onObserved: fn(),
+  onObserved: func(),
 }
 
 type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>

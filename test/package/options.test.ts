@@ -265,7 +265,7 @@ describe('the options of every public function', () => {
     expect(asked).toBeGreaterThan(30)
   }, 120_000)
 
-  it('are refused with a value that the rule of the option refuses, each of them', async () => {
+  it('are refused with a value that the rule of the option refuses, each of them: 0 is not unset [T56]', async () => {
     const problems: string[] = []
     let asked = 0
     for (const call of found.calls) {

@@ -38,6 +38,20 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     tests: ['test/unit/pipeline/batching/inbox.test.ts', '-t', 'ends at its next handler when a stop is asked for'],
   },
   {
+    name: 'once-forgets-doubt',
+    what: 'A function under `once` that may have had its effect is released as if it had none.',
+    layer: 'unit',
+    changes: [{ value: 'false' }],
+    tests: ['test/unit/execution/alike.test.ts', '-t', 'the outcome is unknown: once, lease'],
+  },
+  {
+    name: 'deadlock-fails-for-good',
+    what: 'Inbox: the victim of a deadlock has spent an attempt.',
+    layer: 'unit',
+    changes: [{ value: 'undefined' }],
+    tests: ['test/unit/execution/alike.test.ts', '-t', 'victim of a deadlock'],
+  },
+  {
     name: 'never-holds',
     what: 'Dead-letters a whole topic in which nothing is handled.',
     layer: 'unit',

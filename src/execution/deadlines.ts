@@ -2,7 +2,7 @@ import { dueOf, nextDueAt, type Limits } from '../core/deadline.ts'
 import { durationText } from '../core/duration-text.ts'
 import { leaseMarginMs } from '../core/lease-margin.ts'
 import type { RenewVerdict, Result } from '../core/record.ts'
-import type { DurationMs, MonotonicMs } from '../core/units.ts'
+import type { MonotonicMs } from '../core/units.ts'
 import { LeaseLostError } from '../foundation/errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Claim } from '../ports/store.ts'
@@ -183,9 +183,9 @@ export class Deadlines<Item extends Claims> {
         else run.abort(new LeaseLostError('LEASE_LOST', 'the lease could not be renewed in time'))
         return
       case 'takes-too-long':
-        return run.abort(timeoutError(consumer.handlerTimeoutMs))
+        return run.abort(timeoutError(run, consumer))
       case 'ignores-abort':
-        run.abort(timeoutError(consumer.handlerTimeoutMs))
+        run.abort(timeoutError(run, consumer))
         // Nobody waits for it. Its lease runs out, so that the store can report the message as in doubt.
         return held.onStuck?.(held, run)
     }
@@ -225,6 +225,6 @@ export class Deadlines<Item extends Claims> {
 }
 
 /** The only place that makes it. */
-export function timeoutError(handlerTimeoutMs: DurationMs): LeaseLostError {
-  return new LeaseLostError('HANDLER_TIMEOUT', `the handler ran longer than ${durationText(handlerTimeoutMs)}`)
+export function timeoutError(run: TimedRun, { handlerTimeoutMs }: Pick<Limits, 'handlerTimeoutMs'>): LeaseLostError {
+  return new LeaseLostError('HANDLER_TIMEOUT', run.tooLong(durationText(handlerTimeoutMs)))
 }

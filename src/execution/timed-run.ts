@@ -40,6 +40,11 @@ export class TimedRun {
   #controller: AbortController | undefined
   #abortedBy: Error | undefined
 
+  /** What is wrong with a run that lasts longer than this. */
+  tooLong(limit: string): string {
+    return `the handler ran longer than ${limit}`
+  }
+
   get state(): RunState {
     return this.#state
   }

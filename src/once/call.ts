@@ -221,7 +221,7 @@ export class Call {
     }
   }
 
-  async #ended({ claim, doubt }: Granted, how: OnceEnd): Promise<Answered | undefined> {
+  async #ended({ claim, doubt: wasInDoubt }: Granted, how: OnceEnd): Promise<Answered | undefined> {
     const { isStuck, isAborted } = how
     // A conflict of transactions is no answer of the function, whatever it made of the error.
     if ((how.result === 'failed' || how.result === 'fatal') && isConflict(claim)) {
@@ -232,7 +232,7 @@ export class Call {
     const { result, error, kept } = end
     const step = afterRun(
       // The caller decides what follows a failure.
-      { ...ONE_RUN, result: result === 'fatal' ? 'failed' : result, attempt: claim.attempt, doubt },
+      { ...ONE_RUN, result: result === 'fatal' ? 'failed' : result, attempt: claim.attempt, doubt: wasInDoubt },
       this.#ground,
       this.#policy,
     )
@@ -241,8 +241,8 @@ export class Call {
     if (step.next === 'set-aside') await this.#setAside(claim, step.reason)
     // A function that may still run keeps its lease until that ends.
     else if (!isStuck || this.#ground !== 'lease') {
-      const doubtful = step.next === 'rerun-in-doubt'
-      await this.#release(claim, { refund: false, doubt: doubtful, cause: errorClass(error) })
+      const doubt = step.next === 'rerun-in-doubt' // mutant: once-forgets-doubt
+      await this.#release(claim, { refund: false, doubt, cause: errorClass(error) })
     }
     throw error
   }

@@ -16,6 +16,7 @@ import { CarryOut } from './settling/carry-out.ts'
 import { Copies } from './settling/copies.ts'
 import { DROPPED, type Ending } from './ending.ts'
 import { Decoding } from './handling/decoding.ts'
+import type { RunItem } from './handling/handler-run.ts'
 import { Fifo } from './intake/fifo.ts'
 import { Hold } from './hold.ts'
 import { createIdentify, NotYet, type DecodedPayload, type Identify, type Unidentified } from './intake/identify.ts'
@@ -34,6 +35,7 @@ import { Slices } from './intake/slices.ts'
 import { StoreAbsence, type Member } from './store/absence.ts'
 import { StoreCheck } from './store/store-check.ts'
 import { StoreClient } from './store/store-client.ts'
+import { Deadlines } from '../execution/deadlines.ts'
 import { StoreLine, type OnCall } from '../execution/store-line.ts'
 import { Task } from './task.ts'
 import { Traces } from './handling/traces.ts'
@@ -71,6 +73,7 @@ export class Pipeline implements Intake, Services {
   readonly line: StoreLine
   readonly store: StoreClient
   readonly decoding: Decoding
+  readonly deadlines: Deadlines<RunItem>
   readonly capacity: Capacity
   /** Started by the caller that opens the store. */
   readonly purger: Purger
@@ -123,7 +126,8 @@ export class Pipeline implements Intake, Services {
     this.traces = consumer.trace && new Traces(consumer.trace, tracedAs(consumer, { group, scope }), clock)
     this.#setPaused = setPaused
     this.#identify = createIdentify(consumer, group)
-    this.decoding = new Decoding({ consumer, clock, entropy, observe })
+    this.deadlines = new Deadlines(this)
+    this.decoding = new Decoding(this)
     this.#slices = new Slices(clock, () => this.#handBackNext() || this.#acceptNext())
     this.#copies = new Copies({
       consumer: consumer.name,

@@ -3,7 +3,9 @@ import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { Counts } from '../ports/observer.ts'
+import type { Deadlines } from '../execution/deadlines.ts'
 import type { Decoding } from './handling/decoding.ts'
+import type { RunItem } from './handling/handler-run.ts'
 import type { Ending } from './ending.ts'
 import type { Hold } from './hold.ts'
 import type { Lanes } from './intake/lanes.ts'
@@ -21,6 +23,8 @@ export interface Services {
   readonly hold: Hold
   readonly store: StoreClient
   readonly decoding: Decoding
+  /** One timer for everything that a function of the user does. */
+  readonly deadlines: Deadlines<RunItem>
   readonly isDraining: boolean
   /** A person has paused the consumer: nothing begins. */
   readonly isPaused: boolean

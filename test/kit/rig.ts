@@ -240,7 +240,7 @@ export function gate<T = void>(): Gate<T> {
   return { opened, open: (value) => opens[0]?.(value) }
 }
 
-interface Gate<T> {
+export interface Gate<T> {
   readonly opened: Promise<T>
   readonly open: (value: T) => void
 }

@@ -1,9 +1,10 @@
 import { backoffMs } from '../../core/backoff.ts'
-import { durationText } from '../../core/duration-text.ts'
-import type { DurationMs, MonotonicMs } from '../../core/units.ts'
+import type { DurationMs } from '../../core/units.ts'
 import { describeIssues } from '../../consumer/decode.ts'
 import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
-import { LeaseLostError, StoppedError, describeError } from '../../foundation/errors.ts'
+import { StoppedError, describeError } from '../../foundation/errors.ts'
+import { Held, WITHOUT_LEASE, type Deadlines } from '../../execution/deadlines.ts'
+import { TimedRun } from '../../execution/timed-run.ts'
 import { isOutage } from '../../foundation/outage.ts'
 import { isThenable } from '../../foundation/thenable.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -12,6 +13,7 @@ import type { Message } from '../../ports/message.ts'
 import type { Unidentified } from '../intake/identify.ts'
 import { redacted, redactedDetail } from '../telemetry/redact.ts'
 import type { Tell } from '../telemetry/observe.ts'
+import type { RunItem } from './handler-run.ts'
 
 /** What came of one payload. */
 export type Decoded =
@@ -28,9 +30,11 @@ interface Waiting {
   readonly error: unknown
 }
 
-interface Late {
-  readonly dueAt: MonotonicMs
-  readonly end: (answer: Decoded) => void
+/** A decoder or a schema that answers later. */
+class DecoderRun extends TimedRun {
+  override tooLong(limit: string): string {
+    return `its payload was not decoded within ${limit}: decode or schema did not answer`
+  }
 }
 
 interface DecodingServices {
@@ -38,18 +42,17 @@ interface DecodingServices {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly observe: Tell
+  readonly deadlines: Deadlines<RunItem>
 }
 
 /**
  * Calls the user's `decode` and `schema`, which may answer later, and knows which messages wait because they cannot. What
- * answers at once costs no promise. One timer bounds all that answer later, by the time of a handler.
+ * answers at once costs no promise. What answers later has the time of a handler.
  */
 export class Decoding {
   readonly #services: DecodingServices
   readonly #waiting = new Map<object, Waiting>()
-  /** In the order in which their time is over: the limit is one for all. */
-  readonly #late = new Set<Late>()
-  #cancelTimer: (() => void) | undefined
+  readonly #late = new Set<DecoderRun>()
   #isOver = false
 
   constructor(services: DecodingServices) {
@@ -106,8 +109,8 @@ export class Decoding {
   /** A stop: nothing begins any more, so nobody waits for what answers later. */
   stop(): void {
     this.#isOver = true
-    const stopped: Decoded = { is: 'unanswered', error: new StoppedError('stopped before its payload was decoded') }
-    for (const late of this.#late) late.end(stopped)
+    const stopped = new StoppedError('stopped before its payload was decoded')
+    for (const run of this.#late) run.abort(stopped)
   }
 
   async #checkedLater(raw: Promise<Decoded>, message: Message): Promise<Decoded> {
@@ -136,52 +139,30 @@ export class Decoding {
     read: (value: T) => Decoded,
     failed: (error: unknown) => Decoded,
   ): Promise<Decoded> {
-    const { clock, consumer } = this.#services
+    const { clock, deadlines } = this.#services
     return new Promise((resolve) => {
-      const late: Late = {
-        dueAt: clock.monotonic() + consumer.handlerTimeoutMs,
-        end: (how) => {
-          if (this.#late.delete(late) && this.#late.size === 0) this.#disarm()
-          resolve(how)
-        },
+      const run = new DecoderRun()
+      const held = new Held<RunItem>(NONE, WITHOUT_LEASE)
+      const end = (how: Decoded): void => {
+        if (!run.end()) return
+        this.#late.delete(run)
+        deadlines.release(held)
+        resolve(how)
       }
-      this.#late.add(late)
-      this.#arm()
+      run.onAbort = () => end({ is: 'unanswered', error: run.abortedBy })
+      this.#late.add(run)
+      deadlines.keep(held, run.begin(clock.monotonic()))
       // Adopted: a thenable may throw when it is asked.
       Promise.resolve(answer).then(
-        (value) => late.end(readOr(failed, () => read(value))),
-        (error: unknown) => late.end(failed(error)),
+        (value) => end(readOr(failed, () => read(value))),
+        (error: unknown) => end(failed(error)),
       )
       if (this.#isOver) this.stop()
     })
   }
-
-  #arm(): void {
-    const [first] = this.#late
-    if (first === undefined || this.#cancelTimer !== undefined) return
-    const { clock } = this.#services
-    this.#cancelTimer = clock.after(Math.max(1, Math.ceil(first.dueAt - clock.monotonic())), () => {
-      this.#cancelTimer = undefined
-      this.#endOverdue()
-      this.#arm()
-    })
-  }
-
-  #endOverdue(): void {
-    const { clock, consumer } = this.#services
-    const now = clock.monotonic()
-    for (const late of this.#late) {
-      if (late.dueAt > now) return
-      const text = `its payload was not decoded within ${durationText(consumer.handlerTimeoutMs)}: decode or schema did not answer`
-      late.end({ is: 'unanswered', error: new LeaseLostError('HANDLER_TIMEOUT', text) })
-    }
-  }
-
-  #disarm(): void {
-    this.#cancelTimer?.()
-    this.#cancelTimer = undefined
-  }
 }
+
+const NONE: readonly RunItem[] = []
 
 type Validated = Awaited<ReturnType<NonNullable<ResolvedConsumer['schema']>['~standard']['validate']>>
 

@@ -1,7 +1,7 @@
 import { backoffMs, heldBackMs } from '../../core/backoff.ts'
 import type { DurationMs, MonotonicMs } from '../../core/units.ts'
 import { claimsOf, type Claims } from '../../execution/claims.ts'
-import { Deadlines, Held } from '../../execution/deadlines.ts'
+import { Held, type Deadlines } from '../../execution/deadlines.ts'
 import { remember, remembers } from '../../execution/kept.ts'
 import type { RunEnd } from '../../execution/run-end.ts'
 import type { TimedRun } from '../../execution/timed-run.ts'
@@ -56,7 +56,7 @@ export class Executor {
     this.#remembers = remembers(consumer)
     this.#isInTransaction = consumer.store.strategy !== 'lease'
     this.#goesOn = consumer.onStoreDown === 'run-unprotected'
-    this.deadlines = new Deadlines(services)
+    this.deadlines = services.deadlines
   }
 
   /** Tasks that are claimed, or being claimed, and not yet marked or given back. */
@@ -293,7 +293,7 @@ export class Executor {
   /** Partitions were revoked, or a channel closed: aborts what runs only for deliveries that are gone. */
   deliveriesLost(): void {
     const reason = new LeaseLostError('DELIVERY_LOST', 'its partition or channel is gone')
-    this.deadlines.abort(reason, (items) => items.every(({ task }) => task.isLost))
+    this.deadlines.abort(reason, (items) => items.length > 0 && items.every(({ task }) => task.isLost))
   }
 
   /** Stops waiting for all runs, lets leases run out, and leaves no timer. */

@@ -187,9 +187,9 @@ export class InTransaction {
     const pending = lent.revoke()
     const { isInterrupted } = run
     if (end === undefined) {
-      const { handlerTimeoutMs } = this.#services.consumer
       this.#executor.letGo(run, items)
-      return { result: 'unknown', error: run.abortedBy ?? timeoutError(handlerTimeoutMs), isInterrupted }
+      const error = run.abortedBy ?? timeoutError(run, this.#services.consumer)
+      return { result: 'unknown', error, isInterrupted }
     }
     const kept = this.#withTrace(run, end)
     const { result } = kept
@@ -234,7 +234,7 @@ export class InTransaction {
     const item = culprit ?? first
     const { attempt } = item.claim
     // A deadlock victim or a lost backend: the attempt is given back, even the last one.
-    const losses = transactionOf(item)?.lossesInARow ?? 0
+    const losses = transactionOf(item)?.lossesInARow ?? 0 // mutant: deadlock-fails-for-good
     const step = afterRun({ result, attempt, doubt: false, messages, isInterrupted, losses }, 'transaction', consumer)
     if (step.next === 'set-aside' || step.next === 'retry') {
       const { task } = item

@@ -213,13 +213,14 @@ export class UnderLease {
     const executor = this.#executor
     executor.letGo(run, items)
     executor.deadlines.release(lease)
-    const { onInDoubt, leaseMs, handlerTimeoutMs } = this.#services.consumer
+    const { consumer } = this.#services
+    const { onInDoubt, leaseMs } = consumer
     if (onInDoubt !== 'park') {
       for (const { task } of items) executor.end(task, { end: 'rerun', delayMs: leaseMs })
       return
     }
     this.inDoubt(items, { policy: 'park' })
-    const detail = `${timeoutError(handlerTimeoutMs).message} and did not end when aborted`
+    const detail = `${timeoutError(run, consumer).message} and did not end when aborted`
     for (const item of items) {
       void executor.giveUp(item, 'parked', { reason: 'in-doubt', detail, attempts: item.claim.attempt })
     }

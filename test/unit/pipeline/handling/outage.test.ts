@@ -4,6 +4,8 @@ import { connect, type AddressInfo } from 'node:net'
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { NoEffectError, TerminalError } from '../../../../src/index.ts'
+import type { RunItem } from '../../../../src/pipeline/handling/handler-run.ts'
+import { Deadlines } from '../../../../src/execution/deadlines.ts'
 import { isOutage } from '../../../../src/foundation/outage.ts'
 import { isThenable } from '../../../../src/foundation/thenable.ts'
 import { Decoding } from '../../../../src/pipeline/handling/decoding.ts'
@@ -128,7 +130,10 @@ describe('a decoder that answers at once', () => {
     const consumer = definitionOf(
       defineConsumer({ name: 'c', store: memoryStore(), decode: () => ({ a: 1 }), handle: () => {} }),
     )
-    const decoding = new Decoding({ consumer, clock: systemClock, entropy: systemEntropy, observe: () => {} })
+    const store = { isDown: false, renew: async () => [] }
+    const deadlines = new Deadlines<RunItem>({ consumer, clock: systemClock, store })
+    const services = { consumer, clock: systemClock, entropy: systemEntropy, observe: () => {}, deadlines }
+    const decoding = new Decoding(services)
     const message = { value: Buffer.from('{}'), headers: {} } as unknown as Message
     let promises = 0
     const hook = createHook({ init: (_, type) => void (type === 'PROMISE' && promises++) }).enable()

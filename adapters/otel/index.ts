@@ -1,3 +1,2 @@
 export { otelMetricProducer, type OtelMetricProducer, type OtelMetricProducerOptions } from './metric-producer.ts'
-export { otelMetrics, type OtelMeterLike, type OtelMetricsOptions } from './metrics.ts'
 export { otelTracing, type OtelTracingOptions } from './tracing.ts'

@@ -1,5 +1,6 @@
 import {
   checkNames,
+  checkOneOf,
   ConfigError,
   COUNTERS,
   GAUGES,
@@ -7,6 +8,7 @@ import {
   HISTOGRAMS,
   idsOf,
   Meter,
+  type Count,
   type Distribution,
   type HistogramMetric,
   type Labels,
@@ -18,10 +20,18 @@ import { attributesOfLabels, type LabelAttributes } from './labels.ts'
 export interface OtelMetricProducerOptions {
   /**
    * Reads `consume_once.parked.messages`, `consume_once.given_up.messages`, `consume_once.held_partitions` and
-   * `consume_once.purge.horizon` from the stores, as `otelMetrics` does.
+   * `consume_once.purge.horizon` from the stores. A store is asked when metrics are collected, at most every 15 s, and
+   * less often if its answer takes long: never for more than about 1 % of the time. On Redis a count looks at every key
+   * of the database.
    * @defaultValue true
    */
   readonly readStores?: boolean
+  /**
+   * What a sum and a histogram count: everything since the start, or what came since the last collection. A producer of
+   * deltas serves one reader.
+   * @defaultValue 'cumulative'
+   */
+  readonly temporality?: 'cumulative' | 'delta'
 }
 
 /** A `MetricProducer` of `@opentelemetry/sdk-metrics`: give it to the `metricProducers` of a reader. */
@@ -33,36 +43,42 @@ export interface OtelMetricProducer {
 }
 
 /**
- * Counts as `otelMetrics` does, under the same names, and hands finished numbers to a reader of the OpenTelemetry SDK
- * when it collects: a message costs a few additions, and nothing of the API.
+ * Counts the metrics of the library (docs/observability.md), and hands finished numbers to a reader of the OpenTelemetry
+ * SDK when it collects: a message costs a few additions, and nothing of the API.
  *
  * `const metrics = otelMetricProducer()`, then `new PeriodicExportingMetricReader({ exporter, metricProducers: [metrics] })`
  * and `defineConsumer({ ..., observe: metrics.observe })`.
  *
- * Sums are cumulative, and views of the SDK do not apply. For a reader that wants deltas, use `otelMetrics`.
+ * Views of the SDK do not apply.
  *
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function otelMetricProducer(options: OtelMetricProducerOptions = {}): OtelMetricProducer {
-  const { readStores = true } = checked(options)
+  const { readStores = true, temporality = 'cumulative' } = checked(options)
   const meter = new Meter({ readStores })
-  const since = hrTime(Date.now())
+  const deltas = temporality === 'delta' ? new Deltas() : undefined
+  const aggregationTemporality = deltas === undefined ? CUMULATIVE : DELTA
+  let since = hrTime(Date.now())
   return {
     observe: meter.observe,
     async collect() {
       const readings = await meter.gauges()
       const time = { startTime: since, endTime: hrTime(Date.now()) }
+      if (deltas !== undefined) since = time.endTime
       const counters = idsOf(COUNTERS).map((id) => {
-        const dataPoints = meter.counter(id).map((count) => ({ ...time, ...pointOf(count) }))
-        return { ...commonOf(COUNTERS[id]), dataPointType: SUM, isMonotonic: true, dataPoints }
+        const counts = deltas?.counts(meter.counter(id)) ?? meter.counter(id)
+        const dataPoints = counts.map((count) => ({ ...time, ...pointOf(count) }))
+        const common = { ...commonOf(COUNTERS[id]), aggregationTemporality }
+        return { ...common, dataPointType: SUM, isMonotonic: true, dataPoints }
       })
       const histograms = idsOf(HISTOGRAMS).map((id) => {
-        const dataPoints = meter.histogram(id).map((one) => ({ ...time, ...histogramOf(HISTOGRAMS[id], one) }))
-        return { ...commonOf(HISTOGRAMS[id]), dataPointType: HISTOGRAM, dataPoints }
+        const found = deltas?.distributions(meter.histogram(id)) ?? meter.histogram(id)
+        const dataPoints = found.map((one) => ({ ...time, ...histogramOf(HISTOGRAMS[id], one) }))
+        return { ...commonOf(HISTOGRAMS[id]), aggregationTemporality, dataPointType: HISTOGRAM, dataPoints }
       })
       const gauges = idsOf(GAUGES).map((id) => {
         const dataPoints = readings[id].map((reading) => ({ ...time, ...pointOf(reading) }))
-        return { ...commonOf(GAUGES[id]), dataPointType: GAUGE, dataPoints }
+        return { ...commonOf(GAUGES[id]), aggregationTemporality, dataPointType: GAUGE, dataPoints }
       })
       const metrics = [...counters, ...histograms, ...gauges].filter(({ dataPoints }) => dataPoints.length > 0)
       // The reader has a resource of its own, and takes that.
@@ -72,10 +88,35 @@ export function otelMetricProducer(options: OtelMetricProducerOptions = {}): Ote
   }
 }
 
+/** What was added since the last look; nothing where that is nothing. */
+class Deltas {
+  /** Totals at the last look, by their labels, which are the same object each time. */
+  readonly #counts = new Map<Labels, number>()
+  readonly #distributions = new Map<Labels, Distribution>()
+
+  counts(totals: readonly Count[]): readonly Count[] {
+    return totals.flatMap(({ labels, value }) => {
+      const added = value - (this.#counts.get(labels) ?? 0)
+      this.#counts.set(labels, value)
+      return added === 0 ? [] : [{ labels, value: added }]
+    })
+  }
+
+  distributions(totals: readonly Distribution[]): readonly Distribution[] {
+    return totals.flatMap(({ labels, buckets, sum }) => {
+      const before = this.#distributions.get(labels)
+      const added = buckets.map((count, at) => count - (before?.buckets[at] ?? 0))
+      this.#distributions.set(labels, { labels, buckets: [...buckets], sum })
+      return added.every((count) => count === 0) ? [] : [{ labels, buckets: added, sum: sum - (before?.sum ?? 0) }]
+    })
+  }
+}
+
 /** Members of enums of the SDK: `DataPointType`, `AggregationTemporality` and `ValueType`. */
 const HISTOGRAM = 0
 const GAUGE = 2
 const SUM = 3
+const DELTA = 0
 const CUMULATIVE = 1
 const DOUBLE = 1
 
@@ -88,7 +129,7 @@ function hrTime(ms: number): HrTime {
 }
 
 function commonOf({ otel: name, help: description, unit }: Metric): object {
-  return { descriptor: { name, description, unit, valueType: DOUBLE }, aggregationTemporality: CUMULATIVE }
+  return { descriptor: { name, description, unit, valueType: DOUBLE } }
 }
 
 interface Point<Value> {
@@ -108,16 +149,17 @@ function histogramOf({ buckets: boundaries }: HistogramMetric, { labels, buckets
   }
 }
 
-const KNOWN: Record<keyof OtelMetricProducerOptions, true> = { readStores: true }
+const KNOWN: Record<keyof OtelMetricProducerOptions, true> = { readStores: true, temporality: true }
 
 function checked(options: OtelMetricProducerOptions): OtelMetricProducerOptions {
   const given = givenOf(options)
   const problems: string[] = []
   checkNames('otelMetricProducer: ', given, { of: 'otelMetricProducer()', known: KNOWN }, problems)
-  const { readStores } = given
+  const { readStores, temporality = 'cumulative' } = given
   if (readStores !== undefined && typeof readStores !== 'boolean') {
     problems.push(`otelMetricProducer: readStores: expected true or false, got ${typeof readStores}`)
   }
+  checkOneOf('otelMetricProducer: temporality', temporality, ['cumulative', 'delta'], problems)
   if (problems.length > 0) throw new ConfigError(problems)
   return given
 }

@@ -30,14 +30,12 @@ function onServers(
       contender('off', ({ unobserved }) => unobserved),
       contender('no-op observer', ({ observed }) => observed),
       contender('prometheus', ({ byPrometheus }) => byPrometheus),
-      contender('OpenTelemetry producer', ({ byOpenTelemetryProducer }) => byOpenTelemetryProducer),
-      contender('OpenTelemetry', ({ byOpenTelemetry }) => byOpenTelemetry),
+      contender('OpenTelemetry producer', ({ byOpenTelemetry }) => byOpenTelemetry),
     ],
     ratios: [
       { of: 'no-op observer', to: 'off' },
       { of: 'prometheus', to: 'off' },
       { of: 'OpenTelemetry producer', to: 'off' },
-      { of: 'OpenTelemetry', to: 'off' },
     ],
     bounds: [
       { of: 'prometheus', figure: CPU_EACH, most: MOST, timesThatOf: 'off' },
@@ -65,10 +63,6 @@ export const metrics: Suite = {
         { name: 'prometheus', run: inMemory(({ handleEach, byPrometheus }) => handleEach(HUNDREDS, byPrometheus())) },
         {
           name: 'OpenTelemetry producer',
-          run: inMemory(({ handleEach, byOpenTelemetryProducer }) => handleEach(HUNDREDS, byOpenTelemetryProducer())),
-        },
-        {
-          name: 'OpenTelemetry',
           run: inMemory(({ handleEach, byOpenTelemetry }) => handleEach(HUNDREDS, byOpenTelemetry())),
         },
       ],
@@ -76,7 +70,6 @@ export const metrics: Suite = {
         { of: 'no-op observer', to: 'off' },
         { of: 'prometheus', to: 'off' },
         { of: 'OpenTelemetry producer', to: 'off' },
-        { of: 'OpenTelemetry', to: 'off' },
       ],
     },
     onServers('onKafkaAndRedis', {

@@ -1,17 +1,12 @@
 import { COUNTERS, HISTOGRAMS, idsOf, type CounterId, type HistogramId } from './metrics.ts'
-import { counts, distributions, record, type Count, type Distribution, type Labels, type Series } from './series.ts'
-
-/** `labels` is the same object each time. */
-export type OnObserved = (metric: HistogramId, value: number, labels: Labels) => void
+import { counts, distributions, record, type Count, type Distribution, type Series } from './series.ts'
 
 /** The numbers of all counters and histograms. What was found once stays: a reset makes it 0. */
 export class Cells {
   readonly counters: { readonly [Id in CounterId]: Series<Count> }
   readonly histograms: { readonly [Id in HistogramId]: Series<Distribution> }
-  readonly #onObserved: OnObserved | undefined
 
-  constructor(onObserved: OnObserved | undefined) {
-    this.#onObserved = onObserved
+  constructor() {
     this.counters = Object.fromEntries(idsOf(COUNTERS).map((id) => [id, counts(COUNTERS[id])])) as never
     this.histograms = Object.fromEntries(idsOf(HISTOGRAMS).map((id) => [id, distributions(HISTOGRAMS[id])])) as never
   }
@@ -26,7 +21,6 @@ export class Cells {
 
   record(metric: HistogramId, distribution: Distribution, value: number): void {
     record(distribution, HISTOGRAMS[metric].buckets, value)
-    this.#onObserved?.(metric, value, distribution.labels)
   }
 
   reset(metric: CounterId | HistogramId): void {

@@ -2,7 +2,7 @@ import { OBSERVED_VERDICTS } from '../core/observed.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { CountingObserver, ObserverEvent } from '../ports/observer.ts'
 import { isDone } from '../ports/outcome.ts'
-import { Cells, type OnObserved } from './cells.ts'
+import { Cells } from './cells.ts'
 import { ConsumerCells, type Found } from './consumer-cells.ts'
 import { GaugeReader, type GaugeOptions, type Readings } from './gauges.ts'
 import { LabelValues } from './label-values.ts'
@@ -15,16 +15,13 @@ import type { Count, Distribution } from './series.ts'
 export interface MeterOptions extends GaugeOptions {
   /** @defaultValue the system clock */
   readonly clock?: Clock
-  /** Called with every value of a histogram, for systems that keep their own. `labels` is the same object each time. */
-  readonly onObserved?: OnObserved
 }
 
 export const READ_STORES: Defaulted<boolean> = or(true, flag())
 
-const METER: Table<MeterOptions, 'onObserved'> = {
+const METER: Table<MeterOptions> = {
   readStores: READ_STORES,
   clock: clockOption(),
-  onObserved: func(),
 }
 
 type DeliveryEvent = Extract<ObserverEvent, { type: 'delivery' }>
@@ -68,10 +65,10 @@ export class Meter {
 
   /** @throws ConfigError `CONFIG_INVALID` for an unknown option */
   constructor(asked: MeterOptions = {}) {
-    const { clock, onObserved, ...options } = optionsOf('new Meter', METER, asked)
+    const { clock, ...options } = optionsOf('new Meter', METER, asked)
     this.#clock = clock
     this.#gauges = new GaugeReader(clock, options, { name: this.#names, destination: this.#destinations })
-    this.#cells = new Cells(onObserved)
+    this.#cells = new Cells()
     this.observe = Object.assign((event: ObserverEvent) => this.#observe(event), {
       countsOf: (consumer: string) => this.#of(consumer),
     })

@@ -1,18 +1,11 @@
-import { metrics } from '@opentelemetry/api'
-import { MeterProvider, type MetricProducer } from '@opentelemetry/sdk-metrics'
+import type { MetricProducer } from '@opentelemetry/sdk-metrics'
 import type { Observer } from 'consume-once'
-import { otelMetricProducer, otelMetrics } from 'consume-once/otel'
+import { otelMetricProducer } from 'consume-once/otel'
 
-/** Real meters fit, of the API and of an SDK. */
-export const observers: readonly Observer[] = [
-  otelMetrics({ meter: metrics.getMeter('consume-once') }),
-  otelMetrics({ meter: new MeterProvider().getMeter('consume-once'), readStores: false }),
-]
-
-// @ts-expect-error the meter is needed
-otelMetrics({})
-
-const producer = otelMetricProducer({ readStores: false })
+const producer = otelMetricProducer({ readStores: false, temporality: 'delta' })
 export const observer: Observer = producer.observe
 /** A reader of the SDK takes it. */
 export const producers: readonly MetricProducer[] = [producer]
+
+// @ts-expect-error it is read by a reader, and has no meter
+otelMetricProducer({ meter: undefined })

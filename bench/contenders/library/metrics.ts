@@ -2,7 +2,7 @@ import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { defineConsumer, type Observer } from 'consume-once'
 import { redisLease } from 'consume-once/redis'
 import { postgresInbox } from 'consume-once/pg'
-import { otelMetricProducer, otelMetrics } from 'consume-once/otel'
+import { otelMetricProducer } from 'consume-once/otel'
 import { prometheus } from 'consume-once/prometheus'
 import { Registry } from 'prom-client'
 import type { Job, Measurement } from '../../suite.ts'
@@ -34,14 +34,8 @@ export function byPrometheus(): Settings {
   return { observe: scraped(prometheus({ registry }), () => registry.metrics()) }
 }
 
-export function byOpenTelemetry(): Settings {
-  const reader = new ManualReader()
-  const meter = new MeterProvider({ readers: [reader] }).getMeter('consume-once')
-  return { observe: scraped(otelMetrics({ meter }), () => reader.collect()) }
-}
-
 /** The reader is handed finished numbers. */
-export function byOpenTelemetryProducer(): Settings {
+export function byOpenTelemetry(): Settings {
   const producer = otelMetricProducer()
   const reader = new ManualReader({ metricProducers: [producer] })
   void new MeterProvider({ readers: [reader] })

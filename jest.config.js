@@ -7,6 +7,7 @@ export default {
   transformIgnorePatterns: ['/node_modules/(?!oxc-parser/)'],
   moduleNameMapper: {
     '^consume-once$': '<rootDir>/src/index.ts',
+    '^consume-once/memory$': '<rootDir>/src/memory/index.ts',
     '^consume-once/replay$': '<rootDir>/src/replay/index.ts',
     '^consume-once/dashboard$': '<rootDir>/dashboard/server/index.ts',
     '^consume-once/spi$': '<rootDir>/src/spi.ts',

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 // #region readme
-import { defineConsumer, json, memoryStore, messageId, OutcomeUnknownError, TerminalError } from 'consume-once'
+import { defineConsumer, json, messageId, OutcomeUnknownError, TerminalError } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 // #endregion
-import { MemoryBroker, runMemory } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 
 /** The stand-in for a provider. It sends each key once, can be asked for a key, and loses its answer to the first request. */
 const accepted = new Map<string, string>()

@@ -6,7 +6,7 @@ import { defineConsumer, json, messageId } from 'consume-once'
 import { advanceState, insertOnce } from 'consume-once/guards'
 import { pgliteInbox } from 'consume-once/pg'
 // #endregion
-import { MemoryBroker, runMemory } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 
 const db = await PGlite.create() // Postgres in this process, for the example
 await db.exec('create table orders (id text primary key, status text not null)')

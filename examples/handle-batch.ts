@@ -1,7 +1,8 @@
 // The fast path: fresh messages only, many in one statement, effect and marks in one transaction.
 import assert from 'node:assert/strict'
 import { PGlite } from '@electric-sql/pglite'
-import { defineConsumer, json, MemoryBroker, messageId, runMemory } from 'consume-once'
+import { defineConsumer, json, messageId } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 import { pgliteInbox } from 'consume-once/pg'
 
 const db = await PGlite.create()

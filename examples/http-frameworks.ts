@@ -7,7 +7,7 @@ import { NestFactory } from '@nestjs/core'
 import express, { type Request as ExpressRequest } from 'express'
 import fastify, { type FastifyRequest } from 'fastify'
 import { Hono } from 'hono'
-import { memoryStore } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { claimOf, idempotency } from 'consume-once/http'
 
 const store = memoryStore() // redisLease({ redis }) or postgresInbox({ pool }) in production

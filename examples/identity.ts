@@ -4,15 +4,13 @@ import {
   cloudEvent,
   defineConsumer,
   json,
-  MemoryBroker,
-  memoryStore,
   messageId,
   runInline,
-  runMemory,
   type Consumer,
   type ConsumerSettings,
   type Message,
 } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 
 type Id = NonNullable<ConsumerSettings<unknown, unknown, never>['id']>
 

@@ -1,6 +1,7 @@
 // Messages that another consumer handled are imported as done: they do not run here.
 import assert from 'node:assert/strict'
-import { adminOf, defineConsumer, json, MemoryBroker, memoryStore, messageId, runMemory } from 'consume-once'
+import { adminOf, defineConsumer, json, messageId } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 
 const charged: string[] = []
 const payments = defineConsumer({

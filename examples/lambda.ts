@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { amazonMqHandler, type KafkaEvent, type RabbitEvent } from 'consume-once/lambda'
 // #region readme
-import { defineConsumer, json, memoryStore, messageId } from 'consume-once'
+import { defineConsumer, json, messageId } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { mskHandler } from 'consume-once/lambda'
 
 // #endregion

@@ -1,6 +1,7 @@
 // A provider without idempotency keys: after an unknown outcome nothing goes out again until a person decides.
 import assert from 'node:assert/strict'
-import { defineConsumer, json, MemoryBroker, memoryStore, OutcomeUnknownError, runMemory } from 'consume-once'
+import { defineConsumer, json, OutcomeUnknownError } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 
 const sent: string[] = []
 

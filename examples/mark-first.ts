@@ -1,6 +1,7 @@
 // At most once: the mark comes before the effect. A crash between them loses the message, and nothing happens twice.
 import assert from 'node:assert/strict'
-import { defineConsumer, MemoryBroker, messageId, OutcomeUnknownError, runMemory } from 'consume-once'
+import { defineConsumer, messageId, OutcomeUnknownError } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 import { redisLease } from 'consume-once/redis'
 import { redisUnder, removeKeys } from './support/redis.ts'
 import { ownName } from './support/servers.ts'

@@ -7,7 +7,8 @@ import { defineConsumer, json, messageId } from 'consume-once'
 import { redisLease } from 'consume-once/redis'
 
 // #endregion
-import { MemoryBroker, runMemory, type Consumer } from 'consume-once'
+import { type Consumer } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 import { ownName, redisUrl } from './support/servers.ts'
 
 const redis = new Redis(redisUrl())

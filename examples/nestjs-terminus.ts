@@ -1,7 +1,8 @@
 // The health of consumers as probes of a NestJS application, by Terminus: ready, not ready while paused, live all the time.
 import assert from 'node:assert/strict'
 import { NestFactory } from '@nestjs/core'
-import { MemoryBroker, memoryStore, messageId, runMemory, type RunMemoryOptions } from 'consume-once'
+import { messageId } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory, type RunMemoryOptions } from 'consume-once/memory'
 import { ConsumeOnceModule, HandleOnce } from 'consume-once/nestjs'
 // #region readme
 import { Controller, Get, Inject, Injectable, Module } from '@nestjs/common'

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { defineConsumer, messageId, observedReport } from 'consume-once'
 
 // #endregion
-import { MemoryBroker, memoryStore, runMemory } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 
 const store = memoryStore()
 const sent: string[] = []

@@ -1,7 +1,8 @@
 // Metrics for OpenTelemetry: a message that is sent twice counts as one `handled` and one `duplicate`.
 import assert from 'node:assert/strict'
 import { AggregationTemporality, InMemoryMetricExporter, MeterProvider } from '@opentelemetry/sdk-metrics'
-import { defineConsumer, MemoryBroker, memoryStore, messageId, runMemory, type Consumer } from 'consume-once'
+import { defineConsumer, messageId, type Consumer } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 // #region readme
 import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics'
 import { otelMetricProducer } from 'consume-once/otel'

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { Pool } from 'pg'
 import { databaseUrl } from './support/servers.ts'
 // #region readme
-import { defineConsumer, json, MemoryBroker, messageId, runMemory } from 'consume-once'
+import { defineConsumer, json, messageId } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 import { postgresInboxSequences } from 'consume-once/pg'
 
 const pool = new Pool({ connectionString: databaseUrl(), max: 10 })

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { Kafka, logLevel } from 'kafkajs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { defineConsumer, json, memoryStore, messageId } from 'consume-once'
+import { defineConsumer, json, messageId } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { runKafka } from 'consume-once/kafkajs'
 import { eventually, kafkaBrokers, ownName } from './support/servers.ts'
 

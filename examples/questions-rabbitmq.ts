@@ -1,7 +1,8 @@
 // Two questions about RabbitMQ: N attempts with a delay, then the dead-letter queue; and handlers that take long.
 import assert from 'node:assert/strict'
 import { connect } from 'amqplib'
-import { defineConsumer, json, memoryStore, messageId, TerminalError } from 'consume-once'
+import { defineConsumer, json, messageId, TerminalError } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { confirmedPublisher, runRabbit } from 'consume-once/amqplib'
 import { eventually, ownName, rabbitUrl } from './support/servers.ts'
 

@@ -1,7 +1,8 @@
 // The first minute: a message that arrives three times, in this process alone.
 import assert from 'node:assert/strict'
 // #region readme
-import { defineConsumer, json, MemoryBroker, memoryStore, messageId, runMemory } from 'consume-once'
+import { defineConsumer, json, messageId } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 
 const sent: string[] = []
 const sms = defineConsumer({

@@ -4,7 +4,8 @@
 // And it parses JSON before anybody sees it: see rabbitMessage().
 import assert from 'node:assert/strict'
 import { Connection, ConsumerStatus } from 'rabbitmq-client'
-import { defineConsumer, json, memoryStore, messageId, runInline, type Settlement } from 'consume-once'
+import { defineConsumer, json, messageId, runInline, type Settlement } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { confirmedPublisher, rabbitDeadLetters, rabbitMessage } from 'consume-once/amqplib'
 import { eventually, ownName, rabbitUrl } from './support/servers.ts'
 

@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict'
 import { connect as connectOnce, type Channel } from 'amqplib'
 import { connect } from 'amqp-connection-manager'
-import { defineConsumer, json, memoryStore, messageId } from 'consume-once'
+import { defineConsumer, json, messageId } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { confirmedPublisher, onMessage, type OnMessage } from 'consume-once/amqplib'
 import { eventually, ownName, rabbitUrl } from './support/servers.ts'
 

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict'
 import rascal from 'rascal'
 import { connect } from 'amqplib'
-import { defineConsumer, json, memoryStore, messageId, runInline } from 'consume-once'
+import { defineConsumer, json, messageId, runInline } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { confirmedPublisher, rabbitDeadLetters, rabbitMessage } from 'consume-once/amqplib'
 import { eventually, ownName, rabbitUrl } from './support/servers.ts'
 

@@ -1,7 +1,8 @@
 // A provider that refuses once: the message waits on delay queues of RabbitMQ, and not in the process.
 import assert from 'node:assert/strict'
 import { connect } from 'amqplib'
-import { defineConsumer, json, memoryStore, messageId } from 'consume-once'
+import { defineConsumer, json, messageId } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 // #region start
 import { runRabbit } from 'consume-once/amqplib'
 

@@ -1,6 +1,7 @@
 // A Redis lease by node-redis, and a message that is delivered twice.
 import assert from 'node:assert/strict'
-import { defineConsumer, MemoryBroker, messageId, runMemory } from 'consume-once'
+import { defineConsumer, messageId } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 // #region readme
 import { createClient } from 'redis'
 import { redisLease } from 'consume-once/redis'

@@ -1,6 +1,6 @@
 // Meters number their readings. Redis keeps one mark for each meter, not one for each reading.
 import assert from 'node:assert/strict'
-import { MemoryBroker, runMemory } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 import { redisUnder, removeKeys } from './support/redis.ts'
 import { ownName } from './support/servers.ts'
 // #region readme

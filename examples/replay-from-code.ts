@@ -1,14 +1,7 @@
 // A replay from code: a plan, a look at it, a run that follows it, its report. On a broker in this process, as in the first minutes.
 import assert from 'node:assert/strict'
-import {
-  defineConsumer,
-  MemoryBroker,
-  memoryReplay,
-  memoryStore,
-  messageId,
-  runMemory,
-  type Subscription,
-} from 'consume-once'
+import { defineConsumer, messageId, type Subscription } from 'consume-once'
+import { MemoryBroker, memoryReplay, memoryStore, runMemory } from 'consume-once/memory'
 
 const broker = new MemoryBroker()
 const sent: string[] = []

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 // #region consumer
 import { SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
-import { defineConsumer, MemoryBroker, memoryStore, runMemory } from 'consume-once'
+import { defineConsumer } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 // #endregion
 import { eventually } from './support/servers.ts'
 import { localRegistry } from './support/registry.ts'

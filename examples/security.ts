@@ -1,7 +1,8 @@
 // IDs that only the own producer can make, and kept results that only the own processes can read.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { defineConsumer, MemoryBroker, memoryStore, once, runMemory } from 'consume-once'
+import { defineConsumer, once } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 // #region signed
 import { messageId, signedId } from 'consume-once'
 

@@ -2,7 +2,8 @@
 // #region readme
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { defineConsumer, json, MemoryBroker, messageId, runMemory, type HandlerContext } from 'consume-once'
+import { defineConsumer, json, messageId, type HandlerContext } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 import { MemoryInbox, type MemoryTx } from 'consume-once/testing'
 
 // Your code: a handler that writes through `tx`, and calls a provider.

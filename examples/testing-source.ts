@@ -1,6 +1,7 @@
 // A source of your own, held against the contract on any runner: here `npx tsx --test examples/testing-source.ts`.
 import assert from 'node:assert/strict'
-import { defineConsumer, memoryStore, messageId } from 'consume-once'
+import { defineConsumer, messageId } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { redrive } from 'consume-once/replay'
 import { logSubscription } from './source-places.ts'
 // #region readme

@@ -1,7 +1,8 @@
 // A form that is sent twice and counts once. Run: npx tsx examples/tokens.ts
 import assert from 'node:assert/strict'
 // #region readme
-import { memoryStore, tokens } from 'consume-once'
+import { tokens } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 
 // redisLease({ redis }) or postgresLease({ pool }) in production, and the secret from your configuration
 const forms = tokens(memoryStore(), { secrets: ['0123456789abcdef'], scope: 'order-form' })

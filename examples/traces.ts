@@ -1,7 +1,7 @@
 // A message from its producer to its effect, as spans of OpenTelemetry: a run, and a duplicate that links to it.
 import assert from 'node:assert/strict'
 import { subscribe } from 'node:diagnostics_channel'
-import { MemoryBroker, memoryStore, runMemory } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 // #region readme
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
 import { defineConsumer, messageId } from 'consume-once'

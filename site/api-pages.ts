@@ -1,6 +1,6 @@
 /** What each entry point of the package is for, and the page that introduces it. */
 const ENTRY_POINTS: Readonly<Record<string, readonly [forWhat: string, guide: string, title: string]>> = {
-  'consume-once': ['consumers, `once()`, errors, the memory store', 'consumers', 'Define a consumer'],
+  'consume-once': ['consumers, `once()`, errors', 'consumers', 'Define a consumer'],
   kafkajs: ['consumers on Kafka, with kafkajs', 'kafka', 'Kafka'],
   amqplib: ['consumers on RabbitMQ, with amqplib', 'rabbitmq', 'RabbitMQ'],
   pg: ['inbox, leases and stored offsets on Postgres', 'postgres', 'Postgres'],
@@ -20,6 +20,7 @@ const ENTRY_POINTS: Readonly<Record<string, readonly [forWhat: string, guide: st
   dashboard: ['the dashboard, as a handler of requests', 'dashboard', 'Dashboard'],
   replay: ['plans and runs of replays, dead letters sent back', 'replay', 'Replay'],
   file: ['messages from a file, for a replay', 'replay', 'Replay'],
+  memory: ['stores and a broker in memory, for tests and first steps', 'testing', 'Testing'],
   testing: ['contract suites for stores and sources, histories and their checker', 'testing', 'Testing'],
   spi: ['for authors of stores and sources', 'source', 'Write a source'],
 }

@@ -70,13 +70,8 @@ export {
   isConsumeOnceError,
   type ErrorCode,
 } from './foundation/errors.ts'
-export { memoryStore, type MemoryStoreOptions } from './memory/store.ts'
-export { memorySequences, type MemorySequencesOptions } from './memory/sequences.ts'
 export type { SequenceOptions } from './sequences/options.ts'
 export type { SourceSequenceOptions } from './identity/source-sequence.ts'
-export { MemoryBroker, type MemoryBrokerOptions, type MemoryMessage } from './memory/broker.ts'
-export { memoryReplay } from './memory/replay.ts'
-export { runMemory, type RunMemoryOptions } from './memory/run.ts'
 export type { DecideVerdict, Key, Reason, RecordView } from './core/record.ts'
 export type { RedeliveryFacts, RedeliveryWindow, RetentionAdvice } from './core/retention.ts'
 export { suggestRetention } from './consumer/suggest-retention.ts'

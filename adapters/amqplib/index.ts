@@ -1,5 +1,5 @@
 import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
-import { sourceOf } from './broker.ts'
+import { rabbitSource } from './source-and-publisher.ts'
 import type { RabbitConnect } from './connection/connector.ts'
 import type { RabbitOptions } from './options/options.ts'
 
@@ -17,7 +17,7 @@ import type { RabbitOptions } from './options/options.ts'
  * @throws (rejects) StoreError if the store cannot be opened
  */
 export function runRabbit(connect: RabbitConnect, consumer: Consumer, options: RabbitOptions): Starting {
-  return runConsumer(consumer, () => sourceOf(connect, options, consumer.name, 'runRabbit()'))
+  return runConsumer(consumer, () => rabbitSource(connect, options, consumer.name))
 }
 
 export { confirmedPublisher, type ConfirmedPublisher } from './publishing/confirmed-publisher.ts'
@@ -25,7 +25,6 @@ export type { IdentifiedMessage } from './publishing/check-message.ts'
 export { onMessage, type OnMessage, type RabbitDropIn } from './drop-in/index.ts'
 export { rabbitDeadLetters } from './drop-in/dead-letters.ts'
 export { rabbitMessage, type ForeignMessage } from './drop-in/foreign-message.ts'
-export { rabbitSource } from './broker.ts'
 export { rabbitSubscription } from './checkup/rabbit-subscription.ts'
 export type { OnMessageOptions } from './drop-in/options.ts'
 export type { OwnChannel } from './drop-in/channel.ts'

@@ -1,9 +1,8 @@
 import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
-import { sourceOf } from './broker.ts'
+import { kafkaSource } from './source-and-publisher.ts'
 import type { KafkaOptions } from './options/options.ts'
 import type { KafkaLike } from './slice.ts'
 
-export { kafkaSource } from './broker.ts'
 export { kafkaSubscription } from './kafka-subscription.ts'
 export { eachBatch, eachMessage, type DropIn, type EachBatch, type EachMessage } from './drop-in/index.ts'
 export type { DropInOptions } from './drop-in/options.ts'
@@ -31,5 +30,5 @@ export type { KafkaLike, SubscriptionAdminLike, SubscriptionKafkaLike } from './
  * @throws (rejects) StoreError if the store cannot be opened
  */
 export function runKafka(kafka: KafkaLike, consumer: Consumer, options: KafkaOptions): Starting {
-  return runConsumer(consumer, () => sourceOf(kafka, options, consumer.name, 'runKafka()'))
+  return runConsumer(consumer, () => kafkaSource(kafka, options, consumer.name))
 }

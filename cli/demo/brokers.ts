@@ -1,12 +1,5 @@
-import {
-  hasCode,
-  MemoryBroker,
-  memoryReplay,
-  runMemory,
-  type Consumer,
-  type Message,
-  type Starting,
-} from '../../src/index.ts'
+import { hasCode, type Consumer, type Message, type Starting } from '../../src/index.ts'
+import { MemoryBroker, memoryReplay, runMemory } from '../../src/memory/index.ts'
 import type { ReplayPlaces } from '../../src/spi.ts'
 import { rabbitSubscription, runRabbit } from '../../adapters/amqplib/index.ts'
 import { kafkaSubscription, runKafka } from '../../adapters/kafkajs/index.ts'

@@ -5,12 +5,12 @@ import {
   defineConsumer,
   messageId,
   type Consumer,
-  type MemoryBroker,
   type Message,
   type ObserverEvent,
   type Outcome,
   type Running,
 } from '../../src/index.ts'
+import { type MemoryBroker } from '../../src/memory/index.ts'
 import { describeError } from '../../src/spi.ts'
 import { EXIT } from '../exit.ts'
 import { Meter } from '../meter.ts'

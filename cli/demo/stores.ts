@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
-import { memoryStore, type Store } from '../../src/index.ts'
+import { type Store } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { pgliteInbox, postgresInbox } from '../../adapters/pg/index.ts'
 import { redisLease } from '../../adapters/redis/index.ts'
 import { given, reached, serverUrl } from './failures.ts'

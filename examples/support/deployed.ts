@@ -1,6 +1,7 @@
 // What examples/deploy.ts consumes: two consumers of a broker in this process, and the SIGTERM that ends it.
 import assert from 'node:assert/strict'
-import { defineConsumer, json, MemoryBroker, memoryStore, messageId, runMemory, type Running } from 'consume-once'
+import { defineConsumer, json, messageId, type Running } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 import { eventually } from './servers.ts'
 
 export const port = 0 // any free one

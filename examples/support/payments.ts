@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Pool } from 'pg'
-import { MemoryBroker, runMemory, type Consumer } from 'consume-once'
+import { type Consumer } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 import { databaseUrl, ownName } from './servers.ts'
 
 // The same few payments for each ORM, and what must be in the database after them.

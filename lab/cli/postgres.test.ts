@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
-import { defineConsumer, MemoryBroker, messageId, runMemory, TerminalError, type Store } from '../../src/index.ts'
+import { defineConsumer, messageId, TerminalError, type Store } from '../../src/index.ts'
+import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { describePostgres, newPlace, type PgPlace } from '../../test/pg/support.ts'
 import { holdAt } from '../../test/kit/held-position.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'

@@ -70,7 +70,8 @@ declare function sendEmail(to: string, request: { signal: AbortSignal }): Promis
 `
 
 const JEST_TEST = `
-const { MemoryBroker, defineConsumer, json, memoryStore, runMemory } = require('consume-once')
+const { defineConsumer, json } = require('consume-once')
+const { MemoryBroker, memoryStore, runMemory } = require('consume-once/memory')
 const { eachMessage } = require('consume-once/kafkajs')
 const { postgresInbox } = require('consume-once/pg')
 

@@ -1,13 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import {
-  defineConsumer,
-  doctor,
-  MemoryBroker,
-  messageId,
-  runMemory,
-  type ObserverEvent,
-  type Store,
-} from '../../src/index.ts'
+import { defineConsumer, doctor, messageId, type ObserverEvent, type Store } from '../../src/index.ts'
+import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { describeError } from '../../src/spi.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'

@@ -8,7 +8,7 @@ import { GaugeReader, type GaugeOptions, type Readings } from './gauges.ts'
 import { LabelValues } from './label-values.ts'
 import type { CounterId, HistogramId } from './metrics.ts'
 import { reasonOf } from './reasons.ts'
-import { flag, func, optionsOf, or, type Defaulted, type Table } from '../foundation/options.ts'
+import { flag, optionsOf, or, type Defaulted, type Table } from '../foundation/options.ts'
 import { clockOption } from '../foundation/system-options.ts'
 import type { Count, Distribution } from './series.ts'
 

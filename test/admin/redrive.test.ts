@@ -2,15 +2,8 @@ import { eventually } from '../kit/eventually.ts'
 import { describe, expect, it } from '@jest/globals'
 import { rabbitSubscription, runRabbit } from '../../adapters/amqplib/index.ts'
 import { kafkaSubscription, runKafka } from '../../adapters/kafkajs/index.ts'
-import {
-  adminOf,
-  defineConsumer,
-  memoryStore,
-  messageId,
-  TerminalError,
-  type Consumer,
-  type Subscription,
-} from '../../src/index.ts'
+import { adminOf, defineConsumer, messageId, TerminalError, type Consumer, type Subscription } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { Rabbit } from '../rabbitmq/rabbit.ts'
 import { Cluster, FAST } from '../kafka/kit.ts'
 import { backends } from '../kit/backends.ts'

@@ -1,7 +1,8 @@
 // A config for the tests of the tool that connects node-redis without `await`, and has a consumer on another store.
 import { createClient } from 'redis'
 import { redisLease } from '../../adapters/redis/index.ts'
-import { defineConfig, defineConsumer, memoryStore, messageId, type ConsumeOnceConfig } from '../../src/index.ts'
+import { defineConfig, defineConsumer, messageId, type ConsumeOnceConfig } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 
 const redis = createClient({ url: process.env['TEST_REDIS_URL'] ?? '' }).on('error', () => {})
 redis.connect().catch(() => {})

@@ -6,15 +6,13 @@ import {
   adminOf,
   defineConfig,
   defineConsumer,
-  memoryStore,
   messageId,
-  MemoryBroker,
   OutcomeUnknownError,
-  runMemory,
   TerminalError,
   type ConsumeOnceConfig,
   type Subscription,
 } from '../../src/index.ts'
+import { memoryStore, MemoryBroker, runMemory } from '../../src/memory/index.ts'
 
 const GROUP = 'workers'
 const LEASE_MS = 3_600_000

@@ -2,12 +2,12 @@
 import {
   defineConfig,
   defineConsumer,
-  memoryStore,
   messageId,
   runInline,
   type ConsumeOnceConfig,
   type Message,
 } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { ManualClock } from '../kit/manual-clock.ts'
 
 const MINUTE = 60_000

@@ -4,10 +4,8 @@ import {
   adminOf,
   defineConfig,
   defineConsumer,
-  MemoryBroker,
   messageId,
   OutcomeUnknownError,
-  runMemory,
   TerminalError,
   type CheckFinding,
   type Subscription,
@@ -15,6 +13,7 @@ import {
   type Migrations,
   type Store,
 } from '../../src/index.ts'
+import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { storeWith } from '../kit/store-with.ts'
 
 const IDS = ['order-17', 'order-23', 'order-42']

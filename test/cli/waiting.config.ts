@@ -3,7 +3,8 @@ import { Redis } from 'ioredis'
 import { createConnection } from 'mysql2/promise'
 import { Client } from 'pg'
 import { createClient } from 'redis'
-import { defineConfig, defineConsumer, memoryStore, type ConsumeOnceConfig } from '../../src/index.ts'
+import { defineConfig, defineConsumer, type ConsumeOnceConfig } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 
 const url = process.env['TEST_WAITS_URL'] ?? ''
 const WAITS: Readonly<Record<string, () => Promise<unknown>>> = {

@@ -1,5 +1,5 @@
 import { describe, it } from '@jest/globals'
-import { MemoryBroker, runMemory } from 'consume-once'
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 import { describeSourceContract } from '../../testing/contract/source/contract.ts'
 
 describeSourceContract(

@@ -1,6 +1,7 @@
 import { connect, type Channel, type ChannelModel, type ConsumeMessage } from 'amqplib'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import { backends } from '../kit/backends.ts'
 import { startProxyOf, type FaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'

@@ -5,16 +5,13 @@ import { serveDashboard, type ServedDashboard } from '../../dashboard/server/ind
 import {
   defineConsumer,
   liveSignals,
-  MemoryBroker,
-  memoryReplay,
-  memoryStore,
   messageId,
   OutcomeUnknownError,
-  runMemory,
   TerminalError,
   type ConfiguredConsumer,
   type Running,
 } from '../../src/index.ts'
+import { MemoryBroker, memoryReplay, memoryStore, runMemory } from '../../src/memory/index.ts'
 import { DashboardBrowser } from '../kit/browser.ts'
 import { open } from './screens.ts'
 

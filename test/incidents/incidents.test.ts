@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { defineConsumer, memoryStore, messageId, runInline, type Message, type Store } from '../../src/index.ts'
+import { defineConsumer, messageId, runInline, type Message, type Store } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { redisHarness } from '../redis/harness.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { REAL_STORES } from '../stores/real-stores.ts'

@@ -9,7 +9,8 @@ import {
   type SubscriptionKafkaLike,
 } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
-import { defineConsumer, memoryStore, type Consumer, type ObserverEvent } from '../../src/index.ts'
+import { defineConsumer, type Consumer, type ObserverEvent } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import type { CheckedConsumer } from '../../src/spi.ts'
 import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'

@@ -10,7 +10,8 @@ import {
   type Message,
   type Producer,
 } from 'kafkajs'
-import { kafkaSource, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
 import type { Source } from '../../src/spi.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'

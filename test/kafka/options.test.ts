@@ -2,8 +2,10 @@ import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel } from 'kafkajs'
-import { kafkaSource, kafkaSubscription, runKafka } from '../../adapters/kafkajs/index.ts'
-import { ConfigError, defineConsumer, doctor, memoryStore } from '../../src/index.ts'
+import { kafkaSubscription, runKafka } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
+import { ConfigError, defineConsumer, doctor } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, FAST } from './kit.ts'
@@ -73,7 +75,7 @@ describe('the options of a Kafka source', () => {
     [
       'a misspelt option of a retry topic',
       retryOn({ delayMs: 1, name: 'r' }),
-      'retry.topics[0].name: unknown option of kafkaSource(); expected one of delayMs, topic',
+      'retry.topics[0].name: unknown option of runKafka(); expected one of delayMs, topic',
     ],
     [
       'what is no retry topic',
@@ -100,16 +102,16 @@ describe('the options of a Kafka source', () => {
       { ...retryOn({ delayMs: 1, topic: 't.dead-letter' }) },
       'got t.dead-letter, where dead letters of t go: they would be consumed again',
     ],
-    ['a misspelt option', { topic: 't' }, 'topic: unknown option of kafkaSource(); did you mean topics?'],
+    ['a misspelt option', { topic: 't' }, 'topic: unknown option of runKafka(); did you mean topics?'],
     [
       'a misspelt option of the consumer',
       { consumer: { sesionTimeout: 1 } },
-      'consumer.sesionTimeout: unknown option of kafkaSource(); did you mean sessionTimeout?',
+      'consumer.sesionTimeout: unknown option of runKafka(); did you mean sessionTimeout?',
     ],
     [
       'a misspelt option of its retries',
       { consumer: { retry: { retrys: 9 } } },
-      'consumer.retry.retrys: unknown option of kafkaSource(); did you mean retries?',
+      'consumer.retry.retrys: unknown option of runKafka(); did you mean retries?',
     ],
     ['a consumer option beside it', { sessionTimeout: 6_000 }, 'sessionTimeout: give it inside of consumer'],
     ['an option inside of consumer', { consumer: { groupId: 'g' } }, 'consumer.groupId: its name is group'],

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
-import { defineConsumer, memoryStore, messageId, type Running } from '../../src/index.ts'
+import { defineConsumer, messageId, type Running } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { openedOnce } from '../kit/opened.ts'

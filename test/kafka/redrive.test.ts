@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { kafkaSubscription, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
-import { defineConsumer, memoryStore, messageId, TerminalError, type Running } from '../../src/index.ts'
+import { defineConsumer, messageId, TerminalError, type Running } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { planReplay, redrive } from '../../src/replay/index.ts'
 import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { IHeaders } from 'kafkajs'
-import { kafkaSource, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
 import { defaultPartition } from '../../adapters/kafkajs/replay/default-partition.ts'
 import type { ReplayItem } from '../../src/spi.ts'
 import { openedOnce } from '../kit/opened.ts'

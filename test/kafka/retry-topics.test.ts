@@ -3,14 +3,10 @@ import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake, Watching } from '../kit/recording-intake.ts'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { ConfigResourceTypes } from 'kafkajs'
-import { kafkaSource, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
-import {
-  defineConsumer,
-  memoryStore,
-  type ConsumerSettings,
-  type HandlerContext,
-  type Running,
-} from '../../src/index.ts'
+import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
+import { defineConsumer, type ConsumerSettings, type HandlerContext, type Running } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { gate } from '../kit/rig.ts'
 import { failingOn } from './failing-assigner.ts'

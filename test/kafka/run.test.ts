@@ -6,12 +6,12 @@ import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import {
   defineConsumer,
   LeaseLostError,
-  memoryStore,
   StoreError,
   type HandlerContext,
   type Running,
   type Store,
 } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, FAST } from './kit.ts'
 

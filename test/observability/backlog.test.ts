@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { defineConsumer, memoryStore, messageId, type Consumer, type IdExtractor, type Observer } from 'consume-once'
+import { defineConsumer, messageId, type Consumer, type IdExtractor, type Observer } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { runKafka } from 'consume-once/kafkajs'
 import { runRabbit } from 'consume-once/amqplib'
 import { Meter } from '../../src/signals/meter.ts'

@@ -13,7 +13,8 @@ import {
 import { onMessage, runRabbit } from '../../adapters/amqplib/index.ts'
 import { eachBatch, eachMessage, runKafka } from '../../adapters/kafkajs/index.ts'
 import { otelTracing } from '../../adapters/otel/index.ts'
-import { defineConsumer, memoryStore, messageId, type Consumer } from '../../src/index.ts'
+import { defineConsumer, messageId, type Consumer } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import type { ProgramConfig, SeenSpan } from './traced-process.ts'
 
 // An application with OpenTelemetry, in a process of its own: instrumentations patch the clients of a whole process.

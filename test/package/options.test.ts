@@ -3,18 +3,8 @@ import { tablesRead } from '../kit/tables-read.ts'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import {
-  adminOf,
-  defineConsumer,
-  type Health,
-  liveSignals,
-  MemoryBroker,
-  memoryStore,
-  positionsOf,
-  runInline,
-  runMemory,
-  tokens,
-} from 'consume-once'
+import { adminOf, defineConsumer, type Health, liveSignals, positionsOf, runInline, tokens } from 'consume-once'
+import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 import { confirmedPublisher, onMessage } from 'consume-once/amqplib'
 import { bullmqProcessor } from 'consume-once/bullmq'
 import { eachBatch, eachMessage } from 'consume-once/kafkajs'

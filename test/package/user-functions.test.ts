@@ -42,7 +42,6 @@ const FUNCTIONS: Readonly<Record<string, 'awaited' | 'refused' | 'told'>> = {
   'KafkaDeadLetter.topic': 'refused',
   'KafkaRetryTopic.topic': 'refused',
   'confirmedPublisher().connect': 'awaited',
-  'rabbitSource().connect': 'awaited',
   'rabbitSubscription().connect': 'awaited',
   'runRabbit().connect': 'awaited',
   'ConsumeOnceConfig.close': 'awaited',

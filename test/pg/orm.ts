@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
-import { MemoryBroker, defineConsumer, messageId, runMemory, type ObserverEvent } from '../../src/index.ts'
+import { defineConsumer, messageId, type ObserverEvent } from '../../src/index.ts'
+import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { turns } from '../kit/manual-clock.ts'
 import { uniqueName } from '../kit/namespace.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import type { RabbitRetry } from '../../adapters/amqplib/index.ts'
-import { memoryStore } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import type { Consumers, Handle } from './consumers.ts'
 import type { Rabbit } from './rabbit.ts'
 import { Gate } from './watching.ts'

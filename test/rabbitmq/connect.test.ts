@@ -2,9 +2,11 @@ import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
 import { connect, type Options } from 'amqplib'
-import { confirmedPublisher, rabbitSource, runRabbit } from '../../adapters/amqplib/index.ts'
+import { confirmedPublisher, runRabbit } from '../../adapters/amqplib/index.ts'
+import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
-import { ConfigError, defineConsumer, memoryStore } from '../../src/index.ts'
+import { ConfigError, defineConsumer } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { Rabbit } from './rabbit.ts'
 
 let rabbit: Rabbit

@@ -1,13 +1,8 @@
 import { RecordingIntake, Watching } from '../kit/recording-intake.ts'
-import { rabbitSource, runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
-import {
-  defineConsumer,
-  memoryStore,
-  messageId,
-  type ConsumerSettings,
-  type HandlerContext,
-  type Running,
-} from '../../src/index.ts'
+import { runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
+import { defineConsumer, messageId, type ConsumerSettings, type HandlerContext, type Running } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { type Publisher, type Source } from '../../src/spi.ts'
 import { Tap } from './tap.ts'
 

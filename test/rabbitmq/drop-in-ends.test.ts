@@ -1,7 +1,7 @@
 import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { memoryStore } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { OwnChannels, refuse, withDeadLetters, type Handle } from './own-channels.ts'
 import { Gate, bodies } from './watching.ts'
 

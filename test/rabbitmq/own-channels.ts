@@ -4,12 +4,12 @@ import { onMessage, type OnMessage, type OnMessageOptions } from '../../adapters
 import {
   TerminalError,
   defineConsumer,
-  memoryStore,
   messageId,
   type Consumer,
   type ConsumerSettings,
   type HandlerContext,
 } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { Rabbit } from './rabbit.ts'
 

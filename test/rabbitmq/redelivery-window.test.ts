@@ -1,7 +1,8 @@
 import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { rabbitSource, type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { type RabbitOptions } from '../../adapters/amqplib/index.ts'
+import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import type { Source } from '../../src/spi.ts'
 import { Rabbit } from './rabbit.ts'
 

@@ -5,7 +5,6 @@ import { runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapter
 import {
   StoreError,
   defineConsumer,
-  memoryStore,
   messageId,
   type ConsumerSettings,
   type HandlerContext,
@@ -13,6 +12,7 @@ import {
   type Running,
   type Store,
 } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'

@@ -4,13 +4,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { runRabbit, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import {
   defineConsumer,
-  memoryStore,
   messageId,
   TerminalError,
   type ConsumerSettings,
   type HandlerContext,
   type Running,
 } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'

@@ -1,13 +1,7 @@
 import { beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { Redis } from 'ioredis'
-import {
-  defineConsumer,
-  memoryStore,
-  TerminalError,
-  type Consumer,
-  type HandlerContext,
-  type Store,
-} from 'consume-once'
+import { defineConsumer, TerminalError, type Consumer, type HandlerContext, type Store } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { bullmqProcessor, type BullmqOptions, type BullmqProcessor, type JobLike } from 'consume-once/bullmq'
 import { redisLease } from 'consume-once/redis'
 import { backends } from '../kit/backends.ts'

@@ -3,14 +3,13 @@ import { Redis } from 'ioredis'
 import { redisLease } from 'consume-once/redis'
 import {
   defineConsumer,
-  MemoryBroker,
   messageId,
   observedReport,
-  runMemory,
   type ConsumerSettings,
   type ObserverEvent,
   type Running,
 } from '../../src/index.ts'
+import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { backends } from '../kit/backends.ts'
 import { eventually } from '../kit/eventually.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'

@@ -6,7 +6,8 @@ import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { withDoneCache } from '../../adapters/lru-cache/index.ts'
 import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
 import { postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
-import { defineConsumer, memoryStore, runInline } from '../../src/index.ts'
+import { defineConsumer, runInline } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { CANARY } from './output-recorder.ts'
 
 const ADDRESS = `amqp://user:${CANARY}@127.0.0.1:1/orders`

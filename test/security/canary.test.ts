@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   defineConsumer,
-  memoryStore,
   messageId,
   runInline,
   type ConsumerOptions,
@@ -10,6 +9,7 @@ import {
   type ObserverEvent,
   type Outcome,
 } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { type StoreAdmin } from '../../src/spi.ts'
 import { ManualClock } from '../kit/manual-clock.ts'
 import { storeWith } from '../kit/store-with.ts'

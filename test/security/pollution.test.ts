@@ -1,15 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { headersToKeep } from '../../adapters/amqplib/message/headers.ts'
 import { headersOf } from '../../adapters/kafkajs/copies/headers.ts'
-import {
-  cloudEvent,
-  defineConsumer,
-  memoryStore,
-  messageId,
-  runInline,
-  standardId,
-  type Message,
-} from '../../src/index.ts'
+import { cloudEvent, defineConsumer, messageId, runInline, standardId, type Message } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 
 const POISON = '{"__proto__":{"polluted":"yes"},"constructor":{"prototype":{"polluted":"yes"}},"to":"+1"}'
 

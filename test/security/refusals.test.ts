@@ -17,13 +17,13 @@ import {
   adminOf,
   defineConsumer,
   doctor,
-  memoryStore,
   runInline,
   type Consumer,
   type Message,
   type Observer,
   type Store,
 } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { backends, type Backend } from '../kit/backends.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { newFolder } from '../kit/servers/private-instance.ts'

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   defineConsumer,
-  memoryStore,
   messageId,
   runInline,
   type ConsumerOptions,
@@ -12,6 +11,7 @@ import {
   type SealResult,
   type Store,
 } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { type Result } from '../../src/spi.ts'
 import { InboxDatabase } from '../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'

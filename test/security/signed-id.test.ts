@@ -2,7 +2,6 @@ import { createHmac } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import {
   defineConsumer,
-  memoryStore,
   messageId,
   runInline,
   signedId,
@@ -10,6 +9,7 @@ import {
   type Settlement,
   type SignedIdOptions,
 } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 
 const OLD = 'a secret that is being replaced'
 const NEW = Buffer.from('the secret that replaces it')

@@ -5,7 +5,8 @@ import { Kafka, logLevel } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
-import { defineConsumer, memoryStore } from '../../src/index.ts'
+import { defineConsumer } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 
 /** What a TLS handshake begins with, and neither protocol in the clear. */
 const HANDSHAKE = 0x16

@@ -1,13 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import {
-  defineConsumer,
-  MemoryBroker,
-  messageId,
-  runMemory,
-  type ConsumerSettings,
-  type Running,
-  type Store,
-} from '../../src/index.ts'
+import { defineConsumer, messageId, type ConsumerSettings, type Running, type Store } from '../../src/index.ts'
+import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { setTimeout as after } from 'node:timers/promises'
 import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { withDoneCache, type DoneCacheOptions } from '../../adapters/lru-cache/index.ts'
-import { ConfigError, defineConsumer, memoryStore, messageId, type Store } from '../../src/index.ts'
+import { ConfigError, defineConsumer, messageId, type Store } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 import { resultOf } from '../../src/spi.ts'
 import { runConsumer } from '../../src/run/run.ts'
 import { claim, claimAll, hold, newDigest, newItem, SCOPE } from '../../testing/contract/store/claims.ts'

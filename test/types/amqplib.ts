@@ -4,7 +4,8 @@ import type { Channel, ChannelModel, ConfirmChannel, GetMessage, Options, Recove
 import type * as Oldest from 'amqplib-0.10'
 import type * as First from 'amqplib-1'
 import type { AsyncMessage } from 'rabbitmq-client'
-import { confirmedPublisher, onMessage, rabbitSource, rabbitMessage, runRabbit } from '../../adapters/amqplib/index.ts'
+import { confirmedPublisher, onMessage, rabbitMessage, runRabbit } from '../../adapters/amqplib/index.ts'
+import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import type {
   AmqpChannel,
   AmqpConfirmChannel,

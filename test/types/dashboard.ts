@@ -2,7 +2,8 @@
 import { createServer } from 'node:http'
 import express from 'express'
 import { Hono } from 'hono'
-import { defineConsumer, liveSignals, memoryStore, type ConsumeOnceConfig } from 'consume-once'
+import { defineConsumer, liveSignals, type ConsumeOnceConfig } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { basicAuth, dashboard, dashboardListener, serveDashboard, type Auth } from 'consume-once/dashboard'
 
 declare const config: ConsumeOnceConfig

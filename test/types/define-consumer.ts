@@ -1,12 +1,5 @@
-import {
-  defineConsumer,
-  json,
-  memoryStore,
-  messageId,
-  type Settlement,
-  type StandardSchema,
-  type Store,
-} from 'consume-once'
+import { defineConsumer, json, messageId, type Settlement, type StandardSchema, type Store } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 
 interface Sms {
   readonly notificationId: string

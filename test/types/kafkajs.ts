@@ -8,7 +8,8 @@ import {
   type KafkaLike,
   type SubscriptionKafkaLike,
 } from '../../adapters/kafkajs/index.ts'
-import { defineConsumer, memoryStore, type StartResult } from '../../src/index.ts'
+import { defineConsumer, type StartResult } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 
 const kafka = new Kafka({ brokers: ['127.0.0.1:9092'] })
 const consumer = defineConsumer({ name: 'types', store: memoryStore(), handle: () => {} })

@@ -1,4 +1,5 @@
-import { defineConsumer, memoryStore, type Store } from 'consume-once'
+import { defineConsumer, type Store } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { withDoneCache } from 'consume-once/lru-cache'
 
 interface Tx {

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg'
-import { json, memoryStore, messageId, type StandardSchema } from 'consume-once'
+import { json, messageId, type StandardSchema } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { HandleOnce, type ConsumeOnceModuleOptions, type HandleOnceOptions } from 'consume-once/nestjs'
 import { postgresInbox } from 'consume-once/pg'
 

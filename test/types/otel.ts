@@ -1,5 +1,6 @@
 import { trace } from '@opentelemetry/api'
-import { defineConsumer, memoryStore, type Tracing } from 'consume-once'
+import { defineConsumer, type Tracing } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { otelTracing } from 'consume-once/otel'
 
 /** A real tracer fits, and none is needed. */

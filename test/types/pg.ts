@@ -11,7 +11,8 @@ import {
   type PgTransaction,
   type PoolLike,
 } from '../../adapters/pg/index.ts'
-import { defineConsumer, memoryStore, messageId } from '../../src/index.ts'
+import { defineConsumer, messageId } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
 
 const pool = new Pool()
 const db = new PGlite()

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
-import { defineConsumer, memoryStore } from 'consume-once'
+import { defineConsumer } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { pinoLog } from 'consume-once/pino'
 
 /** A real pino logger fits, bound or as it is. */

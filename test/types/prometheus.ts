@@ -1,6 +1,7 @@
 import { register, type OpenMetricsContentType, type Registry } from 'prom-client'
 import { register as register14 } from 'prom-client-14'
-import { defineConsumer, memoryStore, type Observer } from 'consume-once'
+import { defineConsumer, type Observer } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { prometheus } from 'consume-once/prometheus'
 
 declare const openMetrics: Registry<OpenMetricsContentType>

@@ -2,7 +2,8 @@
 
 import * as jest from '@jest/globals'
 import * as node from 'node:test'
-import { defineConsumer, memoryStore, type Store } from 'consume-once'
+import { defineConsumer, type Store } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import {
   assertStoreLaw,
   describeSourceContract,

@@ -1,4 +1,5 @@
-import { defineConsumer, memoryStore, MemoryBroker, messageId, runInline, runMemory, type Consumer } from 'consume-once'
+import { defineConsumer, messageId, runInline, type Consumer } from 'consume-once'
+import { memoryStore, MemoryBroker, runMemory } from 'consume-once/memory'
 import { runConsumer, type Publisher } from 'consume-once/spi'
 import type { Job, Measurement } from '../../suite.ts'
 import { ID_HEADER, type Tally } from '../../tally.ts'

@@ -1,4 +1,4 @@
-import { memoryStore } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import type { Job, Measurement } from '../../suite.ts'
 import type { LoadBroker } from './broker.ts'
 import { withStore, type Settings } from './consume-once.ts'

@@ -1,4 +1,5 @@
-import { kafkaSource, runKafka } from 'consume-once/kafkajs'
+import { runKafka } from 'consume-once/kafkajs'
+import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
 import { ID_HEADER } from '../../tally.ts'
 import type { Broker } from './broker.ts'
 import { allCommitted, clientOf } from '../clients/kafka-client.ts'

@@ -1,4 +1,5 @@
-import { rabbitSource, runRabbit, type RabbitOptions } from 'consume-once/amqplib'
+import { runRabbit, type RabbitOptions } from 'consume-once/amqplib'
+import { rabbitSource } from '../../../adapters/amqplib/source-and-publisher.ts'
 import type { QueuePlan } from '../../places/plans.ts'
 import { serverOf, type Job } from '../../suite.ts'
 import type { Broker } from './broker.ts'

@@ -1,4 +1,4 @@
-import { MemoryBroker, runMemory } from '../../../src/index.ts'
+import { MemoryBroker, runMemory } from '../../../src/memory/index.ts'
 import { Numbers, NUMBER_HEADER, numberedHeaders, planFor } from '../plan.ts'
 import type { Stage } from '../stage.ts'
 

@@ -23,13 +23,13 @@ export async function starterOn(source: SourceSpec, consumer: Consumer, hooks: H
 }
 
 async function onKafka(spec: KafkaSpec, consumer: Consumer, { kafka, publisher }: Hooks): Promise<() => Started> {
-  const { kafkaSource } = await import('../../../adapters/kafkajs/index.ts')
+  const { kafkaSource } = await import('../../../adapters/kafkajs/source-and-publisher.ts')
   const client = await clientOf(spec)
   return () => run(consumer, publisher, () => kafkaSource(kafka?.(client) ?? client, spec.options, consumer.name))
 }
 
 async function onRabbit(spec: RabbitSpec, consumer: Consumer, hooks: Hooks): Promise<() => Started> {
-  const { rabbitSource } = await import('../../../adapters/amqplib/index.ts')
+  const { rabbitSource } = await import('../../../adapters/amqplib/source-and-publisher.ts')
   const { rabbit, lane, publisher } = hooks
   const options = { ...spec.options, ...(lane && { lane }) }
   return () => run(consumer, publisher, () => rabbitSource(rabbit?.(spec.url) ?? spec.url, options, consumer.name))

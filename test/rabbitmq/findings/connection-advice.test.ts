@@ -9,12 +9,13 @@ import { connect as connectWithOldest } from 'amqplib-0.10'
 import { connect as connectWithFirst } from 'amqplib-1'
 import {
   confirmedPublisher,
-  rabbitSource,
   rabbitSubscription,
   type AmqpConnection,
   type RabbitConnect,
 } from '../../../adapters/amqplib/index.ts'
-import { defineConsumer, doctor, memoryStore, type ConfigError } from '../../../src/index.ts'
+import { rabbitSource } from '../../../adapters/amqplib/source-and-publisher.ts'
+import { defineConsumer, doctor, type ConfigError } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import { Rabbit } from '../rabbit.ts'
 
 let rabbit: Rabbit

@@ -2,17 +2,15 @@ import { describe, expect, it } from '@jest/globals'
 import {
   adminOf,
   defineConsumer,
-  MemoryBroker,
-  memoryStore,
   messageId,
   OutcomeUnknownError,
-  runMemory,
   TerminalError,
   type Admin,
   type Consumer,
   type ConsumerSettings,
   type Store,
 } from '../../../src/index.ts'
+import { MemoryBroker, memoryStore, runMemory } from '../../../src/memory/index.ts'
 import { ManualClock } from '../../kit/manual-clock.ts'
 import { storeWith } from '../../kit/store-with.ts'
 import { MemoryOffsets } from '../../../testing/stores/memory-offsets.ts'

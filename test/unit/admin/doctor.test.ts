@@ -3,7 +3,6 @@ import {
   ConfigError,
   defineConsumer,
   doctor,
-  memoryStore,
   messageId,
   type CheckFinding,
   type Subscription,
@@ -11,6 +10,7 @@ import {
   type ConsumerSettings,
   type Store,
 } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import { durationText, type CheckedConsumer } from '../../../src/spi.ts'
 import { storeWith } from '../../kit/store-with.ts'
 import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'

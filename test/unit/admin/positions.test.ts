@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { defineConsumer, memoryStore, positionsOf, type GoOnFrom } from '../../../src/index.ts'
+import { defineConsumer, positionsOf, type GoOnFrom } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import { MemoryOffsets } from '../../../testing/stores/memory-offsets.ts'
 import { holdAt } from '../../kit/held-position.ts'
 

@@ -2,18 +2,15 @@ import { dashboard, type Dashboard, type DashboardOptions } from '../../../dashb
 import {
   defineConsumer,
   liveSignals,
-  MemoryBroker,
-  memoryReplay,
-  memoryStore,
   messageId,
   OutcomeUnknownError,
-  runMemory,
   TerminalError,
   type ConfiguredConsumer,
   type LiveSignals,
   type Running,
   type Store,
 } from '../../../src/index.ts'
+import { MemoryBroker, memoryReplay, memoryStore, runMemory } from '../../../src/memory/index.ts'
 import { pagesFolder } from '../../kit/dashboard.ts'
 
 export const CONSUMER = 'workers/sms'

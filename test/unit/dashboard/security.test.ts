@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { basicAuth, dashboard, serveDashboard } from '../../../dashboard/server/index.ts'
-import { ConfigError, defineConsumer, memoryStore, type ConfiguredConsumer, type Store } from '../../../src/index.ts'
+import { ConfigError, defineConsumer, type ConfiguredConsumer, type Store } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import { Page, pagesFolder } from '../../kit/dashboard.ts'
 import { CONSUMER, MemoryBoard } from './memory-board.ts'
 

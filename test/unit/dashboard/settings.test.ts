@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { defineConsumer, memoryStore, messageId, type ConsumerSettings } from 'consume-once'
+import { defineConsumer, messageId, type ConsumerSettings } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { settingsOf } from '../../../dashboard/server/settings.ts'
 import { definitionOf } from '../../../src/consumer/define-consumer.ts'
 import { CONSUMER } from '../../../src/consumer/consumer-table.ts'

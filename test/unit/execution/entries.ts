@@ -1,5 +1,6 @@
 import { claimOf, idempotency } from '../../../adapters/http/index.ts'
-import { defineConsumer, memoryStore, messageId, once, runInline, type Message } from '../../../src/index.ts'
+import { defineConsumer, messageId, once, runInline, type Message } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import {
   runConsumer,
   viewOf,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import fastify, { type FastifyInstance } from 'fastify'
-import { defineConsumer, memoryStore, MemoryBroker, messageId, runMemory, type Running } from 'consume-once'
+import { defineConsumer, messageId, type Running } from 'consume-once'
+import { memoryStore, MemoryBroker, runMemory } from 'consume-once/memory'
 import { consumeOncePlugin, type ConsumeOnceFastifyOptions } from 'consume-once/fastify'
 import { eventually } from '../../kit/eventually.ts'
 

@@ -6,7 +6,7 @@ import express from 'express'
 import fastify, { type FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
 import { type FastifyRequestLike, idempotency, type IdempotencyOptions } from '../../../adapters/http/index.ts'
-import { memoryStore } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {

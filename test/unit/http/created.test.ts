@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { memoryStore } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { idempotency } from 'consume-once/http'
 
 const YEARS = 365 * 86_400_000

@@ -12,7 +12,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { HELD } from '../../../adapters/http/held.ts'
 import { idempotency } from '../../../adapters/http/index.ts'
-import { memoryStore } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => {

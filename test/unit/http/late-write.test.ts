@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import express, { type Response as ExpressResponse } from 'express'
 import { idempotency } from '../../../adapters/http/index.ts'
-import { memoryStore } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import { gate } from '../../kit/rig.ts'
 
 const closing: (() => unknown)[] = []

@@ -5,7 +5,7 @@ import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import express from 'express'
 import fastify from 'fastify'
 import { idempotency } from '../../../adapters/http/index.ts'
-import { memoryStore } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {

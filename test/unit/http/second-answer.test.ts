@@ -4,7 +4,7 @@ import { connect, type AddressInfo } from 'node:net'
 import express from 'express'
 import fastify, { type FastifyInstance } from 'fastify'
 import { claimOf, type ExpressRequestLike, idempotency, type IdempotencyContext } from '../../../adapters/http/index.ts'
-import { memoryStore } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import { nestWith } from '../../http/nest.ts'
 import { gate } from '../../kit/rig.ts'
 

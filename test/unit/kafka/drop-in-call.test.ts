@@ -17,12 +17,12 @@ import {
   ConfigError,
   defineConsumer,
   LeaseLostError,
-  memoryStore,
   StoppedError,
   StoreError,
   type Consumer,
   type Store,
 } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import { gate } from '../../kit/rig.ts'
 import { storeWith } from '../../kit/store-with.ts'
 import { ScriptedKafka } from '../../kafka/scripted.ts'

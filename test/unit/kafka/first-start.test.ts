@@ -6,7 +6,7 @@ import {
   KafkaJSNumberOfRetriesExceeded,
   KafkaJSRequestTimeoutError,
 } from 'kafkajs'
-import { kafkaSource } from '../../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
 import type { AdminLike } from '../../../adapters/kafkajs/slice.ts'
 import type { Source } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'

@@ -1,7 +1,7 @@
 import { RecordingIntake } from '../../kit/recording-intake.ts'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
-import { kafkaSource } from '../../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
 import { Assignment } from '../../../adapters/kafkajs/membership/assignment.ts'
 import { Committer } from '../../../adapters/kafkajs/offsets/committer.ts'
 import type { CommitRequest } from '../../../adapters/kafkajs/slice.ts'

@@ -1,4 +1,5 @@
-import { kafkaSource, type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
+import { type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
+import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
 import type { Source } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { RecordingIntake } from '../../kit/recording-intake.ts'

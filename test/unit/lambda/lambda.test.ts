@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { defineConsumer, memoryStore, messageId, TerminalError, type Consumer, type HandlerContext } from 'consume-once'
+import { defineConsumer, messageId, TerminalError, type Consumer, type HandlerContext } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { amazonMqHandler, mskHandler, type KafkaRecord } from 'consume-once/lambda'
 import { MQ_EVENT, MQ_EVENT_WITHOUT_PROPERTIES, MSK_EVENT, SELF_MANAGED_EVENT, signedBytes } from './recorded.ts'
 

@@ -1,15 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import { Inject, Injectable, Module, type DynamicModule } from '@nestjs/common'
 import { NestFactory, type DiscoveryService } from '@nestjs/core'
-import {
-  memoryStore,
-  MemoryBroker,
-  messageId,
-  runMemory,
-  type Consumer,
-  type RunMemoryOptions,
-  type Running,
-} from 'consume-once'
+import { messageId, type Consumer, type Running } from 'consume-once'
+import { memoryStore, MemoryBroker, runMemory, type RunMemoryOptions } from 'consume-once/memory'
 import { ConsumeOnceConsumers, ConsumeOnceModule, HandleOnce, type HandleOnceOptions } from 'consume-once/nestjs'
 import { eventually } from '../../kit/eventually.ts'
 import { gate } from '../../kit/rig.ts'

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
-  memoryStore,
   NoEffectError,
   once,
   OutcomeUnknownError,
@@ -10,6 +9,7 @@ import {
   type OnceOptions,
   type OnceReconciled,
 } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import type { LeaseStore, InboxStore, MessageRecord } from '../../../src/spi.ts'
 import { InboxDatabase } from '../../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { ConfigError, memoryStore, tokens, type Tokens } from '../../../src/index.ts'
+import { ConfigError, tokens, type Tokens } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import type { Key, MessageRecord } from '../../../src/core/record.ts'
 import { systemClock } from '../../../src/foundation/clock.ts'
 

@@ -5,7 +5,8 @@ import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
-import { memoryStore, once } from 'consume-once'
+import { once } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 import { claimOf, idempotency } from 'consume-once/http'
 
 interface WithTx {

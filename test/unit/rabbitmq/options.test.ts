@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals'
-import { rabbitSource, runRabbit, type RabbitConnect, type RabbitOptions } from '../../../adapters/amqplib/index.ts'
+import { runRabbit, type RabbitConnect, type RabbitOptions } from '../../../adapters/amqplib/index.ts'
+import { rabbitSource } from '../../../adapters/amqplib/source-and-publisher.ts'
 import { fitToCapacity } from '../../../adapters/amqplib/options/fit.ts'
 import { resolveRabbitOptions } from '../../../adapters/amqplib/options/resolve.ts'
-import { defineConsumer, memoryStore, type ConfigError } from '../../../src/index.ts'
+import { defineConsumer, type ConfigError } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import { type Capacity } from '../../../src/spi.ts'
 import { freePort } from '../../kit/servers/ports.ts'
 
@@ -31,26 +33,26 @@ function fitted(options: Partial<RabbitOptions>, capacity: Partial<Capacity> = {
 describe('options of runRabbit', () => {
   it('refuses misspelt and misplaced names, and says where they belong', () => {
     expect(problemsOf({ prefech: 5 })).toMatch(
-      /^RabbitMQ: prefech: unknown option of rabbitSource\(\); did you mean prefetch\?/,
+      /^RabbitMQ: prefech: unknown option of runRabbit\(\); did you mean prefetch\?/,
     )
     expect(problemsOf({ concurrency: 5 })).toBe(
-      'RabbitMQ: concurrency: give it to defineConsumer() (rabbitSource() has no such option)',
+      'RabbitMQ: concurrency: give it to defineConsumer() (runRabbit() has no such option)',
     )
     expect(problemsOf({ heartbeat: 5 })).toBe(
-      'RabbitMQ: heartbeat: give it to the connection, the first argument (rabbitSource() has no such option)',
+      'RabbitMQ: heartbeat: give it to the connection, the first argument (runRabbit() has no such option)',
     )
     expect(problemsOf({ delayQueues: [1] })).toBe(
-      'RabbitMQ: delayQueues: give it inside of retry (rabbitSource() has no such option)',
+      'RabbitMQ: delayQueues: give it inside of retry (runRabbit() has no such option)',
     )
     expect(problemsOf({ noAck: true })).toMatch(/^RabbitMQ: noAck: leave it out: /)
     expect(problemsOf({ retry: { delayQueues: [1], busyWait: 1 } })).toMatch(
-      /retry\.busyWait: unknown option of rabbitSource\(\)/,
+      /retry\.busyWait: unknown option of runRabbit\(\)/,
     )
     expect(problemsOf({ retry: { delayQueues: [{ delayMs: 1, name: 'a' }] } })).toMatch(
-      /retry\.delayQueues\[0\]\.name: unknown option of rabbitSource\(\); expected one of delayMs, queue/,
+      /retry\.delayQueues\[0\]\.name: unknown option of runRabbit\(\); expected one of delayMs, queue/,
     )
     expect(problemsOf({ retry: { delayedByQueue: { minMs: 1, maxMs: 1, type: 'all' } } })).toMatch(
-      /retry\.delayedByQueue\.type: unknown option of rabbitSource\(\)/,
+      /retry\.delayedByQueue\.type: unknown option of runRabbit\(\)/,
     )
   })
 
@@ -112,7 +114,7 @@ describe('options of runRabbit', () => {
     ['a key alone', { deadLetter: { routingKey: 'a' } }, 'deadLetter.routingKey: leave it out without exchange'],
     ['another way', { deadLetter: 'drop' }, "deadLetter: expected 'reject', { queue } or { exchange }, got 'drop'"],
     ['nothing', { deadLetter: null }, "deadLetter: expected 'reject', { queue } or { exchange }, got null"],
-    ['an unknown name', { deadLetter: { topic: 'a' } }, 'deadLetter.topic: unknown option of rabbitSource()'],
+    ['an unknown name', { deadLetter: { topic: 'a' } }, 'deadLetter.topic: unknown option of runRabbit()'],
     ['an empty exchange', { deadLetter: { exchange: '' } }, 'deadLetter.exchange: expected a name of 1 to 255 bytes'],
   ])('refuses dead letters by %s', (_what, options, expected) => {
     expect(problemsOf(options)).toContain(expected)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { defineConsumer, memoryStore, messageId } from '../../../src/index.ts'
+import { defineConsumer, messageId } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
 import { memoryJournal, replaysOf, runReplay } from '../../../src/replay/index.ts'
 import { ReplayedConsumer } from '../../../src/replay/place.ts'
 import { eventually } from '../../kit/eventually.ts'

@@ -1,12 +1,5 @@
-import {
-  defineConsumer,
-  memoryStore,
-  MemoryBroker,
-  messageId,
-  TerminalError,
-  type Consumer,
-  type Subscription,
-} from '../../../src/index.ts'
+import { defineConsumer, messageId, TerminalError, type Consumer, type Subscription } from '../../../src/index.ts'
+import { memoryStore, MemoryBroker } from '../../../src/memory/index.ts'
 import { memoryReplay } from '../../../src/memory/replay.ts'
 import { runMemory } from '../../../src/memory/run.ts'
 import {

@@ -2,7 +2,8 @@
 import { Injectable, Module, type OnApplicationShutdown } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { ConsumeOnceModule, HandleOnce } from '../../../../adapters/nestjs/index.ts'
-import { memoryStore, type Running } from '../../../../src/index.ts'
+import { type Running } from '../../../../src/index.ts'
+import { memoryStore } from '../../../../src/memory/index.ts'
 import { closeClients, start } from './life.ts'
 
 /** The decorated methods say only how many consumers there are: the test has its own. */

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   ConfigError,
   defineConsumer,
-  memoryStore,
   messageId,
   OutcomeUnknownError,
   runInline,
@@ -17,6 +16,7 @@ import {
   type Settlement,
   type Store,
 } from '../../../../src/index.ts'
+import { memoryStore } from '../../../../src/memory/index.ts'
 import { type DeadLetter, type Delivery, type DeliveryEnd, type RetryCopy, type Standing } from '../../../../src/spi.ts'
 import { ManualClock, turns } from '../../../kit/manual-clock.ts'
 import { gate } from '../../../kit/rig.ts'

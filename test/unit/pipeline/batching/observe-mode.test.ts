@@ -2,11 +2,11 @@ import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   ConfigError,
   defineConsumer,
-  memoryStore,
   observedReport,
   type ObservedReport,
   type ObserverEvent,
 } from '../../../../src/index.ts'
+import { memoryStore } from '../../../../src/memory/index.ts'
 import { TerminalError } from '../../../../src/foundation/errors.ts'
 import { turns } from '../../../kit/manual-clock.ts'
 import { MemoryInbox } from '../../../../testing/stores/memory-inbox.ts'

@@ -1,11 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import {
-  ConfigError,
-  defineConsumer,
-  memoryStore,
-  OutcomeUnknownError,
-  type ObserverEvent,
-} from '../../../../src/index.ts'
+import { ConfigError, defineConsumer, OutcomeUnknownError, type ObserverEvent } from '../../../../src/index.ts'
+import { memoryStore } from '../../../../src/memory/index.ts'
 import { StoreError } from '../../../../src/foundation/errors.ts'
 import { turns } from '../../../kit/manual-clock.ts'
 import { InboxDatabase } from '../../../../testing/stores/inbox-database.ts'

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
-import { messageId, once, memoryStore, signedId, type IdExtractor, type Logger } from '../../../../src/index.ts'
+import { messageId, once, signedId, type IdExtractor, type Logger } from '../../../../src/index.ts'
+import { memoryStore } from '../../../../src/memory/index.ts'
 import { endRigs, startRig, STYLES } from '../../../kit/rig.ts'
 import { turns } from '../../../kit/manual-clock.ts'
 

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   defineConsumer,
-  memoryStore,
   messageId,
   NoEffectError,
   OutcomeUnknownError,
@@ -13,6 +12,7 @@ import {
   type Settlement,
   type Store,
 } from '../../../../src/index.ts'
+import { memoryStore } from '../../../../src/memory/index.ts'
 import { readResult } from '../../../../src/spi.ts'
 import { ManualClock, turns } from '../../../kit/manual-clock.ts'
 import { InboxDatabase } from '../../../../testing/stores/inbox-database.ts'

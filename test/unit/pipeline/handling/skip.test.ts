@@ -1,13 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import {
-  defineConsumer,
-  MemoryBroker,
-  memoryStore,
-  messageId,
-  runMemory,
-  type ObserverEvent,
-  type Running,
-} from '../../../../src/index.ts'
+import { defineConsumer, messageId, type ObserverEvent, type Running } from '../../../../src/index.ts'
+import { MemoryBroker, memoryStore, runMemory } from '../../../../src/memory/index.ts'
 import { runConsumer } from '../../../../src/run/run.ts'
 import { Meter } from '../../../../src/signals/meter.ts'
 import { MemoryInbox, MemoryOffsets, type MemoryTx } from '../../../../testing/index.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { defineConsumer, memoryStore, messageId, runInline, type ConsumerOptions, type Settlement } from 'consume-once'
+import { defineConsumer, messageId, runInline, type ConsumerOptions, type Settlement } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
 
 const message = {
   system: 'test',

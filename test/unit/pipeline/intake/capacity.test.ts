@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals'
-import { defineConsumer, memoryStore, runInline, type Consumer } from '../../../../src/index.ts'
+import { defineConsumer, runInline, type Consumer } from '../../../../src/index.ts'
+import { memoryStore } from '../../../../src/memory/index.ts'
 import { type Capacity } from '../../../../src/spi.ts'
 import { MemoryInbox } from '../../../../testing/stores/memory-inbox.ts'
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { ConfigError } from '../../../../src/foundation/errors.ts'
-import { defineConsumer, memorySequences, runInline } from 'consume-once'
+import { defineConsumer, runInline } from 'consume-once'
+import { memorySequences } from 'consume-once/memory'
 import { memoryStore } from '../../../../src/memory/store.ts'
 import type { Store } from '../../../../src/ports/store.ts'
 import { MemoryInbox } from '../../../../testing/stores/memory-inbox.ts'

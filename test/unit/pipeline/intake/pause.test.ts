@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { defineConsumer, liveSignals, MemoryBroker, memoryStore, messageId, runMemory } from '../../../../src/index.ts'
+import { defineConsumer, liveSignals, messageId } from '../../../../src/index.ts'
+import { MemoryBroker, memoryStore, runMemory } from '../../../../src/memory/index.ts'
 import { turns } from '../../../kit/manual-clock.ts'
 import { endRigs, gate, startRig, STYLES } from '../../../kit/rig.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { adminOf, defineConsumer, MemoryBroker, memorySequences, memoryStore, messageId, runMemory } from 'consume-once'
+import { adminOf, defineConsumer, messageId } from 'consume-once'
+import { MemoryBroker, memorySequences, memoryStore, runMemory } from 'consume-once/memory'
 import type { ObserverEvent } from '../../../../src/ports/observer.ts'
 import type { Store } from '../../../../src/ports/store.ts'
 

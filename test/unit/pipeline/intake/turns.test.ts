@@ -1,12 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import {
-  defineConsumer,
-  memoryStore,
-  messageId,
-  runInline,
-  type InlineRunning,
-  type Message,
-} from '../../../../src/index.ts'
+import { defineConsumer, messageId, runInline, type InlineRunning, type Message } from '../../../../src/index.ts'
+import { memoryStore } from '../../../../src/memory/index.ts'
 import { ManualClock } from '../../../kit/manual-clock.ts'
 import { gate } from '../../../kit/rig.ts'
 import { scriptedStore } from '../../../kit/scripted-store.ts'

@@ -3,13 +3,13 @@ import { HOLD_AFTER } from '../../../../src/core/breaker.ts'
 import {
   defineConsumer,
   liveSignals,
-  memoryStore,
   messageId,
   runInline,
   TerminalError,
   type Message,
   type StandardSchema,
 } from '../../../../src/index.ts'
+import { memoryStore } from '../../../../src/memory/index.ts'
 import { ManualClock, turns } from '../../../kit/manual-clock.ts'
 import { endRigs, gate, startRig, STYLES, World, type Rig, type RigOptions, type Work } from '../../../kit/rig.ts'
 

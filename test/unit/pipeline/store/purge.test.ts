@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   defineConsumer,
-  memoryStore,
   messageId,
   runInline,
   type ObserverEvent,
   type RedeliveryWindow,
   type Running,
 } from '../../../../src/index.ts'
+import { memoryStore } from '../../../../src/memory/index.ts'
 import { runConsumer, type Purged, type Purging, type StoreAdmin } from '../../../../src/spi.ts'
 import { ManualClock, turns } from '../../../kit/manual-clock.ts'
 import { RecordingSource } from '../../../kit/recording-source.ts'

@@ -19,17 +19,7 @@ export function kafkaSource(
   options: KafkaOptions,
   consumerName?: string,
 ): { source: Source; publisher: Publisher } {
-  return sourceOf(kafka, options, consumerName, 'kafkaSource()')
-}
-
-/** @param of - the function that got the options */
-export function sourceOf(
-  kafka: KafkaLike,
-  options: KafkaOptions,
-  consumerName: string | undefined,
-  of: string,
-): { source: Source; publisher: Publisher } {
-  const resolved = resolveKafka(options, of)
+  const resolved = resolveKafka(options)
   const leaveGroup = enterGroup(kafka, resolved.group, resolved.topology, consumerName)
   const adminClient = new AdminClient(kafka)
   const publisher = new KafkaPublisher({

@@ -22,17 +22,7 @@ export function rabbitSource(
   options: RabbitOptions,
   consumerName?: string,
 ): { readonly source: Source; readonly publisher: Publisher } {
-  return sourceOf(connect, options, consumerName, 'rabbitSource()')
-}
-
-/** @param of - the function that got the options */
-export function sourceOf(
-  connect: RabbitConnect,
-  options: RabbitOptions,
-  consumerName: string | undefined,
-  of: string,
-): { readonly source: Source; readonly publisher: Publisher } {
-  const settings = resolveRabbitOptions(options, of)
+  const settings = resolveRabbitOptions(options)
   const connector = connectorOf(connect)
   const leaveQueue = consumerName === undefined ? () => {} : enterQueue(connector.place, settings.queue, consumerName)
   const publisher = new ReopeningPublisher(connector, `consume-once ${settings.queue}, copies`)

@@ -2,10 +2,12 @@ import type { DurationMs } from '../../src/spi.ts'
 import { checkClaim } from '../sql/checkup.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
+import type { LeasePlace } from '../sql/lease/statements.ts'
 import { bringUp } from '../sql/schema/migrations.ts'
 import { checkServer } from './check-server.ts'
 import { trialClaim } from './try-claim.ts'
 import { mysqlHistory } from './history.ts'
+import { mysqlLeases } from './lease/leases.ts'
 import { mysqlInbox } from './inbox/inbox.ts'
 import type { ResolvedMysql } from './options.ts'
 import { checkEngines } from './schema/check-engines.ts'
@@ -17,7 +19,7 @@ import { tablesIn, type Tables } from './statements/tables.ts'
 import type { MysqlTransaction } from './tx/mysql-transaction.ts'
 
 /** Database, tables and ID of a scope. */
-export interface MysqlPlace extends InboxPlace<MysqlTransaction> {
+export interface MysqlPlace extends InboxPlace<MysqlTransaction>, LeasePlace {
   readonly sessions: MysqlSessions
   readonly tables: Tables
   readonly lockTimeoutMs: DurationMs
@@ -49,7 +51,8 @@ export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'):
     prepare,
     at: (known: Tables, scope, losses) => {
       const [inbox, history] = [mysqlInbox(sessions, known, scope), mysqlHistory(known, scope, strategy)]
-      return { sessions, tables: known, scope, losses, lockTimeoutMs, inbox, history }
+      const leases = mysqlLeases(sessions, known, scope)
+      return { sessions, tables: known, scope, losses, lockTimeoutMs, inbox, leases, history }
     },
     scopes: { find: findScope, register: registerScope },
   })

@@ -5,7 +5,7 @@ import { checkup } from './checkup.ts'
 import { databaseOf } from './database.ts'
 import { adminOf } from '../sql/admin.ts'
 import { sqlLease } from '../sql/lease-store.ts'
-import { LeaseAdmin } from './lease/admin.ts'
+import { LEASE_ADMIN } from '../sql/lease/admin.ts'
 import { LEASE_CALLS } from './lease/calls.ts'
 import { ERRORS } from './sql-errors.ts'
 import { migrationScript } from './schema/migrations.ts'
@@ -52,7 +52,7 @@ export function mysqlLease(options: MysqlLeaseOptions): LeaseStore {
     errors: ERRORS,
     database,
     calls: LEASE_CALLS,
-    admin: adminOf(ERRORS, database, new LeaseAdmin()),
+    admin: adminOf(ERRORS, database, LEASE_ADMIN),
     checkup: () => checkup(sessions, 'lease', tablesIn(resolved.database)),
   })
 }

@@ -49,7 +49,7 @@ export function isConflictOfTransactions(error: unknown): boolean {
 }
 
 /** A retry may succeed: after a deadlock, and after another transaction has just inserted the same key. */
-export function mayPassAgain(error: unknown): boolean {
+function mayPassAgain(error: unknown): boolean {
   return isConflictOfTransactions(error) || isDuplicateKey(error)
 }
 

@@ -54,7 +54,7 @@ function claimOfInbox(tables: Tables): Script {
 }
 
 function claimOfLease(tables: Tables): Script {
-  const record = { k: aKey(), fp: null, owner: systemEntropy.ownerToken(), state: 'P', fence: 1, attempt: 1 } as const
+  const record = { key: aKey(), fp: null, owner: systemEntropy.ownerToken(), state: 'P', fence: 1, attempt: 1 } as const
   return { statements: writeLeases(tables, NO_SCOPE, { fresh: [record], kept: [{ ...record, state: 'D' }] }) }
 }
 

@@ -2,7 +2,9 @@ import type { DurationMs, IdleLimit, Strategy } from '../../src/spi.ts'
 import { checkClaim } from '../sql/checkup.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
+import type { LeasePlace as LeaseStatementsPlace } from '../sql/lease/statements.ts'
 import { pgHistory } from './history.ts'
+import { pgLeases } from './lease/leases.ts'
 import { pgInbox } from './inbox/inbox.ts'
 import type { PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
@@ -12,7 +14,7 @@ import { trialClaim } from './try-claim.ts'
 import type { PgTransaction } from './tx/pg-transaction.ts'
 
 /** Database, tables and ID of a scope. */
-export interface PgPlace extends InboxPlace<PgTransaction> {
+export interface PgPlace extends InboxPlace<PgTransaction>, LeaseStatementsPlace {
   readonly sessions: PgSessions
   readonly tables: Tables
   readonly lockTimeoutMs: DurationMs
@@ -42,7 +44,8 @@ export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace
     },
     at: (_, scope, losses) => {
       const [inbox, history] = [pgInbox(sessions, tables, scope), pgHistory(tables, scope, strategy)]
-      return { sessions, tables, scope, losses, lockTimeoutMs, inbox, history }
+      const leases = pgLeases(sessions, tables, scope)
+      return { sessions, tables, scope, losses, lockTimeoutMs, inbox, leases, history }
     },
     scopes: {
       find: findScope,

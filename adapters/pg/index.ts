@@ -15,7 +15,7 @@ import { checkFlush, checkServer } from './check-server.ts'
 import { adminOf } from '../sql/admin.ts'
 import { hexOfNumbered, NUMBERED_KEYS } from '../sql/bytes.ts'
 import { sqlLease } from '../sql/lease-store.ts'
-import { LeaseAdmin } from './lease/admin.ts'
+import { LEASE_ADMIN } from '../sql/lease/admin.ts'
 import { claimLeases } from './lease/claim.ts'
 import { release, renew, setAside } from './lease/endings.ts'
 import { mark } from './lease/mark.ts'
@@ -215,7 +215,7 @@ function leaseParts(options: PostgresLeaseOptions, store: 'postgresLease' | 'pos
 
 function leaseOf(parts: PgParts, sequences?: ResolvedSequences): LeaseStore {
   const database = databaseOf(parts, 'lease')
-  const admin = adminOf(ERRORS, database, new LeaseAdmin(), hexOfNumbered)
+  const admin = adminOf(ERRORS, database, LEASE_ADMIN, hexOfNumbered)
   const calls = { claim: claimLeases, renew, mark, release, setAside }
   const lease = sqlLease({
     name: 'postgres-lease',

@@ -5,6 +5,7 @@ import { advice } from './advice.ts'
 const LOCK_NOT_AVAILABLE = '55P03'
 const DEADLOCK = '40P01'
 const SERIALIZATION_FAILURE = '40001'
+const UNIQUE_VIOLATION = '23505'
 const QUERY_CANCELED = '57014'
 const ADMIN_SHUTDOWN = '57P01'
 const CRASH_SHUTDOWN = '57P02'
@@ -26,6 +27,11 @@ export function isLockTimeout(error: unknown): boolean {
 export function isConflictOfTransactions(error: unknown): boolean {
   const state = sqlState(error)
   return state === DEADLOCK || state === SERIALIZATION_FAILURE
+}
+
+/** Also after another transaction has just inserted the same key. */
+function mayPassAgain(error: unknown): boolean {
+  return isConflictOfTransactions(error) || sqlState(error) === UNIQUE_VIOLATION
 }
 
 /** A statement of the transaction has failed: it accepts only a rollback. */
@@ -102,7 +108,7 @@ export function explainRefusal(error: unknown): string {
 export const ERRORS: SqlErrors = {
   isLockTimeout,
   isConflict: isConflictOfTransactions,
-  mayPassAgain: isConflictOfTransactions,
+  mayPassAgain,
   isShutdown,
   isRefusal,
   isUnstorable,

@@ -111,7 +111,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     name: 'reopened-without-audit',
     what: 'What the tool reopens on a lease is not written down.',
     layer: 'real servers',
-    changes: [{ text: /from held where verdict = 'decided'/, is: `$& and $4::text <> 'reopen'` }],
+    changes: [{ value: (decided) => `decision === 'reopen' ? [] : ${decided}` }],
     tests: ['lab/cli/postgres.test.ts', '-t', 'written down \\(on-lease\\)'],
   },
   {

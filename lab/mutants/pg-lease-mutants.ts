@@ -44,11 +44,4 @@ export const PG_LEASE_MUTANTS: readonly Mutant[] = [
     changes: [{ text: /when \$\{[^}]*\} then 'released'/, is: "when l.state = 'P' then 'released'" }],
     tests: ['test/pg/lease.test.ts', '-t', 'releases nothing for a stranger'],
   },
-  {
-    name: 'pg-import-over-a-record',
-    what: 'An import writes done over a record that somebody holds or that waits for a person.',
-    layer: 'real servers',
-    changes: [{ text: 'l.keep_until <= excluded.lease_until', is: 'true' }],
-    tests: ['test/pg/lease.test.ts', '-t', 'imports what has no record as done'],
-  },
 ]

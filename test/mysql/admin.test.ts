@@ -130,6 +130,15 @@ describeMariadb('mysqlLease in the hands of people', () => {
     expect(rows).toEqual([{ decision: 'done', by_whom: 'ops', before: expect.stringMatching(/parked.*no luck/) }])
   })
 
+  it('writes down that a record was in doubt', async () => {
+    const { store } = harness
+    const item = newItem()
+    await store.release([(await hold(store, item)).claim], { refund: false, doubt: true })
+    expect(await adminOf(store).resolve(SCOPE, [item.key], { ...WHY, as: 'rerun' })).toEqual(['decided'])
+    const page = await adminOf(store).audit?.(SCOPE, { limit: 10 })
+    expect(page?.entries).toMatchObject([{ decision: 'rerun', before: 'in-doubt' }])
+  })
+
   it('purges what retention has ended, and nothing else', async () => {
     const { store, age } = harness
     const [done, long, parked] = [newItem(), newItem(), newItem()]

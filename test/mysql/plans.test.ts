@@ -117,7 +117,7 @@ function changing(tables: Tables, keys: readonly string[]): readonly string[] {
     {
       statements: writeLeases(tables, SCOPE, {
         fresh: [],
-        kept: keys.map((k) => ({ k, fp: null, owner, state: 'D', fence: 1, attempt: 1 })),
+        kept: keys.map((key) => ({ key, fp: null, owner, state: 'D', fence: 1, attempt: 1 })),
       }),
     },
     { statements: somethingToFlush(tables, SCOPE) },

@@ -3,7 +3,7 @@ import { hexOf, keyOf, storedDigest } from '../../sql/bytes.ts'
 import type { LeaseCalls } from '../../sql/lease-store.ts'
 import type { MysqlPlace } from '../database.ts'
 import { isLockTimeout } from '../sql-errors.ts'
-import { moveRecords } from './move.ts'
+import { moveRecords } from '../../sql/lease/move.ts'
 
 /** Each call is a short transaction of two messages. */
 export const LEASE_CALLS: LeaseCalls<MysqlPlace> = {

@@ -1,5 +1,6 @@
 import type { ClaimRequest, LeaseAnswer } from '../../../src/spi.ts'
 import { storedNumbered, type StoredItem } from '../../sql/bytes.ts'
+import { foundIn } from '../../sql/lease/record.ts'
 import { isLockTimeout } from '../sql-errors.ts'
 import { claimAbsent, claimKept, type ClaimRow, type LeaseClaim } from './statements/claim.ts'
 import { ask, type LeasePlace } from './lease-place.ts'
@@ -75,11 +76,6 @@ function answerOf(request: ClaimRequest, stored: StoredItem, row: ClaimRow): Lea
     case 'changed':
       return { verdict: 'busy', leaseLeftMs: 0 }
   }
-}
-
-/** For people. */
-export function foundIn(state: string): string {
-  return `a lease in state '${state}', which this version does not know`
 }
 
 function grant(

@@ -5,7 +5,7 @@ import type { Statement } from '../statements/statement.ts'
 import type { Tables } from '../statements/tables.ts'
 
 /** The tables and scope of leases, and how long a call waits for another one. */
-export type LeasePlace = Omit<PgPlace, 'losses' | 'inbox'>
+export type LeasePlace = Omit<PgPlace, 'losses' | 'inbox' | 'leases'>
 
 /** Runs one statement about leases, committed by itself. Retries after a deadlock. */
 export function ask<Asked, Row>(

@@ -101,7 +101,8 @@ async function judge<Tx>(
     const { next, verdict } = transition<'decide'>(before, { command: 'decide', decision, retentionMs }, 0)
     verdicts.set(key, verdict)
     if (verdict !== 'decided') continue
-    changed.push({ key, before })
+    // A row that holds a key which is imported is no record.
+    changed.push({ key, before: decision === 'import' ? { state: 'absent' } : before })
     ;(next.state === 'done' ? done : open).push(key)
   }
   return { verdicts, changed, done, open }

@@ -1,10 +1,11 @@
-import { byKey, bytes, epochMs, hasKey, inHex, NOW_MS, ascii, text, time } from '../../statements/literals.ts'
+import type { LeaseRow, LeaseValues, WrittenLeases } from '../../../sql/lease/statements.ts'
+import { byKey, bytes, epochMs, fromHex, hasKey, inHex, NOW_MS, ascii, text, time } from '../../statements/literals.ts'
 import { isUpTo } from '../../statements/look-ahead.ts'
 import type { Script } from '../../statements/script.ts'
 import type { Tables } from '../../statements/tables.ts'
 
 /** In hex, except for state and numbers. Times are milliseconds, or text if the pool returns `bigint` as text. */
-export interface LeaseRow {
+export interface KeptRow {
   readonly k: string
   readonly fp: string | null
   readonly owner: string
@@ -22,6 +23,32 @@ export interface LeaseRow {
 
 export interface NowRow {
   readonly now_ms: number | string
+}
+
+export function rowOf(row: KeptRow): LeaseRow {
+  return {
+    key: row.k,
+    fp: row.fp,
+    owner: fromHex(row.owner),
+    state: row.state,
+    doubt: row.doubt === 1,
+    fence: row.fence,
+    attempt: row.attempt,
+    lease_until: timeOf(row.lease_until_ms),
+    keep_until: timeOf(row.keep_until_ms),
+    rest: textOf(row.rest),
+    not_before: timeOf(row.not_before_ms),
+    since: timeOf(row.since_ms),
+    cause: textOf(row.cause),
+  }
+}
+
+function timeOf(ms: number | string | null): number | null {
+  return ms === null ? null : Number(ms)
+}
+
+function textOf(hex: string | null): string | null {
+  return hex === null ? null : fromHex(hex)
 }
 
 const COLUMNS = `${inHex('`key`')} as k, ${inHex('fp')} as fp, ${inHex('owner')} as owner, state, doubt, fence, attempt,
@@ -48,25 +75,9 @@ export function readLeases(
   { lease }: Tables,
   scope: number,
   keys: readonly string[],
-): Script<NowRow & { [C in keyof LeaseRow]: LeaseRow[C] | null }> {
+): Script<NowRow & { [C in keyof KeptRow]: KeptRow[C] | null }> {
   const now = `(select ${NOW_MS} as now_ms) as n`
   return { statements: [`select now_ms, ${COLUMNS} from ${now} left join ${lease} as l on ${hasKey(scope, keys)}`] }
-}
-
-export interface LeaseValues {
-  readonly k: string
-  readonly fp: string | null
-  readonly owner: string
-  readonly state: 'P' | 'R' | 'D' | 'G' | 'X'
-  readonly fence: number
-  readonly attempt: number
-  readonly doubt?: boolean
-  readonly leaseUntil?: number
-  readonly keepUntil?: number
-  readonly rest?: string | undefined
-  readonly notBefore?: number | undefined
-  readonly since?: number | undefined
-  readonly cause?: string | undefined
 }
 
 const NAMES = `fp, owner, state, doubt, fence, attempt, lease_until, keep_until, rest, not_before, since, cause`.split(
@@ -77,13 +88,9 @@ const NAMES = `fp, owner, state, doubt, fence, attempt, lease_until, keep_until,
  * Inserts new rows, and overwrites rows that this transaction has locked. Fails with 1062 if somebody has inserted one
  * since the read: then nothing may be committed.
  */
-export function writeLeases(
-  { lease }: Tables,
-  scope: number,
-  { fresh, kept }: { readonly fresh: readonly LeaseValues[]; readonly kept: readonly LeaseValues[] },
-): readonly string[] {
+export function writeLeases({ lease }: Tables, scope: number, { fresh, kept }: WrittenLeases): readonly string[] {
   const into = `insert into ${lease} (scope, \`key\`, ${NAMES.join(', ')}) values `
-  const rows = (values: readonly LeaseValues[]): string => values.map((value) => rowOf(scope, value)).join(', ')
+  const rows = (values: readonly LeaseValues[]): string => values.map((value) => valuesOf(scope, value)).join(', ')
   const over = NAMES.map((name) => `${name} = values(${name})`).join(', ')
   return [
     ...(fresh.length === 0 ? [] : [into + rows(fresh)]),
@@ -91,9 +98,9 @@ export function writeLeases(
   ]
 }
 
-function rowOf(scope: number, value: LeaseValues): string {
+function valuesOf(scope: number, value: LeaseValues): string {
   const {
-    k,
+    key,
     fp,
     owner,
     state,
@@ -109,7 +116,7 @@ function rowOf(scope: number, value: LeaseValues): string {
   } = value
   const lease = `${doubt ? 1 : 0}, ${fence}, ${attempt}, ${time(leaseUntil)}, ${time(keepUntil)}`
   const story = `${text(rest)}, ${time(notBefore)}, ${time(since)}, ${text(cause)}`
-  return `(${scope}, ${bytes(k)}, ${bytes(fp)}, ${ascii(owner)}, '${state}', ${lease}, ${story})`
+  return `(${scope}, ${bytes(key)}, ${bytes(fp)}, ${ascii(owner)}, '${state}', ${lease}, ${story})`
 }
 
 export interface LeasePage {
@@ -134,7 +141,7 @@ const IS_STATE = {
 export function listLeases(
   { lease }: Tables,
   { scope, state, after, upTo, limit }: LeasePage,
-): Script<NowRow & LeaseRow> {
+): Script<NowRow & KeptRow> {
   const where = `scope = ${scope} and \`key\` > ${bytes(after)} and ${isUpTo(upTo)} and ${IS_STATE[state]}
   and (keep_until is null or keep_until > utc_timestamp(6))`
   return {

@@ -1,52 +1,48 @@
-import { LEFT_MS } from './parts.ts'
+import type { ListedState } from '../../../../src/spi.ts'
 import { epochMs } from '../../statements/literals.ts'
 import type { Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
+import type { LeaseRow, LeasesSeen } from '../../../sql/lease/statements.ts'
 
-export interface LeaseView {
-  readonly key: string
-  readonly state: 'processing' | 'in-doubt' | 'released' | 'done' | 'given-up' | 'parked' | 'unreadable'
-  /** In hex. `null`: not known. */
-  readonly fp: string | null
-  readonly fence: number
-  readonly attempt: number
-  readonly left_ms: number
-  readonly rest: string
-  /** Milliseconds since 1970, as the times below. Not for parked records. */
-  readonly keep_until: number
-  /** For released records with a backoff. */
-  readonly not_before: number | null
-  /** For records that were set aside or are done. */
-  readonly since: number | null
-  readonly cause: string | null
+/** With a time, and without a record where `key` is `null`. */
+export type SeenRow = { readonly [C in keyof LeaseRow]: LeaseRow[C] | null } & { readonly now: number }
+
+export function rowsIn(rows: readonly SeenRow[]): LeasesSeen {
+  return {
+    rows: rows.flatMap((row) => (row.key === null ? [] : [row as LeaseRow])),
+    now: rows[0]?.now ?? 0,
+  }
 }
 
-export const IS_IN_DOUBT = `(l.state = 'P' and l.lease_until <= start.now or l.state = 'R' and l.doubt)`
+export const START = 'with start as materialized (select clock_timestamp() as now)'
 
-export const VIEW_STATE: string = `case when ${IS_IN_DOUBT} then 'in-doubt' when l.state = 'P' then 'processing' when l.state = 'R' then 'released'
-  when l.state = 'D' then 'done' when l.state = 'G' then 'given-up' when l.state = 'X' then 'parked' else 'unreadable' end`
+/** Of a row `l`, and of `start`. */
+export const COLUMNS: string = `encode(l.key, 'hex') as key, nullif(encode(l.fp, 'hex'), '') as fp, l.owner, l.state::text as state, l.doubt,
+  l.fence, l.attempts as attempt, ${epochMs('l.lease_until')} as lease_until,
+  case when l.state <> 'X' then ${epochMs('l.keep_until')} end as keep_until, nullif(l.rest, '') as rest,
+  ${epochMs('l.not_before')} as not_before, ${epochMs('l.since')} as since, l.cause, ${epochMs('start.now')} as now`
 
-const START = 'with start as materialized (select clock_timestamp() as now)'
-
-const COLUMNS = `encode(l.key, 'hex') as key, ${VIEW_STATE} as state, encode(l.fp, 'hex') as fp, l.fence, l.attempts as attempt,
-  case when l.state in ('P', 'R', 'D', 'G', 'X') then l.rest else l.state::text end as rest,
-  ${LEFT_MS} as left_ms, ${epochMs('l.since')} as since, l.cause,
-  case when l.not_before > start.now then ${epochMs('l.not_before')} end as not_before,
-  case when l.state <> 'X' then ${epochMs('l.keep_until')} end as keep_until`
-
-/** Locks nothing. A key that is not returned has no record, or one whose retention has ended. */
-export function peekLeases({ lease }: Tables, scope: number, keys: readonly string[]): Statement<LeaseView> {
+/** Locks nothing. At least one row, without a `key` if there is no record. */
+export function peekLeases({ lease }: Tables, scope: number, keys: readonly string[]): Statement<SeenRow> {
   return {
     text: `${START}
-select ${COLUMNS} from start, ${lease} l
-where l.scope = $1 and l.key = any (array(select decode(x, 'hex') from unnest($2::text[]) as x)) and l.keep_until > start.now`,
+select ${COLUMNS} from start
+left join ${lease} l on l.scope = $1 and l.key = any (array(select decode(x, 'hex') from unnest($2::text[]) as x))`,
     values: [scope, keys],
   }
 }
 
+const IS_STATE: { readonly [S in ListedState]: string } = {
+  processing: `l.state = 'P' and l.lease_until > start.now`,
+  'in-doubt': `(l.state = 'P' and l.lease_until <= start.now or l.state = 'R' and l.doubt)`,
+  'given-up': `l.state = 'G'`,
+  parked: `l.state = 'X'`,
+  done: `l.state = 'D'`,
+}
+
 interface Search {
   readonly scope: number
-  readonly state: LeaseView['state']
+  readonly state: ListedState
   /** In hex; empty for the first step. */
   readonly after: string
   /** The most records to look at, and to return. */
@@ -54,9 +50,7 @@ interface Search {
   readonly limit: number
 }
 
-export interface FoundLeases extends Omit<LeaseView, 'key'> {
-  /** `null` in the only row of a step without results. */
-  readonly key: string | null
+export type FoundRow = SeenRow & {
   /** The last key that was looked at. */
   readonly last: string
   readonly looked: number
@@ -67,17 +61,17 @@ export interface FoundLeases extends Omit<LeaseView, 'key'> {
  * index, so a search visits all records, step by step. Locks nothing. At least one row: each row says how far the step
  * has got.
  */
-export function findLeases({ lease }: Tables, { scope, state, after, most, limit }: Search): Statement<FoundLeases> {
+export function findLeases({ lease }: Tables, { scope, state, after, most, limit }: Search): Statement<FoundRow> {
   return {
     text: `${START},
 looked as materialized (
   select l.* from ${lease} l where l.scope = $1 and l.key > decode($2, 'hex') order by l.key limit $3
 ),
 found as (
-  select ${COLUMNS} from start, looked l where l.keep_until > start.now and ${VIEW_STATE} = $4 order by l.key limit $5
+  select ${COLUMNS} from start, looked l where l.keep_until > start.now and ${IS_STATE[state]} order by l.key limit $4
 )
 select encode((select key from looked order by key desc limit 1), 'hex') as last, (select count(*) from looked)::int as looked, found.*
 from (select) as one left join found on true order by found.key`,
-    values: [scope, after, most, state, limit],
+    values: [scope, after, most, limit],
   }
 }

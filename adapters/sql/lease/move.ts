@@ -1,9 +1,7 @@
 import { transition, type Command, type EpochMs, type MessageRecord, type Transition } from '../../../src/spi.ts'
-import { despiteConflicts } from '../../sql/despite-conflicts.ts'
-import { mayPassAgain } from '../sql-errors.ts'
-import type { MysqlPlace } from '../database.ts'
-import { lockLeases, writeLeases, type LeaseRow, type LeaseValues, type NowRow } from './statements/records.ts'
+import { despiteConflicts } from '../despite-conflicts.ts'
 import { recordOf, valuesOf } from './record.ts'
+import type { AuditedLeases, LeasePlace, LeaseValues } from './statements.ts'
 
 /** A command for a key in hex. */
 export interface Move {
@@ -18,29 +16,23 @@ export interface Moved {
   readonly now: EpochMs
 }
 
-/** Returns statements that are committed together with the moves, for the audit. */
-export type Witness = (moved: readonly Moved[]) => readonly string[]
+/** What is logged together with the moves. */
+export type Witness = (moved: readonly Moved[]) => AuditedLeases | undefined
 
 /**
  * Applies `transition()` between a lock and a write: rows are locked, moved by the same function as in the core, and
  * written back in the same transaction. Answers in the order of the moves. A command that is sent again finds its
  * earlier writes by owner token.
  */
-export function moveRecords(place: MysqlPlace, moves: readonly Move[], witness?: Witness): Promise<readonly Moved[]> {
-  return despiteConflicts(() => moveOnce(place, moves, witness), mayPassAgain)
+export function moveRecords(place: LeasePlace, moves: readonly Move[], witness?: Witness): Promise<readonly Moved[]> {
+  return despiteConflicts(() => moveOnce(place, moves, witness), place.sessions.errors.mayPassAgain)
 }
 
-async function moveOnce(
-  { sessions, tables, scope }: MysqlPlace,
-  moves: readonly Move[],
-  witness: Witness = () => [],
-): Promise<readonly Moved[]> {
+async function moveOnce({ leases }: LeasePlace, moves: readonly Move[], witness?: Witness): Promise<readonly Moved[]> {
   const keys = [...new Set(moves.map(({ key }) => key))].toSorted()
-  const { session, sets } = await sessions.begin(lockLeases(tables, scope, keys))
+  const { session, rows, now } = await leases.lock(keys)
   try {
-    const [rows, times] = sets as readonly [readonly LeaseRow[], readonly NowRow[]]
-    const now = Number(times[0]?.now_ms)
-    const found = new Map<string, MessageRecord>(rows.map((row) => [row.k, recordOf(row)]))
+    const found = new Map<string, MessageRecord>(rows.map((row) => [row.key, recordOf(row)]))
     const current = new Map(found)
     const moved = moves.map(({ key, command }): Moved => {
       const before = current.get(key) ?? { state: 'absent' }
@@ -58,9 +50,8 @@ async function moveOnce(
       if (found.has(key)) kept.push(values)
       else fresh.push(values)
     }
-    const written = [...writeLeases(tables, scope, { fresh, kept }), ...witness(moved)]
-    if (written.length === 0) await session.rollback()
-    else await session.commit([{ statements: written }])
+    if (fresh.length === 0 && kept.length === 0) await session.rollback()
+    else await leases.commit(session, { fresh, kept }, witness?.(moved))
     return moved
   } catch (error) {
     await session.rollback()

@@ -16,6 +16,11 @@ interface Place {
 const FOLDERS = ['src', 'adapters', 'cli', 'testing']
 const MARKER = /^(.*?)(\/\/|--) mutant: (.+)$/
 
+/** What is published: the markers are for this repository alone. */
+export function withoutMarkers(text: string): string {
+  return text.replaceAll(/^[ \t]*\/\/ mutant: .*\n|[ \t]*(?:\/\/|--) mutant: .*$/gm, '')
+}
+
 /** The files that a mutant changes, with their changed text. @throws Error unless it finds each of its places once */
 export function planted({ name, changes }: Mutant, root = '.'): ReadonlyMap<string, string> {
   const texts = new Map<string, string>()

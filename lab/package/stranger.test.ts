@@ -355,6 +355,13 @@ describe('the packed package, installed by a stranger', () => {
     WITHIN_MS,
   )
 
+  it('has no markers of mutants', async () => {
+    await expect(inDir('grep', ['-rl', ' mutant: ', 'node_modules/consume-once/dist'])).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+    })
+  })
+
   it(
     'runs its command-line tool',
     async () => {

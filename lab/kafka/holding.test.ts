@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { HOLD_AFTER } from '../../src/core/breaker.ts'
 import { defineConsumer, messageId, TerminalError, type Running, type Store } from '../../src/index.ts'
@@ -7,14 +7,12 @@ import { Cluster, FAST } from '../../test/kafka/kit.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { openedOnce } from '../../test/kit/opened.ts'
+import { stoppedAfterEach } from '../../test/kit/after-each.ts'
 
 let cluster: Cluster
-const running: Running[] = []
+const running = stoppedAfterEach<Running>()
 
 openedOnce(Cluster, (made) => (cluster = made))
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((one) => one.stop()))
-})
 
 interface Place {
   readonly topic: string

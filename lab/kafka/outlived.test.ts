@@ -1,6 +1,6 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { Watching } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, type Running, type Store } from '../../src/index.ts'
@@ -9,18 +9,16 @@ import { gate } from '../../test/kit/rig.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Cluster, FAST } from '../../test/kafka/kit.ts'
 import { newPlace, type PgPlace } from '../../test/pg/support.ts'
+import { stoppedAfterEach } from '../../test/kit/after-each.ts'
 
 let cluster: Cluster
 let place: PgPlace
-const started: Running[] = []
+const started = stoppedAfterEach<Running>({ deadlineMs: 500 })
 
 beforeAll(async () => {
   cluster = await Cluster.open()
   place = await newPlace()
 }, SERVER_WITHIN_MS)
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 500 })))
-})
 afterAll(async () => {
   await cluster[Symbol.asyncDispose]()
   await place.close()

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { connect } from 'amqplib'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
 import { HOLD_AFTER } from '../../src/core/breaker.ts'
@@ -7,14 +7,12 @@ import { memoryStore } from '../../src/memory/index.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { openedOnce } from '../../test/kit/opened.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
+import { stoppedAfterEach } from '../../test/kit/after-each.ts'
 
 let rabbit: Rabbit
-const running: Running[] = []
+const running = stoppedAfterEach<Running>()
 
 openedOnce(Rabbit, (made) => (rabbit = made))
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((one) => one.stop()))
-})
 
 interface Version {
   readonly header: string

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
@@ -10,6 +10,7 @@ import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/pri
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { IOREDIS, LIBRARIES } from '../../test/redis/clients.ts'
 import { REDIS_LACKS, redisHarness } from '../../test/redis/harness.ts'
+import { closedAfterEach } from '../../test/kit/after-each.ts'
 
 /** By what they are for, as docs/stores.md has them. */
 const LISTED = rightsIn(readFileSync(new URL('../../docs/stores.md', import.meta.url), 'utf8'))
@@ -26,10 +27,7 @@ const describeOnRedis = backends.has('redis') ? describe : describe.skip
 
 // ioredis warns that without INFO it cannot see whether a server is ready.
 beforeEach(() => void jest.spyOn(console, 'warn').mockImplementation(() => {}))
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/stores.md lists, by $name,', (library) => {
   let own: PrivateRedis

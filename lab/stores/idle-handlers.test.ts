@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { defineConsumer, doctor, messageId, type ObserverEvent, type Store } from '../../src/index.ts'
 import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { describeError } from '../../src/spi.ts'
@@ -6,11 +6,9 @@ import { eventually } from '../../test/kit/eventually.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { describeMariadb, lend, newMysqlPlace } from '../../test/mysql/support.ts'
 import { describePostgres, newPlace } from '../../test/pg/support.ts'
+import { closedAfterEach } from '../../test/kit/after-each.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 interface Place<Tx> {
   readonly newInbox: (options: { readonly idleInTransactionTimeoutMs: number }) => Promise<Store<Tx>>

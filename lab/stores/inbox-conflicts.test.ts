@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import {
   defineConsumer,
   messageId,
@@ -14,11 +14,9 @@ import { uniqueName } from '../../test/kit/namespace.ts'
 import { describeMariadb, newMysqlPlace } from '../../test/mysql/support.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { codeOf, describePostgres, lend, newPlace, type PgPlace } from '../../test/pg/support.ts'
+import { closedAfterEach } from '../../test/kit/after-each.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 interface Handled {
   readonly outcome: Settlement['outcome']

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, describe, expect, it, jest } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
@@ -26,13 +26,11 @@ import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
+import { closedAfterEach } from '../../test/kit/after-each.ts'
 
 jest.setTimeout(240_000)
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 interface Broker {
   readonly group: string

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,15 +18,13 @@ import { turnsDuring } from '../kit/turns.ts'
 import { startPrivateRedis } from '../kit/servers/private-redis.ts'
 import { Incident, sms } from '../replay/incident.ts'
 import { replayed } from '../replay/settings.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
 const WITHIN_MS = 120_000
 const onAll = backends.has('kafka') && backends.has('rabbitmq') && backends.has('redis') && backends.has('postgres')
 const describeServers = onAll ? describe : describe.skip
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 function openedOf({ settings }: Incident): ConfiguredConsumer {
   const opened = replayed(settings)

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -12,6 +12,7 @@ import { eventually } from '../kit/eventually.ts'
 import { gate } from '../kit/rig.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { newPlace, type PgPlace } from '../pg/support.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
 /** Makes the chunks of an answer, and writes to its transaction between them. */
 type Chunks = (tx: PgTransaction) => AsyncGenerator<string>
@@ -19,10 +20,7 @@ type Chunks = (tx: PgTransaction) => AsyncGenerator<string>
 type Options = Omit<IdempotencyOptions<never, PgTransaction>, 'caller' | 'fingerprint'>
 type Frame = (chunks: Chunks, options: Options) => Promise<string>
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
+const closing = closedAfterEach()
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener)

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -11,15 +11,13 @@ import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { describeMariadb, newMysqlPlace, threadOf, type MysqlPlace } from '../mysql/support.ts'
 import { describePostgres, newPlace, type PgPlace } from '../pg/support.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
 type Options<Tx> = Omit<IdempotencyOptions<never, Tx>, 'caller' | 'fingerprint'>
 /** Answers 201 when it resolves. */
 type Work<Tx> = (tx: Tx) => Promise<unknown>
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
+const closing = closedAfterEach()
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener)

@@ -8,12 +8,10 @@ import { backends } from '../kit/backends.ts'
 import { ManualClock, turns } from '../kit/manual-clock.ts'
 import { endRigs, startRig, STYLES } from '../kit/rig.ts'
 import { server } from '../kit/servers/server.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
-const closing: (() => Promise<unknown>)[] = []
+const closing = closedAfterEach()
 
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
 afterEach(endRigs)
 
 const DEADLINES = [0, -1, Number.NaN, Number.POSITIVE_INFINITY]

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { Kafka, type ConsumerRunConfig } from 'kafkajs'
 import {
   eachBatch,
@@ -22,6 +22,7 @@ import { Cluster, FAST } from './kit.ts'
 import { OwnConsumer, type Payload } from './own-consumer.ts'
 import { placesOf, readAll, valuesOf } from './replay-kit.ts'
 import { MARKER_LIKE, Transactions } from './transactions.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
 const CHECKED: CheckedConsumer = {
   strategy: 'lease',
@@ -40,7 +41,7 @@ let cluster: Cluster
 let topic: string
 let transactions: Transactions
 let high: number
-const ends: (() => Promise<unknown>)[] = []
+const ends = closedAfterEach()
 
 openedOnce(Cluster, (made) => (cluster = made))
 beforeAll(async () => {
@@ -53,9 +54,6 @@ beforeAll(async () => {
   transactions.committed.push(LAST)
   high = Number((await cluster.highs(topic))[0]?.high)
 }, SERVER_WITHIN_MS)
-afterEach(async () => {
-  await Promise.all(ends.splice(0).map((end) => end()))
-})
 afterAll(() => transactions[Symbol.asyncDispose]())
 
 /** The transaction that begins later ends first: the broker lists it first. */

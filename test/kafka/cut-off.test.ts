@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { messageId, type Running } from '../../src/index.ts'
 import { CutOffMembers, type CutOffMember } from '../kit/cut-off.ts'
@@ -6,17 +6,15 @@ import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { Cluster, FAST } from './kit.ts'
+import { stoppedAfterEach } from '../kit/after-each.ts'
 
 const PARTITIONS = 4
 const LEAVE_AFTER_MS = 700
 
 let cluster: Cluster
-const running: Running[] = []
+const running = stoppedAfterEach<Running>({ deadlineMs: 100 })
 
 openedOnce(Cluster, (made) => (cluster = made))
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((one) => one.stop({ deadlineMs: 100 })))
-})
 
 async function start({ consumer }: CutOffMember, topic: string, group: string): Promise<Running> {
   const options = { ...FAST, topics: [topic], group, leaveAfterMs: LEAVE_AFTER_MS }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, messageId, type Running } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
@@ -6,14 +6,12 @@ import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { Cluster, FAST } from './kit.ts'
+import { stoppedAfterEach } from '../kit/after-each.ts'
 
 let cluster: Cluster
-const running: Running[] = []
+const running = stoppedAfterEach<Running>()
 
 openedOnce(Cluster, (made) => (cluster = made))
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((one) => one.stop()))
-})
 
 async function start(topic: string, group: string): Promise<{ readonly one: Running; readonly handled: string[] }> {
   const handled: string[] = []

@@ -1,7 +1,7 @@
 import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { Watching } from '../kit/recording-intake.ts'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import {
   defineConsumer,
@@ -14,14 +14,12 @@ import {
 import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, FAST } from './kit.ts'
+import { stoppedAfterEach } from '../kit/after-each.ts'
 
 let cluster: Cluster
-const started: Running[] = []
+const started = stoppedAfterEach<Running>({ deadlineMs: 500 })
 
 openedOnce(Cluster, (made) => (cluster = made))
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 500 })))
-})
 
 interface Payload {
   readonly id: string

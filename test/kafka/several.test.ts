@@ -1,20 +1,18 @@
 import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { Kafka } from 'kafkajs'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, type Running, type Store } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, FAST } from './kit.ts'
+import { stoppedAfterEach } from '../kit/after-each.ts'
 
 let cluster: Cluster
-const started: Running[] = []
+const started = stoppedAfterEach<Running>()
 
 openedOnce(Cluster, (made) => (cluster = made))
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((running) => running.stop()))
-})
 
 async function run(
   kafka: Kafka,

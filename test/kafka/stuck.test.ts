@@ -1,21 +1,19 @@
 import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { Watching } from '../kit/recording-intake.ts'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { ConfigResourceTypes } from 'kafkajs'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, type ConsumerOptions, type Running } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, FAST } from './kit.ts'
+import { stoppedAfterEach } from '../kit/after-each.ts'
 
 let cluster: Cluster
-const started: Running[] = []
+const started = stoppedAfterEach<Running>({ deadlineMs: 100 })
 
 openedOnce(Cluster, (made) => (cluster = made))
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 100 })))
-})
 
 interface Payload {
   readonly id: string

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { runRabbit, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { messageId, type Running } from '../../src/index.ts'
 import { CutOffMembers, type CutOffMember } from '../kit/cut-off.ts'
@@ -6,16 +6,14 @@ import { eventually } from '../kit/eventually.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { Rabbit } from './rabbit.ts'
 import { bodies } from './watching.ts'
+import { stoppedAfterEach } from '../kit/after-each.ts'
 
 const LEAVE_AFTER_MS = 700
 
 let rabbit: Rabbit
-const running: Running[] = []
+const running = stoppedAfterEach<Running>({ deadlineMs: 100 })
 
 openedOnce(Rabbit, (made) => (rabbit = made))
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((one) => one.stop({ deadlineMs: 100 })))
-})
 
 async function start({ consumer }: CutOffMember, options: RabbitOptions): Promise<Running> {
   const one = await runRabbit(rabbit.url, consumer, { leaveAfterMs: LEAVE_AFTER_MS, ...options })

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { connect, type ChannelModel } from 'amqplib'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
 import { defineConsumer, messageId, type Running } from '../../src/index.ts'
@@ -6,14 +6,12 @@ import { memoryStore } from '../../src/memory/index.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { Rabbit } from './rabbit.ts'
+import { stoppedAfterEach } from '../kit/after-each.ts'
 
 let rabbit: Rabbit
-const running: Running[] = []
+const running = stoppedAfterEach<Running>()
 
 openedOnce(Rabbit, (made) => (rabbit = made))
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((one) => one.stop()))
-})
 
 describe('a RabbitMQ consumer that a person pauses', () => {
   it('stays on its queue and begins nothing, also after its connection was lost, until it is resumed', async () => {

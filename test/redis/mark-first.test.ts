@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { redisLease } from 'consume-once/redis'
@@ -20,6 +20,7 @@ import { backends } from '../kit/backends.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
 import { newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
 
@@ -29,7 +30,7 @@ const RETENTION_MS = 3_600_000
 let url: string
 let prefix: string
 let redis: Redis
-const closing: (() => unknown)[] = []
+const closing = closedAfterEach()
 
 beforeEach(async () => {
   url = (await server('redis')).url
@@ -41,9 +42,6 @@ beforeEach(async () => {
     }
     redis.disconnect()
   })
-})
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
 })
 
 async function openStore(library: (typeof LIBRARIES)[number] = 'ioredis'): Promise<Store> {

@@ -1,17 +1,15 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { claim, newItem } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { server } from '../kit/servers/server.ts'
 import { gate } from '../kit/rig.ts'
 import { LIBRARIES } from './clients.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 describeOnRedis.each(LIBRARIES)('redisLease by $name whose client has connected anew', (library) => {
   it('tells who waits for it, until that hears no more', async () => {

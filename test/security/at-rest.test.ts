@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   adminOf,
   defineConsumer,
@@ -14,12 +14,9 @@ import { uniqueName } from '../kit/namespace.ts'
 import { CANARY, CANARY_ID, CANARY_PAYLOAD, careless } from './output-recorder.ts'
 import { REAL_STORES, type RealStore } from '../stores/real-stores.ts'
 import { sealedBy } from './seal.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 const group = uniqueName('group')
 const FROM = { group, origins: ['queue'] }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { assert, constantFrom, oneof, property, string } from 'fast-check'
 import * as mysqlLiterals from '../../adapters/mysql2/statements/literals.ts'
 import * as pgLiterals from '../../adapters/pg/statements/literals.ts'
@@ -7,12 +7,9 @@ import { postgresMigrationSql, postgresInbox, postgresLease, postgresOffsets } f
 import { resultOf, type Claim, type ClaimItem, type StoreAdmin } from '../../src/spi.ts'
 import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { REAL_STORES, type RealStore } from '../stores/real-stores.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 /** What ends a literal, a statement, a field of a record or a Lua string, somewhere. */
 const HOSTILE = [

@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { createPool } from 'mysql2/promise'
@@ -33,14 +33,12 @@ import { server } from '../kit/servers/server.ts'
 import { withMariadb, withPostgres, withRedis } from '../kit/servers/clients.ts'
 import { OutputRecorder } from './output-recorder.ts'
 import { withCalls } from '../kit/store-with.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
 /** Planted where a client keeps its password. */
 const SECRET = 'planted-s3cr3t'
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 /** All that a program could print of what it was told: every own field, hidden ones too. */
 function allOf(value: unknown): string {

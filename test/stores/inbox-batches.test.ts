@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { defineConsumer, messageId, type ConsumerSettings, type Running, type Store } from '../../src/index.ts'
 import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { setTimeout as after } from 'node:timers/promises'
@@ -7,11 +7,9 @@ import { uniqueName } from '../kit/namespace.ts'
 import { gate } from '../kit/rig.ts'
 import { describeMariadb, newMysqlPlace } from '../mysql/support.ts'
 import { describePostgres, newPlace } from '../pg/support.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 interface Place<Tx> {
   readonly newInbox: () => Promise<Store<Tx>>

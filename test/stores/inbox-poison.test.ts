@@ -1,13 +1,11 @@
-import { afterEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { defineConsumer, messageId, runInline, type Message, type Store } from '../../src/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { describeMariadb, newMysqlPlace } from '../mysql/support.ts'
 import { describePostgres, newPlace } from '../pg/support.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 interface Place<Tx> {
   readonly newInbox: () => Promise<Store<Tx>>

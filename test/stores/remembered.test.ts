@@ -1,5 +1,5 @@
 import { eventually } from '../kit/eventually.ts'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import {
   defineConsumer,
@@ -18,12 +18,9 @@ import { server } from '../kit/servers/server.ts'
 import { pgLeaseHarness } from '../pg/lease-harness.ts'
 import { describePostgres, newPlace, type PgPlace } from '../pg/support.ts'
 import { redisHarness } from '../redis/harness.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 class Declined extends Error {
   override readonly name = 'Declined'

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { defineConsumer, messageId, runInline, type InlineRunning, type Message, type Store } from '../../src/index.ts'
 import { backends } from '../kit/backends.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -8,12 +8,9 @@ import { describeMariadb, newMysqlPlace } from '../mysql/support.ts'
 import { pgLeaseHarness } from '../pg/lease-harness.ts'
 import { describePostgres, newPlace } from '../pg/support.ts'
 import { redisHarness } from '../redis/harness.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 type Stores = readonly [Store<unknown>, Store<unknown>]
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { createClient } from 'redis'
@@ -15,6 +15,7 @@ import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { scriptedStore, type ScriptedStore } from '../kit/scripted-store.ts'
 import { server } from '../kit/servers/server.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
 const WHY = { by: 'test', reason: 'a test', retentionMs: 3_600_000 }
 
@@ -39,10 +40,7 @@ function newProcess(records: Map<Key, MessageRecord>, share: DoneChannel): Proce
   }
 }
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 /** True if this process answers `done` for a new item of that kind without its store. */
 async function mark(by: Process): Promise<ReturnType<typeof newItem>> {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
 import {
@@ -19,6 +19,7 @@ import { newMysqlPlace } from '../mysql/support.ts'
 import { newPlace } from '../pg/support.ts'
 import { Rabbit } from '../rabbitmq/rabbit.ts'
 import { redisHarness } from '../redis/harness.ts'
+import { closedAfterEach } from '../kit/after-each.ts'
 
 /** A broker with a topic or queue of the test, and what its consumer left there. */
 interface Place {
@@ -30,10 +31,7 @@ interface Place {
   readonly untilSettled: (messages: number) => Promise<void>
 }
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close()
-})
+const closing = closedAfterEach()
 
 async function kafka(): Promise<Place> {
   const cluster = await Cluster.open()

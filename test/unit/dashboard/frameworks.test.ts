@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createServer, request as requestOf, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -8,11 +8,9 @@ import { Hono } from 'hono'
 import { dashboardListener, serveDashboard, type Dashboard } from '../../../dashboard/server/index.ts'
 import { Page, pagesFolder } from '../../kit/dashboard.ts'
 import { CONSUMER, MemoryBoard } from './memory-board.ts'
+import { closedAfterEach } from '../../kit/after-each.ts'
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
+const closing = closedAfterEach()
 
 async function listen(listener: RequestListener): Promise<string> {
   const server: Server = createServer(listener)

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   serveHealth,
   type HealthServer,
@@ -12,11 +12,9 @@ import { memoryStore } from '../../../src/memory/store.ts'
 import { runConsumer } from '../../../src/run/run.ts'
 import { gate } from '../../kit/rig.ts'
 import { RecordingSource } from '../../kit/recording-source.ts'
+import { closedAfterEach } from '../../kit/after-each.ts'
 
-const ended: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const end of ended.splice(0)) await end()
-})
+const ended = closedAfterEach()
 
 async function serve(running: Watched | readonly Watched[], more: Partial<HealthServerOptions> = {}): Promise<string> {
   const server: HealthServer = await serveHealth(running, { port: 0, host: '127.0.0.1', ...more })

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createServer, type RequestListener } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -7,11 +7,9 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
 import { type FastifyRequestLike, idempotency, type IdempotencyOptions } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
+import { closedAfterEach } from '../../kit/after-each.ts'
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
+const closing = closedAfterEach()
 
 const options = () => ({ store: memoryStore(), caller: () => 'ann', purge: 'never' as const })
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -10,11 +10,9 @@ import { memoryStore } from '../../../src/memory/index.ts'
 import { scriptedStore } from '../../kit/scripted-store.ts'
 import type { LeaseStore } from '../../../src/spi.ts'
 import { gate } from '../../kit/rig.ts'
+import { closedAfterEach } from '../../kit/after-each.ts'
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
+const closing = closedAfterEach()
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener)

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   createServer,
   OutgoingMessage,
@@ -13,11 +13,9 @@ import { pipeline } from 'node:stream/promises'
 import { HELD } from '../../../adapters/http/held.ts'
 import { idempotency } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
+import { closedAfterEach } from '../../kit/after-each.ts'
 
-const closing: (() => void)[] = []
-afterEach(() => {
-  for (const close of closing.splice(0)) close()
-})
+const closing = closedAfterEach()
 
 /** Writes down what a handler sees; the code of what is thrown. */
 type Note = (what: () => unknown) => void

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -7,11 +7,9 @@ import express, { type Response as ExpressResponse } from 'express'
 import { idempotency } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
 import { gate } from '../../kit/rig.ts'
+import { closedAfterEach } from '../../kit/after-each.ts'
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
+const closing = closedAfterEach()
 
 /** Resolves with the handler's response, which is held: its mark is under way until `answer` is called. */
 async function heldAfter(end: (response: ExpressResponse) => unknown): Promise<{

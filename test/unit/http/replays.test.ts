@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
@@ -6,11 +6,9 @@ import express from 'express'
 import fastify from 'fastify'
 import { idempotency } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
+import { closedAfterEach } from '../../kit/after-each.ts'
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
+const closing = closedAfterEach()
 
 const options = () => ({ store: memoryStore(), caller: () => 'ann', purge: 'never' as const })
 

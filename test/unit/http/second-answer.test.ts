@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import express from 'express'
@@ -7,11 +7,9 @@ import { claimOf, type ExpressRequestLike, idempotency, type IdempotencyContext 
 import { memoryStore } from '../../../src/memory/index.ts'
 import { nestWith } from '../../http/nest.ts'
 import { gate } from '../../kit/rig.ts'
+import { closedAfterEach } from '../../kit/after-each.ts'
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
+const closing = closedAfterEach()
 
 /** What is used of a response of Express, and of a reply of Fastify, under one name. */
 interface Answering {

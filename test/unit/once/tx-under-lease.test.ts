@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -8,6 +8,7 @@ import { Hono } from 'hono'
 import { once } from 'consume-once'
 import { memoryStore } from 'consume-once/memory'
 import { claimOf, idempotency } from 'consume-once/http'
+import { closedAfterEach } from '../../kit/after-each.ts'
 
 interface WithTx {
   readonly tx: { query(text: string): Promise<void> }
@@ -22,10 +23,7 @@ const answer = async (request: Request): Promise<Response> => {
 }
 const SENTENCE = /^context\.tx: expected a store that opens a transaction, such as postgresInbox/
 
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
+const closing = closedAfterEach()
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener)

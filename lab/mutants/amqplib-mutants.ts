@@ -1,14 +1,12 @@
-import type { Mutant } from './mutant.ts'
+import { mutants, type Mutant } from './mutant.ts'
 
 /**
  * Faults of the consumer and the copies on RabbitMQ. Where a second look guards the line, it is taken out too: the test must see what
  * the fault does. So it is in the other lists.
  */
-export const AMQPLIB_MUTANTS: readonly Mutant[] = [
-  {
-    name: 'ack-on-a-new-channel',
+export const AMQPLIB_MUTANTS: readonly Mutant[] = mutants('real servers', {
+  'ack-on-a-new-channel': {
     what: 'A delivery whose channel is gone is acked on the next one, where its tag is another message.',
-    layer: 'real servers',
     changes: [
       { value: (made) => `globalThis.newestChannel = ${made}` },
       {
@@ -19,8 +17,7 @@ export const AMQPLIB_MUTANTS: readonly Mutant[] = [
     ],
     tests: ['lab/rabbitmq/faults.test.ts', '-t', 'ends the standing of what was delivered'],
   },
-  {
-    name: 'ack-over-the-unfinished',
+  'ack-over-the-unfinished': {
     what: 'A multiple ack goes up to the highest finished tag, not to the contiguous one.',
     layer: 'unit',
     changes: [
@@ -32,83 +29,61 @@ export const AMQPLIB_MUTANTS: readonly Mutant[] = [
     ],
     tests: ['test/unit/rabbitmq/ack-window.test.ts', '-t', 'sends nothing above an unfinished delivery'],
   },
-  {
-    name: 'rabbit-publish-unconfirmed',
+  'rabbit-publish-unconfirmed': {
     what: 'A message counts as published when it is sent, and its confirm is not waited for.',
-    layer: 'real servers',
     changes: [
       { call: ({ callee, args }) => `void (${args.at(-1)})(null), ${callee}(${args.slice(0, -1).join()}, () => {})` },
     ],
     tests: ['test/rabbitmq/publisher.test.ts', '-t', 'takes a negative confirm for a failure'],
   },
-  {
-    name: 'rabbit-return-unread',
+  'rabbit-return-unread': {
     what: 'What no queue takes counts as published: a broker confirms it too.',
-    layer: 'real servers',
     changes: ['remove'],
     tests: ['test/rabbitmq/publisher.test.ts', '-t', 'refuses what no queue takes'],
   },
-  {
-    name: 'rabbit-copy-in-memory',
+  'rabbit-copy-in-memory': {
     what: 'What is published does not survive a restart of the broker.',
-    layer: 'real servers',
     changes: [{ value: 'false' }],
     tests: ['test/rabbitmq/publisher.test.ts', '-t', 'publishes persistently, with a stable ID'],
   },
-  {
-    name: 'rabbit-requeue-without-delay',
+  'rabbit-requeue-without-delay': {
     what: 'A message that failed goes back to its queue at once, again and again.',
-    layer: 'real servers',
     changes: ['always'],
     tests: ['test/rabbitmq/retry.test.ts', '-t', 'goes on in another process'],
   },
-  {
-    name: 'rabbit-dead-letter-without-a-reason',
+  'rabbit-dead-letter-without-a-reason': {
     what: 'A dead letter does not say why it is one.',
-    layer: 'real servers',
     changes: ['remove'],
     tests: ['test/rabbitmq/publisher.test.ts', '-t', 'and says why in headers'],
   },
-  {
-    name: 'rabbit-origin-lost',
+  'rabbit-origin-lost': {
     what: 'A copy does not say which queue its message first was in: its scope, and so its key, is another.',
-    layer: 'real servers',
     changes: ['remove'],
     tests: ['test/rabbitmq/copies.test.ts', '-t', 'tells attempt, first sight, origin'],
   },
-  {
-    name: 'rabbit-settled-before-the-copy',
+  'rabbit-settled-before-the-copy': {
     what: 'The original is settled before its copy is confirmed.',
-    layer: 'real servers',
     changes: ['dropAwait'],
     tests: ['test/rabbitmq/copies.test.ts', '-t', 'is waited for where it is not declared here'],
   },
-  {
-    name: 'rabbit-drop-in-acks-for-others',
+  'rabbit-drop-in-acks-for-others': {
     what: 'A drop-in function acks all that was delivered on a channel that others use too.',
-    layer: 'real servers',
     changes: [{ argument: 1, is: 'true' }],
     tests: ['test/rabbitmq/drop-in.test.ts', '-t', 'acks each delivery by a frame of its own'],
   },
-  {
-    name: 'rabbit-drop-in-settles-after-its-end',
+  'rabbit-drop-in-settles-after-its-end': {
     what: 'What a cancelled consumer had delivered is settled all the same.',
-    layer: 'real servers',
     changes: [{ dropOperand: 0 }],
     tests: ['test/rabbitmq/drop-in-ends.test.ts', '-t', 'its deliveries are settled no more'],
   },
-  {
-    name: 'rabbit-drop-in-takes-a-stream',
+  'rabbit-drop-in-takes-a-stream': {
     what: 'Deliveries of a stream are handled and acked on a channel of the user.',
-    layer: 'real servers',
     changes: [{ value: 'false' }],
     tests: ['test/rabbitmq/findings/streams.test.ts', '-t', 'handles and acks nothing of a stream'],
   },
-  {
-    name: 'rabbit-closed-before-its-acks',
+  'rabbit-closed-before-its-acks': {
     what: 'The channel is closed right behind its last acks, of which the broker then drops some.',
-    layer: 'real servers',
     changes: ['remove'],
     tests: ['test/rabbitmq/stop.test.ts', '-t', 'finished messages on a quorum queue'],
   },
-]
+})

@@ -13,3 +13,11 @@ export interface Mutant {
   /** Arguments of jest: one of these tests must fail with the mutant. The simulator runs seeds instead. */
   readonly tests?: readonly string[]
 }
+
+/** Mutants by name. `layer`: of those that do not say another one. */
+export function mutants(
+  layer: Mutant['layer'],
+  named: Readonly<Record<string, Omit<Mutant, 'name' | 'layer'> & Partial<Pick<Mutant, 'layer'>>>>,
+): readonly Mutant[] {
+  return Object.entries(named).map(([name, mutant]) => ({ name, layer, ...mutant }))
+}

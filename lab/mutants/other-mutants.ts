@@ -1,208 +1,152 @@
-import type { Mutant } from './mutant.ts'
+import { mutants, type Mutant } from './mutant.ts'
 
 /** Faults of lanes, of the cache, of logs and of the command-line tool. */
-export const OTHER_MUTANTS: readonly Mutant[] = [
-  {
-    name: 'suspect-overtakes-its-lane',
+export const OTHER_MUTANTS: readonly Mutant[] = mutants('unit', {
+  'suspect-overtakes-its-lane': {
     what: 'Inbox: runs a message before one of its lane that goes back since it was tried before.',
-    layer: 'unit',
     changes: ['remove'],
     tests: ['test/pipeline/inbox-suspects.test.ts', '-t', 'does not overtake in its lane'],
   },
-  {
-    name: 'last-attempt-beside-others',
+  'last-attempt-beside-others': {
     what: 'Inbox: runs the last attempt of what may kill the process beside others.',
-    layer: 'unit',
     changes: [{ value: 'false' }],
     tests: ['test/pipeline/inbox-suspects.test.ts', '-t', 'in its last attempt runs beside nothing'],
   },
-  {
-    name: 'suspects-all-together',
+  'suspects-all-together': {
     what: 'Runs what may kill the process in as large a company in each attempt.',
-    layer: 'unit',
     changes: ['always'],
     tests: ['test/unit/core/company.test.ts', '-t', 'gets fewer by the same factor'],
   },
-  {
-    name: 'stop-refunds',
+  'stop-refunds': {
     what: 'Inbox: gives the attempt back that the stop deadline ended.',
-    layer: 'unit',
     changes: [{ argument: 1, is: 'REFUND' }],
     tests: ['test/unit/pipeline/stop.test.ts', '-t', 'spends an attempt on what its deadline interrupted'],
   },
-  {
-    name: 'stop-runs-the-batch',
+  'stop-runs-the-batch': {
     what: 'Inbox: a stop waits for the handlers of a transaction that have not begun.',
-    layer: 'unit',
     changes: [{ dropOperand: 0 }],
     tests: ['test/unit/pipeline/batching/inbox.test.ts', '-t', 'ends at its next handler when a stop is asked for'],
   },
-  {
-    name: 'once-forgets-doubt',
+  'once-forgets-doubt': {
     what: 'A function under `once` that may have had its effect is released as if it had none.',
-    layer: 'unit',
     changes: [{ value: 'false' }],
     tests: ['test/unit/execution/alike.test.ts', '-t', 'the outcome is unknown: once, lease'],
   },
-  {
-    name: 'deadlock-fails-for-good',
+  'deadlock-fails-for-good': {
     what: 'Inbox: the victim of a deadlock has spent an attempt.',
-    layer: 'unit',
     changes: [{ value: 'undefined' }],
     tests: ['test/unit/execution/alike.test.ts', '-t', 'victim of a deadlock'],
   },
-  {
-    name: 'never-holds',
+  'never-holds': {
     what: 'Dead-letters a whole topic in which nothing is handled.',
-    layer: 'unit',
     changes: ['never'],
     tests: ['test/unit/core/breaker.test.ts', '-t', 'is never closed again by time or silence'],
   },
-  {
-    name: 'holds-nothing-back',
+  'holds-nothing-back': {
     what: 'Holds, and dead-letters all the same what fails meanwhile.',
-    layer: 'unit',
     changes: [{ value: 'true' }],
     tests: ['test/unit/core/breaker.test.ts', '-t', 'lets no more than its limit'],
   },
-  {
-    name: 'hold-ended-by-time',
+  'hold-ended-by-time': {
     what: 'A hold is over when its time is, although nothing was handled.',
-    layer: 'unit',
     changes: [{ value: 'AT_EASE' }],
     tests: ['test/unit/core/breaker.test.ts', '-t', 'is never closed again by time or silence'],
   },
-  {
-    name: 'batches-without-a-bound',
+  'batches-without-a-bound': {
     what: 'Inbox: slow handlers wait behind each other in one transaction.',
-    layer: 'unit',
     changes: [{ value: 'limit' }, { value: 'false' }],
     tests: ['test/unit/core/pace.test.ts', '-t', 'ends a transaction once'],
   },
-  {
-    name: 'cache-learns-what-was-refused',
+  'cache-learns-what-was-refused': {
     what: 'The cache in front of a store takes a mark that was refused for done.',
-    layer: 'unit',
     changes: ['always'],
     tests: ['test/stores/lru-cache.test.ts', '-t', 'learns nothing from a mark that is refused'],
   },
-  {
-    name: 'cache-deaf-to-a-person',
+  'cache-deaf-to-a-person': {
     what: 'The cache goes on to answer done for what a person has forgotten.',
-    layer: 'unit',
     changes: ['remove', 'remove'],
     tests: ['test/stores/lru-cache.test.ts', '-t', 'is noticed at once in the store'],
   },
-  {
-    name: 'payload-logged',
+  'payload-logged': {
     what: 'The line of a delivery holds its payload.',
-    layer: 'unit',
     changes: [{ call: ({ source, args: [event] }) => `${source}, payload: String(${event}.message.value)` }],
     tests: ['test/security/canary.test.ts', '-t', 'under a lease'],
   },
-  {
-    name: 'cli-hides-who-decides',
+  'cli-hides-who-decides': {
     what: 'The tool writes down the user of the system in place of who decides.',
-    layer: 'unit',
     changes: [{ dropOperand: 0 }],
     tests: ['lab/cli/postgres.test.ts', '-t', 'written down \\(on-lease\\)'],
   },
-  {
-    name: 'reopened-without-audit',
+  'reopened-without-audit': {
     what: 'What the tool reopens on a lease is not written down.',
     layer: 'real servers',
     changes: [{ value: (decided) => `decision === 'reopen' ? [] : ${decided}` }],
     tests: ['lab/cli/postgres.test.ts', '-t', 'written down \\(on-lease\\)'],
   },
-  {
-    name: 'cli-asks-nobody',
+  'cli-asks-nobody': {
     what: 'The tool decides without asking.',
-    layer: 'unit',
     changes: ['never'],
     tests: ['lab/cli/records.test.ts', '-t', 'is refused with 3, after the preview'],
   },
-  {
-    name: 'claim-begins-before-marks',
+  'claim-begins-before-marks': {
     what: 'Handlers of a claim begin before the marks are durable whose room they take.',
-    layer: 'unit',
     changes: ['never'],
     tests: ['test/unit/pipeline/intake/lanes.test.ts', '-t', 'begin no handler before those marks are durable'],
   },
-  {
-    name: 'abort-at-the-end-of-the-lease',
+  'abort-at-the-end-of-the-lease': {
     what: 'A handler that is cut off from its store is aborted when its lease ends, not before.',
-    layer: 'unit',
     changes: [{ binary: (leaseUntil) => leaseUntil }],
     tests: ['test/unit/pipeline/batching/leases.test.ts', '-t', 'before another process can take it over'],
   },
-  {
-    name: 'own-headers-redacted',
+  'own-headers-redacted': {
     what: 'What the library wrote on its own copies is taken for the words of the message.',
-    layer: 'unit',
     changes: ['always'],
     tests: ['test/security/redact.test.ts', '-t', 'is not looked for in the headers of its own copies'],
   },
-  {
-    name: 'cause-as-it-is',
+  'cause-as-it-is': {
     what: 'An error has as its cause the error of the client, with all that the client was given.',
-    layer: 'unit',
     changes: ['always'],
     tests: ['test/unit/pipeline/telemetry/errors.test.ts', '-t', 'nothing that the client was given'],
   },
-  {
-    name: 'deaf-to-a-store-that-is-back',
+  'deaf-to-a-store-that-is-back': {
     what: 'Who waits to ask a store again waits on when it can be reached.',
-    layer: 'unit',
     changes: ['remove'],
     tests: ['test/pipeline/store-down.test.ts', '-t', 'asks again a moment after'],
   },
-  {
-    name: 'replay-hold-shared',
+  'replay-hold-shared': {
     what: 'A replay in memory is taken while another owner holds it.',
-    layer: 'unit',
     changes: [{ value: 'false' }],
     tests: ['test/contract/memory-store.test.ts', '-t', 'lets one owner take a replay'],
   },
-  {
-    name: 'memory-shows-all-scopes',
+  'memory-shows-all-scopes': {
     what: 'The store in memory shows, and lets people decide about, the records of another consumer.',
-    layer: 'unit',
     changes: [{ value: '() => true' }],
     tests: ['test/contract/memory-store.test.ts', '-t', 'in its own scope only'],
   },
-  {
-    name: 'unscoped-decided-by-key',
+  'unscoped-decided-by-key': {
     what: 'A key is decided though its record does not say of which consumer it is.',
     layer: 'real servers',
     changes: ['remove'],
     tests: ['test/redis/scopes.test.ts', '-t', 'only where somebody says'],
   },
-  {
-    name: 'raised-retention-ignored',
+  'raised-retention-ignored': {
     what: 'A retention that was raised counts as if it had always been so long.',
-    layer: 'unit',
     changes: [{ value: '0' }],
     tests: ['test/unit/known-since.test.ts', '-t', 'right after it was raised'],
   },
-  {
-    name: 'gap-taken-for-done',
+  'gap-taken-for-done': {
     what: 'Takes every number below the highest one of its source for done.',
-    layer: 'unit',
     changes: [{ dropOperand: 1 }],
     tests: ['test/unit/core/sequence.test.ts', '-t', 'says done of exactly the numbers'],
   },
-  {
-    name: 'sequence-unasked',
+  'sequence-unasked': {
     what: 'Runs what the source knows as done, once its own record is gone.',
-    layer: 'unit',
     changes: ['remove'],
     tests: ['test/contract/memory-sequences.test.ts', '-t', 'parks a sender that began again'],
   },
-  {
-    name: 'sequence-unasked-by-inbox',
+  'sequence-unasked-by-inbox': {
     what: 'Gives the transaction to a handler whose message the source knows as done.',
-    layer: 'unit',
     changes: ['remove'],
     tests: ['test/unit/stores/inbox-sequences.test.ts', '-t', 'gives no transaction for a number'],
   },
-]
+})

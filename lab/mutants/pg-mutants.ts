@@ -1,5 +1,5 @@
 import type { Change } from './change.ts'
-import type { Mutant } from './mutant.ts'
+import { mutants, type Mutant } from './mutant.ts'
 
 /** Commits what the first statements wrote, and begins another transaction of the same kind. */
 const COMMITTED = `;
@@ -10,39 +10,30 @@ select set_config('consume_once.open', '1', true), set_config('consume_once.lock
 const POSITION_UNCOMPARED: Change = { text: / and p\.next_offset = \$\{[^}]*\}/, is: '' }
 
 /** Faults of inbox and offsets on Postgres. */
-export const PG_MUTANTS: readonly Mutant[] = [
-  {
-    name: 'commit-tag-unchecked',
+export const PG_MUTANTS: readonly Mutant[] = mutants('real servers', {
+  'commit-tag-unchecked': {
     what: 'A COMMIT that is answered ROLLBACK is taken for a mark. Of a real server a statement in front of it fails first.',
     layer: 'unit',
     changes: ['remove'],
     tests: ['test/unit/pg/fake-pool.test.ts', '-t', 'whose COMMIT is answered ROLLBACK'],
   },
-  {
-    name: 'refused-commit-taken-for-a-mark',
+  'refused-commit-taken-for-a-mark': {
     what: 'What Postgres refuses at the COMMIT, after a failed query that the handler swallowed, is taken for marked.',
-    layer: 'real servers',
     changes: [{ instead: () => "return 'marked'" }],
     tests: ['test/pg/inbox.test.ts', '-t', 'a failed query that it swallowed'],
   },
-  {
-    name: 'first-attempt-not-kept',
+  'first-attempt-not-kept': {
     what: 'The count of a first attempt is gone when its handler starts, so one that kills its process was never counted.',
-    layer: 'real servers',
     changes: [{ text: / and ctid = any [^`]*/, is: '' }],
     tests: ['test/pg/attempts.test.ts', '-t', 'are committed before the handler starts'],
   },
-  {
-    name: 'duplicates-before-the-flush',
+  'duplicates-before-the-flush': {
     what: 'With a flush ticker, what was committed and not yet flushed is told to be done.',
-    layer: 'real servers',
     changes: [{ value: 'false' }],
     tests: ['lab/pg/flush-ticker.test.ts', '-t', 'stays done where its scope has said'],
   },
-  {
-    name: 'pg-row-before-the-effect',
+  'pg-row-before-the-effect': {
     what: 'The row of the inbox is committed when it is claimed, and not with the effect.',
-    layer: 'real servers',
     changes: [
       {
         value: (claim) => `((first) => ({ ...first, text: first.text + ${JSON.stringify(COMMITTED)} }))(${claim})`,
@@ -50,130 +41,94 @@ export const PG_MUTANTS: readonly Mutant[] = [
     ],
     tests: ['test/pg/inbox.test.ts', '-t', 'lets a released key be claimed again, with one more attempt'],
   },
-  {
-    name: 'pg-release-commits',
+  'pg-release-commits': {
     what: 'A release commits the effect instead of rolling it back.',
-    layer: 'real servers',
     changes: [{ call: ({ on }) => `${on}.commit([]).then(() => {})` }],
     tests: ['test/pg/inbox.test.ts', '-t', 'rolls the effect back with a release'],
   },
-  {
-    name: 'pg-insert-taken-for-granted',
+  'pg-insert-taken-for-granted': {
     what: 'Whatever was not an error is taken for inserted, also where there was a row and ON CONFLICT did nothing.',
-    layer: 'real servers',
     changes: ['always', { value: 'true' }],
     tests: ['test/pg/inbox.test.ts', '-t', 'answers done once a claim is marked'],
   },
-  {
-    name: 'pg-pending-query-committed',
+  'pg-pending-query-committed': {
     what: 'COMMIT is sent while a query of the handler is pending.',
-    layer: 'real servers',
     changes: ['never'],
     tests: ['test/pg/inbox.test.ts', '-t', 'refuses to commit while a query is pending'],
   },
-  {
-    name: 'pg-lost-reply-taken-for-a-failure',
+  'pg-lost-reply-taken-for-a-failure': {
     what: 'A COMMIT without an answer is taken for one that never happened.',
-    layer: 'real servers',
     changes: ['never'],
     tests: ['test/pg/lost-connection.test.ts', '-t', 'answers already-marked once it is clear'],
   },
-  {
-    name: 'pg-mark-as-the-session-likes',
+  'pg-mark-as-the-session-likes': {
     what: 'A mark is flushed only where the session says so.',
-    layer: 'real servers',
     changes: [{ text: "'on'", is: "'off'" }],
     tests: ['test/pg/transaction.test.ts', '-t', 'flushes a mark where the handler or the role says off'],
   },
-  {
-    name: 'pg-attempt-of-another-given-back',
+  'pg-attempt-of-another-given-back': {
     what: 'Giving an attempt back does not compare the owner token.',
-    layer: 'real servers',
     changes: [{ text: / and a\.owner = .*(?=`$)/, is: '' }],
     tests: ['test/pg/attempts.test.ts', '-t', 'are not given back by a claim that is over'],
   },
-  {
-    name: 'pg-backoff-of-one-copy',
+  'pg-backoff-of-one-copy': {
     what: 'A claim of another copy does not wait for the end of the backoff.',
-    layer: 'real servers',
     changes: [{ text: /a\.not_before <= \S+/, is: 'true)' }],
     tests: ['test/pg/inbox.test.ts', '-t', 'lets nobody claim what is released before its time'],
   },
-  {
-    name: 'pg-held-back-by-anyone',
+  'pg-held-back-by-anyone': {
     what: 'A release holds back what another owner has counted since.',
-    layer: 'real servers',
     changes: [{ text: / and owner = .*(?=`$)/, is: '' }],
     tests: ['test/pg/attempts.test.ts', '-t', 'hold back nothing that another owner has counted since'],
   },
-  {
-    name: 'pg-parked-purged',
+  'pg-parked-purged': {
     what: 'A purge removes what is parked, before a person has seen it.',
-    layer: 'real servers',
     changes: [{ text: "('d', 'g')", is: "('d', 'g', 'p')" }],
     tests: ['test/pg/admin.test.ts', '-t', 'never what is parked'],
   },
-  {
-    name: 'pg-decision-past-a-claim',
+  'pg-decision-past-a-claim': {
     what: 'A person decides about keys without waiting for the transactions that hold them.',
-    layer: 'real servers',
     changes: [{ call: () => "{ text: 'select 1' }" }],
     tests: ['test/pg/admin.test.ts', '-t', 'wait for a claim that is about to end'],
   },
-  {
-    name: 'pg-decision-without-audit',
+  'pg-decision-without-audit': {
     what: 'What a person decides is not written down.',
-    layer: 'real servers',
     changes: ['remove'],
     tests: ['test/pg/admin.test.ts', '-t', 'are written down, each once'],
   },
-  {
-    name: 'pg-offsets-unlocked',
+  'pg-offsets-unlocked': {
     what: 'A partition is not held while its handler runs, and its position is moved from wherever it stands.',
-    layer: 'real servers',
     changes: [{ text: 'pg_advisory_xact_lock', is: '' }, POSITION_UNCOMPARED],
     tests: ['test/pg/offsets.test.ts', '-t', 'has one effect of each message, in order'],
   },
-  {
-    name: 'pg-position-moved-blindly',
+  'pg-position-moved-blindly': {
     what: 'A mark moves a position that another hand has moved.',
-    layer: 'real servers',
     changes: [POSITION_UNCOMPARED],
     tests: ['test/pg/offsets.test.ts', '-t', 'refuses a mark where another hand has moved the position'],
   },
-  {
-    name: 'pg-digest-uncompared',
+  'pg-digest-uncompared': {
     what: 'Another payload of a key that is done is taken for the same one.',
-    layer: 'real servers',
     changes: ['remove'],
     tests: ['test/pg/inbox.test.ts', '-t', 'answers conflict to another payload of a key that is done'],
   },
-  {
-    name: 'pg-commit-of-another-transaction',
+  'pg-commit-of-another-transaction': {
     what: 'A COMMIT is sent without a look whether its transaction is still the one that was begun.',
-    layer: 'real servers',
     changes: [{ text: "current_setting('consume_once.open')::int", is: '1' }, 'always'],
     tests: ['test/pg/transaction.test.ts', '-t', 'finds out that a handler ended it and began another'],
   },
-  {
-    name: 'pg-torn-row-taken-for-done',
+  'pg-torn-row-taken-for-done': {
     what: 'A row whose attempt is still there, committed by a handler and not by a mark, is read as done.',
-    layer: 'real servers',
     changes: [{ value: "'false'" }],
     tests: ['test/pg/inbox.test.ts', '-t', 'never has a mark without its effect'],
   },
-  {
-    name: 'pg-savepoints-shared',
+  'pg-savepoints-shared': {
     what: 'A handler may roll back to a savepoint of another message of its transaction.',
-    layer: 'real servers',
     changes: ['never'],
     tests: ['test/pg/inbox.test.ts', '-t', 'marks no message whose effect'],
   },
-  {
-    name: 'pg-release-unproven',
+  'pg-release-unproven': {
     what: 'A release does not look whether it took back all that handlers wrote.',
-    layer: 'real servers',
     changes: [{ text: "coalesce(current_setting('consume_once.handlers', true), '') = ''", is: 'true' }],
     tests: ['test/pg/inbox.test.ts', '-t', 'keeps nothing of a handler that fails'],
   },
-]
+})

@@ -13,6 +13,8 @@ export interface MeasureOptions extends Pick<RunOptions, 'child' | 'profiles' | 
   readonly repetitions?: number | undefined
 }
 
+const REPETITIONS = 3
+
 /** Runs these scenarios of a suite, one after the other. */
 export async function measure(
   suite: Suite,
@@ -32,7 +34,7 @@ export async function measure(
       ...options,
       suite: suite.name,
       messages: messages ?? (isSmoke ? suite.smoke : scenario.messages),
-      repetitions: repetitions ?? (isSmoke ? 1 : scenario.repetitions),
+      repetitions: repetitions ?? (isSmoke ? 1 : (scenario.repetitions ?? REPETITIONS)),
     })
     reports.push(reportOf(scenario, rounds, { at, commit, load: { start, end: oneMinuteLoad() }, leftOut }))
   }

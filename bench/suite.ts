@@ -21,8 +21,8 @@ export interface Scenario {
   readonly title: string
   /** Number of messages, duplicates included, unless `--n` is given. */
   readonly messages: number
-  /** Number of runs of each contender, unless `--reps` is given. */
-  readonly repetitions: number
+  /** Number of runs of each contender, unless `--reps` is given. @defaultValue 3 */
+  readonly repetitions?: number
   readonly needs: readonly ServerName[]
   /** The topic or queue that is made anew and filled for each repetition; none where no broker takes part. */
   readonly place?: Plan
@@ -40,6 +40,16 @@ export interface Contender {
   readonly prepare?: () => Promise<Versions>
   /** Runs in a process of its own, once. Rejects where the result is wrong: however fast, that is a failure. */
   readonly run: (job: Job) => Promise<Measurement>
+}
+
+/** Contenders by name. */
+export type Contenders = Readonly<Record<string, Contender['run'] | Omit<Contender, 'name'>>>
+
+/** In the order in which they are written. */
+export function named(contenders: Contenders): readonly Contender[] {
+  return Object.entries(contenders).map(([name, how]) =>
+    typeof how === 'function' ? { name, run: how } : { name, ...how },
+  )
 }
 
 /** Input of one run of a contender. */

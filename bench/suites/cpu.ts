@@ -1,6 +1,6 @@
 import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { lazily } from '../lazily.ts'
-import { CPU_EACH, type Suite } from '../suite.ts'
+import { named, CPU_EACH, type Suite } from '../suite.ts'
 
 const framework = lazily(() => import('../contenders/in-process/framework.ts'))
 const bare = lazily(() => import('../contenders/in-process/bare-loops.ts'))
@@ -21,19 +21,15 @@ export const cpu: Suite = {
       name: 'batches',
       title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
       messages: 200_000,
-      repetitions: 3,
       needs: [],
-      contenders: [
-        { name: 'bare loop', run: bare(({ setOfIds }) => setOfIds) },
-        { name: 'bare loop with digests', run: bare(({ setOfDigests }) => setOfDigests) },
-        { name: 'source alone', run: bare(({ sourceAlone }) => sourceAlone(HUNDREDS)) },
-        { name: 'handle', run: framework(({ handleEach }) => handleEach(HUNDREDS)) },
-        {
-          name: 'handle, 256 at once',
-          run: framework(({ handleEach }) => handleEach(HUNDREDS, { concurrency: 256 })),
-        },
-        { name: 'handleBatch of 500', run: framework(({ handleInBatches }) => handleInBatches(HUNDREDS, 500)) },
-      ],
+      contenders: named({
+        'bare loop': bare(({ setOfIds }) => setOfIds),
+        'bare loop with digests': bare(({ setOfDigests }) => setOfDigests),
+        'source alone': bare(({ sourceAlone }) => sourceAlone(HUNDREDS)),
+        handle: framework(({ handleEach }) => handleEach(HUNDREDS)),
+        'handle, 256 at once': framework(({ handleEach }) => handleEach(HUNDREDS, { concurrency: 256 })),
+        'handleBatch of 500': framework(({ handleInBatches }) => handleInBatches(HUNDREDS, 500)),
+      }),
       ratios: [{ of: 'handle, 256 at once', to: 'bare loop with digests' }],
       bounds: [
         { of: 'handle', figure: CPU_EACH, most: MOST_IN_BATCHES_US },
@@ -45,13 +41,12 @@ export const cpu: Suite = {
       name: 'alone',
       title: 'memory store, no broker, no-op handler, a delivery of 1 KB after the settle of the one before',
       messages: 100_000,
-      repetitions: 3,
       needs: [],
-      contenders: [
-        { name: 'source alone', run: bare(({ sourceAlone }) => sourceAlone(ONE)) },
-        { name: 'handle', run: framework(({ handleEach }) => handleEach(ONE)) },
-        { name: 'await handle(message)', run: framework(({ handleAwaited }) => handleAwaited) },
-      ],
+      contenders: named({
+        'source alone': bare(({ sourceAlone }) => sourceAlone(ONE)),
+        handle: framework(({ handleEach }) => handleEach(ONE)),
+        'await handle(message)': framework(({ handleAwaited }) => handleAwaited),
+      }),
       ratios: [],
       bounds: [
         { of: 'handle', figure: CPU_EACH, most: MOST_ALONE_US },
@@ -62,12 +57,11 @@ export const cpu: Suite = {
       name: 'memory-broker',
       title: 'memory broker and memory store, no-op handler',
       messages: 200_000,
-      repetitions: 3,
       needs: [],
-      contenders: [
-        { name: 'bare loop', run: bare(({ setOfIds }) => setOfIds) },
-        { name: 'library', run: framework(({ onMemoryBroker }) => onMemoryBroker) },
-      ],
+      contenders: named({
+        'bare loop': bare(({ setOfIds }) => setOfIds),
+        library: framework(({ onMemoryBroker }) => onMemoryBroker),
+      }),
       ratios: [{ of: 'library', to: 'bare loop' }],
     },
   ],

@@ -3,7 +3,7 @@ import { REPEATED } from '../contenders/crash/crash-figures.ts'
 import { byPowertools, bySetNx } from '../contenders/once/once.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS } from '../places/plans.ts'
-import type { Bound, Contender, Scenario, Suite } from '../suite.ts'
+import { named, type Bound, type Contenders, type Scenario, type Suite } from '../suite.ts'
 
 const PREFETCH = 1_000
 const SLOTS = 64
@@ -15,12 +15,10 @@ const rabbit = crashOnRabbit(PREFETCH, 'quorum')
 
 const repeated = (of: string, most: number): Bound => ({ of, figure: REPEATED, most, in: 'each' })
 
-function leases(broker: typeof rabbit): readonly Contender[] {
-  return [
-    { name: 'redisLease, rerun', run: onRedis(({ killedLease }) => killedLease(broker, {})) },
-    { name: 'redisLease, park', run: onRedis(({ killedLease }) => killedLease(broker, { onInDoubt: 'park' })) },
-  ]
-}
+const leases = (broker: typeof rabbit): Contenders => ({
+  'redisLease, rerun': onRedis(({ killedLease }) => killedLease(broker, {})),
+  'redisLease, park': onRedis(({ killedLease }) => killedLease(broker, { onInDoubt: 'park' })),
+})
 
 const LEASE_BOUNDS: readonly Bound[] = [repeated('redisLease, rerun', SLOTS), repeated('redisLease, park', 0)]
 
@@ -31,16 +29,15 @@ const kafkaRedis: Scenario = {
   repetitions: 5,
   needs: ['kafka', 'redis'],
   place: EIGHT_PARTITIONS,
-  contenders: [
-    { name: 'loop with SET NX, 500', run: onRedis(({ killedSetNxLoop }) => killedSetNxLoop(crashOnKafka, 500)) },
-    { name: 'SET NX, SET each', run: onRedis(({ killedEachOnce }) => killedEachOnce(crashOnKafka, bySetNx)) },
-    { name: 'Powertools', run: onRedis(({ killedEachOnce }) => killedEachOnce(crashOnKafka, byPowertools)) },
+  contenders: named({
+    'loop with SET NX, 500': onRedis(({ killedSetNxLoop }) => killedSetNxLoop(crashOnKafka, 500)),
+    'SET NX, SET each': onRedis(({ killedEachOnce }) => killedEachOnce(crashOnKafka, bySetNx)),
+    Powertools: onRedis(({ killedEachOnce }) => killedEachOnce(crashOnKafka, byPowertools)),
     ...leases(crashOnKafka),
-    {
-      name: `redisLease, rerun, ${MORE_SLOTS} at once`,
-      run: onRedis(({ killedLease }) => killedLease(crashOnKafka, { concurrency: MORE_SLOTS })),
-    },
-  ],
+    [`redisLease, rerun, ${MORE_SLOTS} at once`]: onRedis(({ killedLease }) =>
+      killedLease(crashOnKafka, { concurrency: MORE_SLOTS }),
+    ),
+  }),
   ratios: [],
   // As many as there are slots.
   bounds: [...LEASE_BOUNDS, repeated(`redisLease, rerun, ${MORE_SLOTS} at once`, MORE_SLOTS)],
@@ -53,11 +50,11 @@ const rabbitRedis: Scenario = {
   repetitions: 5,
   needs: ['rabbitmq', 'redis'],
   place: { queueType: 'quorum', duplicates: true },
-  contenders: [
-    { name: 'SET NX, SET, ack each', run: onRedis(({ killedEachOnce }) => killedEachOnce(rabbit, bySetNx)) },
-    { name: 'Powertools, ack each', run: onRedis(({ killedEachOnce }) => killedEachOnce(rabbit, byPowertools)) },
+  contenders: named({
+    'SET NX, SET, ack each': onRedis(({ killedEachOnce }) => killedEachOnce(rabbit, bySetNx)),
+    'Powertools, ack each': onRedis(({ killedEachOnce }) => killedEachOnce(rabbit, byPowertools)),
     ...leases(rabbit),
-  ],
+  }),
   ratios: [],
   bounds: LEASE_BOUNDS,
 }
@@ -71,7 +68,9 @@ const kafkaPostgres: Scenario = {
   repetitions: 5,
   needs: ['kafka', 'postgres'],
   place: EIGHT_PARTITIONS,
-  contenders: [{ name: INBOX, run: onPostgres(({ killedInbox }) => killedInbox(crashOnKafka, 500)) }],
+  contenders: named({
+    [INBOX]: onPostgres(({ killedInbox }) => killedInbox(crashOnKafka, 500)),
+  }),
   ratios: [],
   bounds: [repeated(INBOX, 0)],
 }
@@ -83,7 +82,9 @@ const rabbitPostgres: Scenario = {
   repetitions: 5,
   needs: ['rabbitmq', 'postgres'],
   place: { queueType: 'quorum', duplicates: true },
-  contenders: [{ name: INBOX, run: onPostgres(({ killedInbox }) => killedInbox(rabbit, 500)) }],
+  contenders: named({
+    [INBOX]: onPostgres(({ killedInbox }) => killedInbox(rabbit, 500)),
+  }),
   ratios: [],
   bounds: [repeated(INBOX, 0)],
 }

@@ -4,7 +4,7 @@ import { noop } from '../contenders/handlers.ts'
 import { byInboxRow, bySetNx, type LoadOnce } from '../contenders/once/once.ts'
 import { lineOnKafka, lineOnRabbit } from '../contenders/latency/pace.ts'
 import { lazily } from '../lazily.ts'
-import type { Bound, Contender, Scenario, Suite } from '../suite.ts'
+import { named, type Bound, type Contender, type Scenario, type Suite } from '../suite.ts'
 
 const PREFETCH = 1_000
 
@@ -20,25 +20,21 @@ const byHand = lazily(() => import('../contenders/latency/latency.ts'))
 const redis = lazily(() => import('../contenders/latency/latency-redis.ts'))
 const postgres = lazily(() => import('../contenders/latency/latency-postgres.ts'))
 
-const onKafkaByHand = (name: string, perSecond: number, load: LoadOnce): Contender => ({
-  name,
-  run: byHand(({ pacedEachOnce }) =>
+const onKafkaByHand = (perSecond: number, load: LoadOnce): Contender['run'] =>
+  byHand(({ pacedEachOnce }) =>
     pacedEachOnce(lineOnKafka, perSecond, load, async () => {
       const { eachOnceOfBatches } = await import('../contenders/by-hand/kafka-each.ts')
       return (timed, arrived) => eachOnceOfBatches(timed, noop, arrived)
     }),
-  ),
-})
+  )
 
-const onRabbitByHand = (name: string, perSecond: number, load: LoadOnce): Contender => ({
-  name,
-  run: byHand(({ pacedEachOnce }) =>
+const onRabbitByHand = (perSecond: number, load: LoadOnce): Contender['run'] =>
+  byHand(({ pacedEachOnce }) =>
     pacedEachOnce(lineOnRabbit, perSecond, load, async () => {
       const { ackEachOnce } = await import('../contenders/by-hand/rabbit-each.ts')
       return (timed) => ackEachOnce(timed, noop, PREFETCH)
     }),
-  ),
-})
+  )
 
 /** Not slower where it is usual, and hardly where it is not. */
 const bounds = (of: string, to: string): readonly Bound[] => [
@@ -60,15 +56,11 @@ export const latency: Suite = {
       name: 'kafka-redis',
       title: titled('Kafka, 8 partitions, leases in Redis', ON_REDIS_PER_SECOND),
       messages: SECONDS * ON_REDIS_PER_SECOND,
-      repetitions: 3,
       needs: ['kafka', 'redis'],
-      contenders: [
-        onKafkaByHand('SET NX, SET each', ON_REDIS_PER_SECOND, bySetNx),
-        {
-          name: 'redisLease',
-          run: redis(({ pacedLease }) => pacedLease(lineOnKafka, ON_REDIS_PER_SECOND, onKafka)),
-        },
-      ],
+      contenders: named({
+        'SET NX, SET each': onKafkaByHand(ON_REDIS_PER_SECOND, bySetNx),
+        redisLease: redis(({ pacedLease }) => pacedLease(lineOnKafka, ON_REDIS_PER_SECOND, onKafka)),
+      }),
       ratios: [],
       bounds: bounds('redisLease', 'SET NX, SET each'),
     },
@@ -76,15 +68,11 @@ export const latency: Suite = {
       name: 'rabbitmq-redis',
       title: titled(`RabbitMQ, quorum queue, prefetch ${PREFETCH}, leases in Redis`, ON_REDIS_PER_SECOND),
       messages: SECONDS * ON_REDIS_PER_SECOND,
-      repetitions: 3,
       needs: ['rabbitmq', 'redis'],
-      contenders: [
-        onRabbitByHand('SET NX, SET, ack each', ON_REDIS_PER_SECOND, bySetNx),
-        {
-          name: 'redisLease',
-          run: redis(({ pacedLease }) => pacedLease(lineOnRabbit, ON_REDIS_PER_SECOND, rabbit)),
-        },
-      ],
+      contenders: named({
+        'SET NX, SET, ack each': onRabbitByHand(ON_REDIS_PER_SECOND, bySetNx),
+        redisLease: redis(({ pacedLease }) => pacedLease(lineOnRabbit, ON_REDIS_PER_SECOND, rabbit)),
+      }),
       ratios: [],
       bounds: bounds('redisLease', 'SET NX, SET, ack each'),
     },
@@ -104,17 +92,13 @@ function onInbox(system: 'kafka' | 'rabbitmq', perSecond: number): Scenario {
     name: perSecond === ON_POSTGRES_PER_SECOND ? `${system}-postgres` : `${system}-postgres-${perSecond}`,
     title: titled(`${place}, inbox in Postgres`, perSecond),
     messages: Math.max(100, SECONDS * perSecond),
-    repetitions: 3,
     needs: [system, 'postgres'],
-    contenders: [
-      (isKafka ? onKafkaByHand : onRabbitByHand)(byRow, perSecond, byInboxRow),
-      {
-        name: 'postgresInbox',
-        run: postgres(({ pacedInbox }) =>
-          pacedInbox(isKafka ? lineOnKafka : lineOnRabbit, perSecond, isKafka ? onKafka : rabbit),
-        ),
-      },
-    ],
+    contenders: named({
+      [byRow]: (isKafka ? onKafkaByHand : onRabbitByHand)(perSecond, byInboxRow),
+      postgresInbox: postgres(({ pacedInbox }) =>
+        pacedInbox(isKafka ? lineOnKafka : lineOnRabbit, perSecond, isKafka ? onKafka : rabbit),
+      ),
+    }),
     ratios: [],
     bounds: bounds('postgresInbox', byRow),
   }

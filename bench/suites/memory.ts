@@ -1,5 +1,5 @@
 import { lazily } from '../lazily.ts'
-import type { Suite } from '../suite.ts'
+import { named, type Suite } from '../suite.ts'
 
 const inRedis = lazily(() => import('../contenders/store/redis-bytes.ts'))
 const inPostgres = lazily(() => import('../contenders/store/postgres-bytes.ts'))
@@ -17,7 +17,9 @@ export const memory: Suite = {
       messages: 1_000_000,
       repetitions: 1,
       needs: [],
-      contenders: [{ name: 'redisLease', run: inRedis(({ bytesInRedis }) => bytesInRedis) }],
+      contenders: named({
+        redisLease: inRedis(({ bytesInRedis }) => bytesInRedis),
+      }),
       ratios: [],
       bounds: [{ of: 'redisLease', figure: EACH, most: 161 }],
     },
@@ -27,7 +29,9 @@ export const memory: Suite = {
       messages: 1_000_000,
       repetitions: 1,
       needs: ['postgres'],
-      contenders: [{ name: 'postgresInbox', run: inPostgres(({ bytesInPostgres }) => bytesInPostgres) }],
+      contenders: named({
+        postgresInbox: inPostgres(({ bytesInPostgres }) => bytesInPostgres),
+      }),
       ratios: [],
       // 140 of a table that is packed. Keys come in no order, so pages of its index are two thirds full.
       bounds: [{ of: 'postgresInbox', figure: EACH, most: 150 }],

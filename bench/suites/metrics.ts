@@ -2,7 +2,7 @@ import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { lazily } from '../lazily.ts'
 import { NO_DUPLICATES } from '../places/plans.ts'
 import type { Settings } from '../contenders/library/consume-once.ts'
-import { CPU_EACH, type Contender, type Scenario, type Suite } from '../suite.ts'
+import { named, CPU_EACH, type Contender, type Scenario, type Suite } from '../suite.ts'
 
 const inMemory = lazily(async () => ({
   ...(await import('../contenders/in-process/framework.ts')),
@@ -20,18 +20,16 @@ function onServers(
   on: 'onKafkaAndRedis' | 'onKafkaAndPostgres' | 'onRabbitAndRedis',
   about: Pick<Scenario, 'name' | 'title' | 'messages' | 'needs'> & Required<Pick<Scenario, 'place'>>,
 ): Scenario {
-  const contender = (name: string, settingsOf: (contenders: Metrics) => () => Settings): Contender => {
-    return { name, run: onBroker((contenders) => contenders[on](settingsOf(contenders))) }
-  }
+  const by = (settingsOf: (contenders: Metrics) => () => Settings): Contender['run'] =>
+    onBroker((contenders) => contenders[on](settingsOf(contenders)))
   return {
     ...about,
-    repetitions: 3,
-    contenders: [
-      contender('off', ({ unobserved }) => unobserved),
-      contender('no-op observer', ({ observed }) => observed),
-      contender('prometheus', ({ byPrometheus }) => byPrometheus),
-      contender('OpenTelemetry producer', ({ byOpenTelemetry }) => byOpenTelemetry),
-    ],
+    contenders: named({
+      off: by(({ unobserved }) => unobserved),
+      'no-op observer': by(({ observed }) => observed),
+      prometheus: by(({ byPrometheus }) => byPrometheus),
+      'OpenTelemetry producer': by(({ byOpenTelemetry }) => byOpenTelemetry),
+    }),
     ratios: [
       { of: 'no-op observer', to: 'off' },
       { of: 'prometheus', to: 'off' },
@@ -55,17 +53,15 @@ export const metrics: Suite = {
       name: 'memory',
       title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
       messages: 300_000,
-      repetitions: 3,
       needs: [],
-      contenders: [
-        { name: 'off', run: inMemory(({ handleEach }) => handleEach(HUNDREDS)) },
-        { name: 'no-op observer', run: inMemory(({ handleEach, observed }) => handleEach(HUNDREDS, observed())) },
-        { name: 'prometheus', run: inMemory(({ handleEach, byPrometheus }) => handleEach(HUNDREDS, byPrometheus())) },
-        {
-          name: 'OpenTelemetry producer',
-          run: inMemory(({ handleEach, byOpenTelemetry }) => handleEach(HUNDREDS, byOpenTelemetry())),
-        },
-      ],
+      contenders: named({
+        off: inMemory(({ handleEach }) => handleEach(HUNDREDS)),
+        'no-op observer': inMemory(({ handleEach, observed }) => handleEach(HUNDREDS, observed())),
+        prometheus: inMemory(({ handleEach, byPrometheus }) => handleEach(HUNDREDS, byPrometheus())),
+        'OpenTelemetry producer': inMemory(({ handleEach, byOpenTelemetry }) =>
+          handleEach(HUNDREDS, byOpenTelemetry()),
+        ),
+      }),
       ratios: [
         { of: 'no-op observer', to: 'off' },
         { of: 'prometheus', to: 'off' },

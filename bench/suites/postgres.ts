@@ -1,13 +1,13 @@
 import type { Shape } from '../contenders/store/postgres-store.ts'
 import { lazily } from '../lazily.ts'
-import type { Scenario, Suite } from '../suite.ts'
+import { named, type Scenario, type Suite } from '../suite.ts'
 
 const store = lazily(() => import('../contenders/store/postgres-store.ts'))
 
 const EACH: Shape = { batchSize: 1, transactions: 4 }
 const SET: Shape = { batchSize: 500, transactions: 4 }
 
-const NEEDS: Pick<Scenario, 'needs' | 'repetitions'> = { needs: ['postgres'], repetitions: 3 }
+const NEEDS: Pick<Scenario, 'needs'> = { needs: ['postgres'] }
 
 /** The inbox beside the client that it is built on. Its attempts are committed beside the transaction, before the effect. */
 export const postgres: Suite = {
@@ -20,11 +20,11 @@ export const postgres: Suite = {
       name: 'each',
       title: 'a transaction for each message, or for 500, four at once: effect, or effect with attempt and mark',
       messages: 10_000,
-      contenders: [
-        { name: 'bare transaction', run: store(({ effectsOnly }) => effectsOnly(EACH)) },
-        { name: 'postgresInbox', run: store(({ effectsOnce }) => effectsOnce(EACH)) },
-        { name: 'postgresInbox, transactions of 500', run: store(({ effectsOnce }) => effectsOnce(SET)) },
-      ],
+      contenders: named({
+        'bare transaction': store(({ effectsOnly }) => effectsOnly(EACH)),
+        postgresInbox: store(({ effectsOnce }) => effectsOnce(EACH)),
+        'postgresInbox, transactions of 500': store(({ effectsOnce }) => effectsOnce(SET)),
+      }),
       ratios: [
         { of: 'postgresInbox', to: 'bare transaction', goal: 0.65 },
         { of: 'postgresInbox, transactions of 500', to: 'postgresInbox', goal: 10 },
@@ -35,10 +35,10 @@ export const postgres: Suite = {
       name: 'batch',
       title: 'transactions of 500 messages, four at once, their effects in one statement',
       messages: 200_000,
-      contenders: [
-        { name: 'rows by hand, no attempts', run: store(({ effectsAndRows }) => effectsAndRows(SET)) },
-        { name: 'postgresInbox', run: store(({ effectsOnce }) => effectsOnce(SET)) },
-      ],
+      contenders: named({
+        'rows by hand, no attempts': store(({ effectsAndRows }) => effectsAndRows(SET)),
+        postgresInbox: store(({ effectsOnce }) => effectsOnce(SET)),
+      }),
       ratios: [
         // 0.8 before attempts are counted, which takes a quarter (stores of an inbox by hand do not count them).
         { of: 'postgresInbox', to: 'rows by hand, no attempts', goal: 0.6 },
@@ -49,10 +49,10 @@ export const postgres: Suite = {
       name: 'duplicates',
       title: 'claims of what is done, batches of 500, four at once',
       messages: 200_000,
-      contenders: [
-        { name: 'select = any', run: store(({ duplicatesBySelect }) => duplicatesBySelect(SET)) },
-        { name: 'postgresInbox', run: store(({ duplicatesThroughInbox }) => duplicatesThroughInbox(SET)) },
-      ],
+      contenders: named({
+        'select = any': store(({ duplicatesBySelect }) => duplicatesBySelect(SET)),
+        postgresInbox: store(({ duplicatesThroughInbox }) => duplicatesThroughInbox(SET)),
+      }),
       ratios: [{ of: 'postgresInbox', to: 'select = any', goal: 0.8 }],
     },
   ],

@@ -2,7 +2,7 @@ import { noop } from '../contenders/handlers.ts'
 import { onRabbit } from '../contenders/library/brokers.ts'
 import { byPowertools, bySetNx } from '../contenders/once/once.ts'
 import { lazily } from '../lazily.ts'
-import type { Scenario, Suite } from '../suite.ts'
+import { named, type Scenario, type Suite } from '../suite.ts'
 
 const PREFETCH = 1_000
 
@@ -21,23 +21,16 @@ const REDIS: Scenario = {
   name: 'redis-quorum',
   title: `RabbitMQ, 1 KB persistent in a quorum queue, a fifth duplicates, prefetch ${PREFETCH}, no-op handler, leases in Redis`,
   messages: 50_000,
-  repetitions: 3,
   needs: ['rabbitmq', 'redis'],
   place: { queueType: 'quorum', duplicates: true },
-  contenders: [
-    { name: 'ack each, no deduplication', run: raw(({ ackEach }) => ackEach(noop, PREFETCH)) },
-    { name: 'SET NX, SET, ack each', run: each(({ ackEachOnce }) => ackEachOnce(bySetNx, noop, PREFETCH)) },
-    {
-      name: 'Powertools, ack each',
-      run: each(({ ackEachOnce }) => ackEachOnce(byPowertools, noop, PREFETCH)),
-    },
-    { name: 'adapter alone', run: library(({ adapterAlone }) => adapterAlone(onQuorum, noop, 256)) },
-    { name: 'redisLease', run: onRedis(({ libraryOnRedis }) => libraryOnRedis(onQuorum, noop)) },
-    {
-      name: 'redisLease, 256 at once',
-      run: onRedis(({ libraryOnRedis }) => libraryOnRedis(onQuorum, noop, { concurrency: 256 })),
-    },
-  ],
+  contenders: named({
+    'ack each, no deduplication': raw(({ ackEach }) => ackEach(noop, PREFETCH)),
+    'SET NX, SET, ack each': each(({ ackEachOnce }) => ackEachOnce(bySetNx, noop, PREFETCH)),
+    'Powertools, ack each': each(({ ackEachOnce }) => ackEachOnce(byPowertools, noop, PREFETCH)),
+    'adapter alone': library(({ adapterAlone }) => adapterAlone(onQuorum, noop, 256)),
+    redisLease: onRedis(({ libraryOnRedis }) => libraryOnRedis(onQuorum, noop)),
+    'redisLease, 256 at once': onRedis(({ libraryOnRedis }) => libraryOnRedis(onQuorum, noop, { concurrency: 256 })),
+  }),
   ratios: [
     { of: 'adapter alone', to: 'ack each, no deduplication' },
     { of: 'redisLease', to: 'ack each, no deduplication', goal: 0.6 },
@@ -54,29 +47,18 @@ const POSTGRES: Scenario = {
   name: 'postgres-quorum',
   title: `RabbitMQ, 1 KB persistent in a quorum queue, a fifth duplicates, prefetch ${PREFETCH}, a row for each message, inbox in Postgres`,
   messages: 15_000,
-  repetitions: 3,
   needs: ['rabbitmq', 'postgres'],
   place: { queueType: 'quorum', duplicates: true },
-  contenders: [
-    {
-      name: 'a transaction for each message',
-      run: postgresEach(({ insertEach }) => insertEach(PREFETCH)),
-    },
-    { name: 'by hand, 500', run: byHand(({ insertGathered }) => insertGathered(500, 'one', PREFETCH)) },
-    {
-      name: 'by hand, 100, rows one by one',
-      run: byHand(({ insertGathered }) => insertGathered(100, 'each', PREFETCH)),
-    },
-    {
-      name: 'postgresInbox, handleBatch of 500',
-      run: onPostgres(({ libraryOnPostgres }) => libraryOnPostgres(onQuorum, 500)),
-    },
-    { name: 'postgresInbox, handle', run: onPostgres(({ handlersOnPostgres }) => handlersOnPostgres(onQuorum)) },
-    {
-      name: 'postgresInbox, handle, flush ticker',
-      run: onPostgres(({ handlersOnPostgres }) => handlersOnPostgres(onQuorum, { durability: 'flush-ticker' })),
-    },
-  ],
+  contenders: named({
+    'a transaction for each message': postgresEach(({ insertEach }) => insertEach(PREFETCH)),
+    'by hand, 500': byHand(({ insertGathered }) => insertGathered(500, 'one', PREFETCH)),
+    'by hand, 100, rows one by one': byHand(({ insertGathered }) => insertGathered(100, 'each', PREFETCH)),
+    'postgresInbox, handleBatch of 500': onPostgres(({ libraryOnPostgres }) => libraryOnPostgres(onQuorum, 500)),
+    'postgresInbox, handle': onPostgres(({ handlersOnPostgres }) => handlersOnPostgres(onQuorum)),
+    'postgresInbox, handle, flush ticker': onPostgres(({ handlersOnPostgres }) =>
+      handlersOnPostgres(onQuorum, { durability: 'flush-ticker' }),
+    ),
+  }),
   ratios: [
     { of: 'postgresInbox, handleBatch of 500', to: 'a transaction for each message', goal: 5 },
     { of: 'postgresInbox, handleBatch of 500', to: 'by hand, 500' },

@@ -2,7 +2,7 @@ import { onKafka } from '../contenders/library/brokers.ts'
 import type { Shape } from '../contenders/store/postgres-store.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS } from '../places/plans.ts'
-import type { Contender, Suite } from '../suite.ts'
+import { named, type Contender, type Suite } from '../suite.ts'
 
 const onRedis = lazily(() => import('../contenders/replay/replay-redis.ts'))
 const onPostgres = lazily(() => import('../contenders/replay/replay-postgres.ts'))
@@ -28,18 +28,14 @@ export const replay: Suite = {
       name: 'redis',
       title: 'Kafka, 1 KB in 8 partitions, all of it done before, leases in Redis',
       messages: 100_000,
-      repetitions: 3,
       needs: ['kafka', 'redis'],
       place: EIGHT_PARTITIONS,
-      contenders: [
-        { name: 'MGET, no broker', run: ofDistinct(redisStore(({ duplicatesByMget }) => duplicatesByMget(500))) },
-        { name: MGET, run: onRedis(({ mgetFromKafka }) => mgetFromKafka(500)) },
-        { name: 'redisLease', run: onRedis(({ replayOnRedis }) => replayOnRedis(onKafka, { concurrency: 64 })) },
-        {
-          name: 'redisLease, 256 at once',
-          run: onRedis(({ replayOnRedis }) => replayOnRedis(onKafka, { concurrency: 256 })),
-        },
-      ],
+      contenders: named({
+        'MGET, no broker': ofDistinct(redisStore(({ duplicatesByMget }) => duplicatesByMget(500))),
+        [MGET]: onRedis(({ mgetFromKafka }) => mgetFromKafka(500)),
+        redisLease: onRedis(({ replayOnRedis }) => replayOnRedis(onKafka, { concurrency: 64 })),
+        'redisLease, 256 at once': onRedis(({ replayOnRedis }) => replayOnRedis(onKafka, { concurrency: 256 })),
+      }),
       ratios: [
         { of: 'redisLease', to: MGET, goal: 0.8 },
         { of: 'redisLease, 256 at once', to: MGET, goal: 0.8 },
@@ -50,20 +46,13 @@ export const replay: Suite = {
       name: 'postgres',
       title: 'Kafka, 1 KB in 8 partitions, all of it done before, inbox in Postgres',
       messages: 100_000,
-      repetitions: 3,
       needs: ['kafka', 'postgres'],
       place: EIGHT_PARTITIONS,
-      contenders: [
-        {
-          name: 'select = any, no broker',
-          run: ofDistinct(postgresStore(({ duplicatesBySelect }) => duplicatesBySelect(SET))),
-        },
-        { name: SELECT, run: onPostgres(({ selectFromKafka }) => selectFromKafka(500)) },
-        {
-          name: 'postgresInbox, handleBatch of 500',
-          run: onPostgres(({ replayOnPostgres }) => replayOnPostgres(onKafka, 500)),
-        },
-      ],
+      contenders: named({
+        'select = any, no broker': ofDistinct(postgresStore(({ duplicatesBySelect }) => duplicatesBySelect(SET))),
+        [SELECT]: onPostgres(({ selectFromKafka }) => selectFromKafka(500)),
+        'postgresInbox, handleBatch of 500': onPostgres(({ replayOnPostgres }) => replayOnPostgres(onKafka, 500)),
+      }),
       ratios: [
         { of: 'postgresInbox, handleBatch of 500', to: SELECT, goal: 0.8 },
         { of: 'postgresInbox, handleBatch of 500', to: 'select = any, no broker' },

@@ -3,7 +3,7 @@ import { noop } from '../contenders/handlers.ts'
 import type { Pace } from '../contenders/in-process/prepared-source.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS, NO_DUPLICATES } from '../places/plans.ts'
-import { CPU_EACH, type Suite } from '../suite.ts'
+import { named, CPU_EACH, type Suite } from '../suite.ts'
 
 const framework = lazily(async () => ({
   ...(await import('../contenders/in-process/framework.ts')),
@@ -36,18 +36,14 @@ export const traces: Suite = {
       name: 'memory',
       title: 'memory store, no broker, no-op handler, 500 deliveries of 1 KB at once',
       messages: 300_000,
-      repetitions: 3,
       needs: [],
-      contenders: [
-        { name: 'off', run: untraced(({ handleEach }) => handleEach(HUNDREDS)) },
-        {
-          name: 'other traces',
-          run: framework(({ handleEach, besideTraces }) => handleEach(HUNDREDS, besideTraces())),
-        },
-        { name: 'ratio 1 %', run: framework(({ handleEach, askedAt }) => handleEach(HUNDREDS, askedAt(0.01))) },
-        { name: '1 %', run: framework(({ handleEach, tracedAt }) => handleEach(HUNDREDS, tracedAt(0.01))) },
-        { name: 'all', run: framework(({ handleEach, tracedAt }) => handleEach(HUNDREDS, tracedAt(1))) },
-      ],
+      contenders: named({
+        off: untraced(({ handleEach }) => handleEach(HUNDREDS)),
+        'other traces': framework(({ handleEach, besideTraces }) => handleEach(HUNDREDS, besideTraces())),
+        'ratio 1 %': framework(({ handleEach, askedAt }) => handleEach(HUNDREDS, askedAt(0.01))),
+        '1 %': framework(({ handleEach, tracedAt }) => handleEach(HUNDREDS, tracedAt(0.01))),
+        all: framework(({ handleEach, tracedAt }) => handleEach(HUNDREDS, tracedAt(1))),
+      }),
       ratios: [
         { of: 'other traces', to: 'off' },
         { of: 'ratio 1 %', to: 'other traces' },
@@ -60,39 +56,23 @@ export const traces: Suite = {
       name: 'kafka-redis',
       title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, leases in Redis, 256 at once',
       messages: 200_000,
-      repetitions: 3,
       needs: ['kafka', 'redis'],
       place: EIGHT_PARTITIONS,
-      contenders: [
-        {
-          name: 'off',
-          run: untracedOnRedis(({ libraryOnRedis }) => libraryOnRedis(onKafka, noop, { concurrency: 256 })),
-        },
-        {
-          name: 'other traces',
-          run: onRedis(({ libraryOnRedis, besideTraces }) =>
-            libraryOnRedis(onKafka, noop, { concurrency: 256, ...besideTraces() }),
-          ),
-        },
-        {
-          name: 'span by hand',
-          run: onRedis(({ libraryOnRedis, spanned }) =>
-            libraryOnRedis(onKafka, spanned(noop, 0.01), { concurrency: 256 }),
-          ),
-        },
-        {
-          name: 'ratio 1 %',
-          run: onRedis(({ libraryOnRedis, askedAt }) =>
-            libraryOnRedis(onKafka, noop, { concurrency: 256, ...askedAt(0.01) }),
-          ),
-        },
-        {
-          name: '1 %',
-          run: onRedis(({ libraryOnRedis, tracedAt }) =>
-            libraryOnRedis(onKafka, noop, { concurrency: 256, ...tracedAt(0.01) }),
-          ),
-        },
-      ],
+      contenders: named({
+        off: untracedOnRedis(({ libraryOnRedis }) => libraryOnRedis(onKafka, noop, { concurrency: 256 })),
+        'other traces': onRedis(({ libraryOnRedis, besideTraces }) =>
+          libraryOnRedis(onKafka, noop, { concurrency: 256, ...besideTraces() }),
+        ),
+        'span by hand': onRedis(({ libraryOnRedis, spanned }) =>
+          libraryOnRedis(onKafka, spanned(noop, 0.01), { concurrency: 256 }),
+        ),
+        'ratio 1 %': onRedis(({ libraryOnRedis, askedAt }) =>
+          libraryOnRedis(onKafka, noop, { concurrency: 256, ...askedAt(0.01) }),
+        ),
+        '1 %': onRedis(({ libraryOnRedis, tracedAt }) =>
+          libraryOnRedis(onKafka, noop, { concurrency: 256, ...tracedAt(0.01) }),
+        ),
+      }),
       ratios: [
         { of: 'other traces', to: 'off' },
         { of: 'ratio 1 %', to: 'other traces', goal: LEAST },
@@ -105,23 +85,13 @@ export const traces: Suite = {
       name: 'kafka-postgres',
       title: 'Kafka, 1 KB in 8 partitions, a handler that writes one row, inbox in Postgres',
       messages: 50_000,
-      repetitions: 3,
       needs: ['kafka', 'postgres'],
       place: NO_DUPLICATES,
-      contenders: [
-        {
-          name: 'other traces',
-          run: onPostgres(({ onKafkaAndPostgres, besideTraces }) => onKafkaAndPostgres(besideTraces)),
-        },
-        {
-          name: 'ratio 1 %',
-          run: onPostgres(({ onKafkaAndPostgres, askedAt }) => onKafkaAndPostgres(() => askedAt(0.01))),
-        },
-        {
-          name: '1 %',
-          run: onPostgres(({ onKafkaAndPostgres, tracedAt }) => onKafkaAndPostgres(() => tracedAt(0.01))),
-        },
-      ],
+      contenders: named({
+        'other traces': onPostgres(({ onKafkaAndPostgres, besideTraces }) => onKafkaAndPostgres(besideTraces)),
+        'ratio 1 %': onPostgres(({ onKafkaAndPostgres, askedAt }) => onKafkaAndPostgres(() => askedAt(0.01))),
+        '1 %': onPostgres(({ onKafkaAndPostgres, tracedAt }) => onKafkaAndPostgres(() => tracedAt(0.01))),
+      }),
       ratios: [
         { of: 'ratio 1 %', to: 'other traces', goal: LEAST },
         { of: '1 %', to: 'other traces', goal: LEAST },

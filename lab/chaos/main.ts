@@ -3,11 +3,12 @@
 // Ends with 0 if nothing was lost, done twice or settled too early, with 1 if something was, with 2 for a wrong command.
 
 import { parseArgs } from 'node:util'
-import { anySeed, oneOf, runCommand, whole, type Command } from './command-line.ts'
+import { anySeed, oneOf, runCommand, whole } from '../kit/command.ts'
 import { PLANTED as PLANTED_ON_KAFKA } from './kafka/plan.ts'
 import { runChaosOnKafka } from './kafka/run.ts'
 import { STORES, type RunOptions } from './plan.ts'
 import { PLANTED as PLANTED_ON_RABBIT } from './rabbitmq/plan.ts'
+import { tell, type Command } from './report.ts'
 import { runChaosOnRabbit } from './rabbitmq/run.ts'
 
 const USAGE = `usage: npm run chaos -- kafka|rabbitmq [options]
@@ -53,4 +54,4 @@ function readFlags(flags: Flags, messages: number, planted: readonly string[]): 
   }
 }
 
-await runCommand(USAGE, readCommand)
+await runCommand({ usage: USAGE, read: readCommand, run: tell })

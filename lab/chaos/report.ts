@@ -76,3 +76,18 @@ function byLaw({ violations }: Verdict): readonly string[] {
 function withCollections(_name: string, value: unknown): unknown {
   return value instanceof Set || value instanceof Map ? [...value] : value
 }
+
+/** A run that was asked for, ready to be started. */
+export interface Command {
+  readonly options: RunOptions
+  readonly run: () => Promise<ChaosRun>
+}
+
+/** Runs it, and prints what came of it. Returns the exit code. */
+export async function tell({ options, run }: Command): Promise<number> {
+  console.log(replayOf(options))
+  const ended = await run()
+  const isGood = failuresOf(ended).length === 0
+  console.log(isGood ? figuresOf(ended) : explain(ended))
+  return isGood ? 0 : 1
+}

@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util'
 import { execFileSync } from 'node:child_process'
 import { recordedParts, recordPart, type RecordedPart } from '../proof/part.ts'
-import { closeRun, openRun } from '../../test/kit/servers/test-run.ts'
+import { runCommand } from '../kit/command.ts'
 import { CELLS } from './cells/all.ts'
 import { isNamed } from './cells/named.ts'
 import { PLANTED } from './cells/planted.ts'
@@ -60,35 +60,20 @@ function recordFamilies(runs: readonly CellRun[], seconds: number, versions: Rea
   recordPart('faults', proofPart(mergedRecords(before?.records ?? [], fresh), { ...before?.versions, ...versions }))
 }
 
-async function main(): Promise<number> {
-  let command: Command
-  try {
-    command = readCommand(process.argv.slice(2))
-  } catch (error) {
-    console.error(`${(error as Error).message}\n${USAGE}`)
-    return 2
-  }
-  if (command.isList) {
+async function run({ cells, atOnce, isList, isRecorded }: Command): Promise<number> {
+  if (isList) {
     console.log(`${legend()}\n`)
-    for (const { name, expects } of command.cells) console.log(`${name.padEnd(46)} ${expects.join(' or ')}`)
+    for (const { name, expects } of cells) console.log(`${name.padEnd(46)} ${expects.join(' or ')}`)
     return 0
   }
-  await openRun()
-  try {
-    const begunAt = performance.now()
-    const { runs, versions } = await runCells(command.cells, command.atOnce, (run) => console.log(lineOf(run)))
-    const seconds = (performance.now() - begunAt) / 1_000
-    const failed = runs.filter(({ failures }) => failures.length > 0)
-    for (const run of failed) console.log(explain(run))
-    console.log(`${runs.length} cells, ${failed.length} failed, ${Math.round(seconds)} s`)
-    if (command.isRecorded) recordFamilies(runs, seconds, versions)
-    return failed.length === 0 ? 0 : 1
-  } finally {
-    await closeRun()
-  }
+  const begunAt = performance.now()
+  const { runs, versions } = await runCells(cells, atOnce, (ended) => console.log(lineOf(ended)))
+  const seconds = (performance.now() - begunAt) / 1_000
+  const failed = runs.filter(({ failures }) => failures.length > 0)
+  for (const each of failed) console.log(explain(each))
+  console.log(`${runs.length} cells, ${failed.length} failed, ${Math.round(seconds)} s`)
+  if (isRecorded) recordFamilies(runs, seconds, versions)
+  return failed.length === 0 ? 0 : 1
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => void closeRun().finally(() => process.exit(1)))
-}
-process.exit(await main())
+await runCommand({ usage: USAGE, read: readCommand, run })

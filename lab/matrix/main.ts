@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { run } from '../../test/kit/servers/commands.ts'
-import { closeRun, openRun } from '../../test/kit/servers/test-run.ts'
+import { runCommand } from '../kit/command.ts'
 import { filesOf, GROUPS, type Group } from './groups.ts'
 import { isAllWell, pageOf, sumOf, textOf } from './page.ts'
 import {
@@ -22,15 +22,24 @@ import {
   type Recorded,
   type RecordedColumn,
   type RecordedGroup,
-  type Run,
 } from './recorded.ts'
 import { runSuites } from './run-suites.ts'
 import type { Target } from './targets.ts'
 
 const PAGE = 'docs/compatibility.md'
-const interrupted = new AbortController()
+const USAGE = `usage: npm run matrix -- [group...] [options]
+  --on TARGET  on targets with this in their name
+  --only FILE  test files with this in their name
+  --count      runs nothing, and counts again how many commits the page is behind`
 
-async function main(args: readonly string[]): Promise<number> {
+interface Command {
+  readonly names: readonly string[]
+  readonly on: string
+  readonly only: string
+  readonly count: boolean
+}
+
+function readCommand(args: readonly string[]): Command {
   const { values, positionals: names } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -41,30 +50,22 @@ async function main(args: readonly string[]): Promise<number> {
     },
   })
   const unknown = names.filter((name) => !GROUPS.some((group) => group.name === name))
-  if (unknown.length > 0) {
-    const known = GROUPS.map(({ name }) => name).join(', ')
-    console.error(`expected names out of ${known}; got ${unknown.join(', ')}`)
-    return 2
-  }
-  if (values.count) {
+  const known = GROUPS.map(({ name }) => name).join(', ')
+  if (unknown.length > 0) throw new TypeError(`expected names out of ${known}; got ${unknown.join(', ')}`)
+  return { names, ...values }
+}
+
+async function runMatrix({ names, on, only, count }: Command, signal: AbortSignal): Promise<number> {
+  if (count) {
     await write(readRecorded())
     return 0
   }
-  // Servers hold no process up: without it this one would end while it waits for one to stop.
-  const awake = setInterval(() => {}, 60_000)
-  await openRun()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void endBy(signal))
   const found: RecordedGroup[] = []
-  try {
-    for (const group of GROUPS.filter(({ name }) => names.length === 0 || names.includes(name))) {
-      const files = filesOf(group).filter((file) => file.includes(values.only))
-      const targets = group.targets.filter(({ name }) => name.includes(values.on))
-      if (files.length === 0 || targets.length === 0) console.error(`${group.name}: nothing to run`)
-      else found.push(await find({ ...group, targets }, files))
-    }
-  } finally {
-    await closeRun()
-    clearInterval(awake)
+  for (const group of GROUPS.filter(({ name }) => names.length === 0 || names.includes(name))) {
+    const files = filesOf(group).filter((file) => file.includes(only))
+    const targets = group.targets.filter(({ name }) => name.includes(on))
+    if (files.length === 0 || targets.length === 0) console.error(`${group.name}: nothing to run`)
+    else found.push(await find({ ...group, targets }, files, signal))
   }
   await write(withFound(readRecorded(), found))
   return found.length > 0 && isAllWell(found) ? 0 : 1
@@ -82,26 +83,31 @@ function withFound(before: Recorded, found: readonly RecordedGroup[]): Recorded 
 }
 
 /** One target after the other: the tests of one use all cores. */
-async function find({ name, clients, targets }: Group, files: readonly string[]): Promise<RecordedGroup> {
+async function find(
+  { name, clients, targets }: Group,
+  files: readonly string[],
+  signal: AbortSignal,
+): Promise<RecordedGroup> {
   const columns: RecordedColumn[] = []
-  for (const target of targets) columns.push(await findOn(target, files, thisRun()))
+  for (const target of targets) columns.push(await findOn(target, files, signal))
   return { name, clients: versionsOf(clients), columns }
 }
 
-async function findOn({ name, start }: Target, files: readonly string[], ofRun: Run): Promise<RecordedColumn> {
+async function findOn({ name, start }: Target, files: readonly string[], signal: AbortSignal): Promise<RecordedColumn> {
+  const ofRun = thisRun()
   const folder = mkdtempSync(join(tmpdir(), 'consume-once-matrix-'))
   console.error(`\n== ${name}`)
   try {
     const { reported, env, stop } = await start()
     try {
-      const outcomes = await runSuites(files, { env, folder, signal: interrupted.signal })
+      const outcomes = await runSuites(files, { env, folder, signal })
       console.error(`== ${name} (${reported}): ${textOf(sumOf(outcomes))}`)
       return { name, result: { reported, outcomes: outcomes.map((one) => ({ ...one, run: ofRun })) } }
     } finally {
       await stop()
     }
   } catch (error) {
-    if (interrupted.signal.aborted) throw error
+    if (signal.aborted) throw error
     const reason = (error as Error).message
     console.error(`== ${name}: not run: ${reason}`)
     return { name, result: { reason } }
@@ -131,21 +137,4 @@ function versionsOf(clients: RegExp): readonly string[] {
   })
 }
 
-/** Stops everything that was started; no page is written. */
-async function endBy(signal: NodeJS.Signals): Promise<void> {
-  interrupted.abort()
-  try {
-    await closeRun()
-  } finally {
-    process.kill(process.pid, signal)
-  }
-}
-
-main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    if (interrupted.signal.aborted) return
-    console.error(error)
-    process.exit(1)
-  },
-)
+await runCommand({ usage: USAGE, read: readCommand, run: runMatrix })

@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util'
 import { recordPart } from '../proof/part.ts'
 import { addressesOfAll } from '../../test/kit/servers/addresses.ts'
-import { closeRun, openRun } from '../../test/kit/servers/test-run.ts'
+import { runCommand } from '../kit/command.ts'
 import { ALL_MUTANTS } from '../mutants/all-mutants.ts'
 import { lineOf, type Tried } from './outcome.ts'
 import type { Mutant } from '../mutants/mutant.ts'
@@ -26,8 +26,6 @@ interface Command {
   readonly isRecorded: boolean
 }
 
-const interrupted = new AbortController()
-
 function readCommand(args: readonly string[]): Command {
   const text = { type: 'string' } as const
   const options = { only: { ...text, multiple: true }, layer: text, record: { type: 'boolean' } } as const
@@ -40,15 +38,7 @@ function readCommand(args: readonly string[]): Command {
   return { mutants, isRecorded }
 }
 
-async function main(): Promise<number> {
-  let command: Command
-  try {
-    command = readCommand(process.argv.slice(2))
-  } catch (error) {
-    console.error(`${(error as Error).message}\n${USAGE}`)
-    return 2
-  }
-  const { mutants, isRecorded } = command
+async function run({ mutants, isRecorded }: Command, signal: AbortSignal): Promise<number> {
   const startedAt = performance.now()
   const tried: Tried[] = []
   const onTried = (one: Tried): void => {
@@ -57,7 +47,7 @@ async function main(): Promise<number> {
   }
   const [simulated, tested] = [mutants.filter(isSimulated), mutants.filter((one) => !isSimulated(one))]
   await trySimulated(simulated, onTried)
-  await tryOnServers(tested, onTried)
+  if (tested.length > 0) await tryTested(tested, { env: await addressesOfAll(), signal, onTried })
   const seconds = (performance.now() - startedAt) / 1_000
   const killed = tried.filter(({ outcome }) => outcome.kind === 'killed').length
   console.log(`${killed} of ${tried.length} killed in ${Math.round(seconds)} s`)
@@ -69,32 +59,4 @@ function isSimulated({ layer }: Mutant): boolean {
   return layer === 'simulator'
 }
 
-async function tryOnServers(mutants: readonly Mutant[], onTried: (tried: Tried) => void): Promise<void> {
-  if (mutants.length === 0) return
-  await openRun()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void endBy(signal))
-  try {
-    await tryTested(mutants, { env: await addressesOfAll(), signal: interrupted.signal, onTried })
-  } finally {
-    await closeRun()
-  }
-}
-
-/** Stops everything that was started. */
-async function endBy(signal: NodeJS.Signals): Promise<void> {
-  interrupted.abort()
-  try {
-    await closeRun()
-  } finally {
-    process.kill(process.pid, signal)
-  }
-}
-
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    if (interrupted.signal.aborted) return
-    console.error(error)
-    process.exit(1)
-  },
-)
+await runCommand({ usage: USAGE, read: readCommand, run })

@@ -5,8 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { whole } from '../chaos/command-line.ts'
-import { closeRun, openRun } from '../../test/kit/servers/test-run.ts'
+import { runCommand, whole } from '../kit/command.ts'
 import { StarvedConsumer, type Figures, type StarvedOptions } from './starved-consumer.ts'
 
 const USAGE = `usage: npm run quota -- [options]
@@ -24,9 +23,10 @@ interface Command extends StarvedOptions {
   readonly seconds: number
 }
 
-function readCommand(): Command {
+function readCommand(args: readonly string[]): Command {
   const text = { type: 'string' } as const
   const { values } = parseArgs({
+    args: [...args],
     options: {
       messages: text,
       partitions: text,
@@ -55,27 +55,15 @@ function textOf(figures: Figures | undefined): string {
   return figures === undefined ? 'has not joined yet' : JSON.stringify(figures)
 }
 
-async function main(): Promise<number> {
-  let command: Command
-  try {
-    command = readCommand()
-  } catch (error) {
-    console.error(`${(error as Error).message}\n${USAGE}`)
-    return 2
+async function run(command: Command): Promise<number> {
+  await using starved = await StarvedConsumer.start(command)
+  console.log(`${command.messages} messages, ${command.share} of a CPU by ${starved.limitedBy}`)
+  for (let second = TELL_EVERY_S; second <= command.seconds; second += TELL_EVERY_S) {
+    await sleep(TELL_EVERY_S * 1_000)
+    console.log(`${second} s: ${textOf(starved.figures)}`)
   }
-  await openRun()
-  try {
-    await using starved = await StarvedConsumer.start(command)
-    console.log(`${command.messages} messages, ${command.share} of a CPU by ${starved.limitedBy}`)
-    for (let second = TELL_EVERY_S; second <= command.seconds; second += TELL_EVERY_S) {
-      await sleep(TELL_EVERY_S * 1_000)
-      console.log(`${second} s: ${textOf(starved.figures)}`)
-    }
-    const { joins, handled } = starved.figures ?? { joins: 0, handled: 0 }
-    return joins === 1 && handled > 0 ? 0 : 1
-  } finally {
-    await closeRun()
-  }
+  const { joins, handled } = starved.figures ?? { joins: 0, handled: 0 }
+  return joins === 1 && handled > 0 ? 0 : 1
 }
 
-process.exit(await main())
+await runCommand({ usage: USAGE, read: readCommand, run })

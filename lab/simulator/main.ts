@@ -3,6 +3,7 @@
 // Ends with 0 if every schedule was as promised, or a mutant was found; with 1 if not; with 2 for a wrong command.
 
 import { parseArgs } from 'node:util'
+import { runCommand } from '../kit/command.ts'
 import { SIMULATOR_MUTANTS } from '../mutants/simulator-mutants.ts'
 import { recordPart } from '../proof/part.ts'
 import type { Mutant } from '../mutants/mutant.ts'
@@ -63,15 +64,7 @@ function onProgress(schedules: number): void {
   if (process.stderr.isTTY) process.stderr.write(`\r${schedules.toLocaleString('en')} schedules`)
 }
 
-async function main(): Promise<number> {
-  let command: Command
-  try {
-    command = readCommand(process.argv.slice(2))
-  } catch (error) {
-    console.error(`${(error as Error).message}\n${USAGE}`)
-    return 2
-  }
-  const { seeds, mutant, isCanary, isOnly, isRecorded } = command
+async function run({ seeds, mutant, isCanary, isOnly, isRecorded }: Command): Promise<number> {
   const report = await runSeeds(seeds, {
     mutant,
     onProgress,
@@ -99,4 +92,4 @@ async function main(): Promise<number> {
   return 0
 }
 
-process.exit(await main())
+await runCommand({ usage: USAGE, read: readCommand, run })

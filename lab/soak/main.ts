@@ -4,9 +4,9 @@
 // wrong command.
 
 import { parseArgs } from 'node:util'
-import { anySeed, oneOf, runCommand, whole, type Command } from '../chaos/command-line.ts'
 import { STORES } from '../chaos/plan.ts'
-import { failuresOf } from '../chaos/report.ts'
+import { failuresOf, tell, type Command } from '../chaos/report.ts'
+import { anySeed, oneOf, runCommand, whole } from '../kit/command.ts'
 import { recordPart } from '../proof/part.ts'
 import { partOf } from './part.ts'
 import { runSoak, soakOf } from './run.ts'
@@ -56,4 +56,4 @@ function readCommand(args: readonly string[]): Command {
   }
 }
 
-await runCommand(USAGE, readCommand)
+await runCommand({ usage: USAGE, read: readCommand, run: tell })

@@ -22,7 +22,7 @@ export function failuresOf({ verdict, journal }: ChaosRun): readonly string[] {
 }
 
 /** Summary of faults and results, for people. */
-export function figuresOf({ options, verdict, journal, seconds }: ChaosRun): string {
+function figuresOf({ options, verdict, journal, seconds }: ChaosRun): string {
   const { counts } = journal
   const numbers: readonly (readonly [string, number])[] = [
     ...Object.entries({ ...verdict.figures, seconds }),

@@ -1,10 +1,10 @@
-// Exports for authors of stores and sources, as `consume-once/spi`: the ports, the pure protocol, and the option
-// checks.
+// What the adapters of this repository import. Not exported from the package: of that, authors.ts has what authors of
+// stores and sources need.
 
 export { defineConsumer, type Consumer } from './consumer/define-consumer.ts'
 export type { ConsumerOptions, ConsumerSettings } from './consumer/options.ts'
 export { durationText } from './core/duration-text.ts'
-export { runConsumer, type RunDependencies } from './run/run.ts'
+export { runConsumer } from './run/run.ts'
 export { runInline, type InlineRunning, type Settlement } from './run/inline.ts'
 export { STOP, stopBy } from './run/stop-options.ts'
 export { LEAVE_AFTER, resolveLeaveAfter } from './run/leave-after.ts'
@@ -42,7 +42,6 @@ export {
 export { clockOption, entropyOption } from './foundation/system-options.ts'
 export {
   checkFunction,
-  checkList,
   checkNames,
   checkNumber,
   checkOneOf,
@@ -54,13 +53,11 @@ export {
   knownOptions,
   shown,
   withoutUndefined,
-  type KnownNames,
   type NamesOf,
-  type Show,
 } from './foundation/option-checks.ts'
 export { checkFindings, refusalsOf, type AtStart, type CheckFindings } from './foundation/check-findings.ts'
-export type { Pausable, PauseOptions, Running, Starting, StartResult, StopOptions } from './ports/lifecycle.ts'
-export { askedForTransaction, once, onceInOneRun, type Once } from './once/once.ts'
+export type { Running, Starting, StopOptions } from './ports/lifecycle.ts'
+export { askedForTransaction, onceInOneRun } from './once/once.ts'
 export { noTransaction } from './execution/without-transaction.ts'
 export { LostRun } from './once/lost-run.ts'
 export { checkOnce } from './once/options.ts'
@@ -72,18 +69,16 @@ export {
   ConsumeOnceError,
   InvariantError,
   LeaseLostError,
-  OnceError,
   OutcomeUnknownError,
   ReplayError,
   StoppedError,
   StoreError,
   TransactionError,
   describeError,
-  errorClass,
   hasCode,
   isConsumeOnceError,
 } from './foundation/errors.ts'
-export { isoTime, systemClock, timeIn } from './foundation/clock.ts'
+export { isoTime, systemClock } from './foundation/clock.ts'
 export { systemEntropy } from './foundation/entropy.ts'
 export { atOnce, promiseRefused } from './foundation/at-once.ts'
 export { stepFor } from './core/replay.ts'
@@ -111,15 +106,12 @@ export type {
 export {
   claimStream,
   nextAfter,
-  refundStarts,
-  type CountedAttempts,
   type PositionRecord,
   type StoredPosition,
   type StreamClaim,
   type StreamItem,
-  type StreamVerdict,
 } from './core/position.ts'
-export { failureOf, isFailure, readResult, resultOf, type Remembered, type RememberedFailure } from './core/result.ts'
+export { failureOf, isFailure, readResult, resultOf } from './core/result.ts'
 export type {
   DeliveryTrace,
   RunTrace,
@@ -146,7 +138,6 @@ export {
   decideBatch,
   decideControlBatch,
   expectedAtJoin,
-  type BatchDecision,
   type Expected,
   type Finding,
   type LogBounds,
@@ -156,24 +147,22 @@ export type { IdleLimit } from './ports/store.ts'
 export type { DoneChannel, DoneEars } from './ports/done-channel.ts'
 export type { Clock } from './ports/clock.ts'
 export type { CheckedConsumer, Subscription } from './ports/subscription.ts'
-export type { Entropy } from './ports/entropy.ts'
 export type { Logger } from './ports/logger.ts'
-export type { CountingObserver, Counts, Observer, ObserverEvent, StepDurations } from './ports/observer.ts'
-export type { BrokerSystem, Message } from './ports/message.ts'
+export type { Observer } from './ports/observer.ts'
+export type { Message } from './ports/message.ts'
 export type { Migrations, MigrationStatus } from './ports/migrations.ts'
 export { isAskedFor } from './people/audit-filter.ts'
 export { EachOnce } from './people/each-once.ts'
 export { latestOf, RETENTION_NOTED_MS, sinceFirst, sinceKept } from './people/known-since.ts'
 export { checkReplayState } from './replay/replay-state.ts'
 export type { ReplayJournal } from './replay/journal.ts'
-export { COPY_HEADER, describesCopy, isBrokerHeader, isReservedHeader, type CopyHeader } from './copies/vocabulary.ts'
+export { COPY_HEADER, describesCopy, isBrokerHeader, type CopyHeader } from './copies/vocabulary.ts'
 export { copyFlag, copyNumber, copyText, copyTime, deadLetterIn, headerText } from './copies/values.ts'
 export { copyHeaders, redrivenHeaders } from './copies/text.ts'
 export { isTopicName, originTopicIn } from './copies/kafka.ts'
 export type {
   AskedRange,
   AuditEntry,
-  Checkpoint,
   DeadLetterFacts,
   LedgerEntry,
   ReadOptions,
@@ -213,7 +202,6 @@ export type {
   ClaimAnswer,
   ClaimItem,
   ClaimRequest,
-  HeldAt,
   HoldRelease,
   HoldVerdict,
   InboxStore,
@@ -256,18 +244,14 @@ export {
 export { inboxSequencesOver } from './sequences/inbox.ts'
 export { sequencesOver } from './sequences/store.ts'
 export type { SequenceLedger, SourceKey, SourceSwap } from './ports/sequence-ledger.ts'
-export { Meter, type MeterOptions } from './signals/meter.ts'
+export { Meter } from './signals/meter.ts'
 export {
   COUNTERS,
   GAUGES,
   HISTOGRAMS,
   idsOf,
-  type CounterId,
-  type GaugeId,
   type GaugeMetric,
-  type HistogramId,
   type HistogramMetric,
   type Metric,
 } from './signals/metrics.ts'
-export type { Reading, Readings } from './signals/gauges.ts'
 export type { Count, Distribution, Labels } from './signals/series.ts'

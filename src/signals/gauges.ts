@@ -15,7 +15,7 @@ export interface GaugeOptions {
   readonly readStores?: boolean
 }
 
-export interface Reading {
+interface Reading {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }

@@ -3,6 +3,7 @@ import { systemEntropy } from '../../src/spi.ts'
 import type { TrialClaim } from '../sql/checkup.ts'
 import { countFirst, forgetAttempts } from './inbox/statements/attempts.ts'
 import { claimKeys, markKeys } from './inbox/statements/records.ts'
+import { rowOf } from '../sql/lease/record.ts'
 import { writeLeases } from './lease/statements/records.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
 import { errnoOf, NO_SUCH_TABLE } from './sql-errors.ts'
@@ -54,8 +55,10 @@ function claimOfInbox(tables: Tables): Script {
 }
 
 function claimOfLease(tables: Tables): Script {
-  const record = { key: aKey(), fp: null, owner: systemEntropy.ownerToken(), state: 'P', fence: 1, attempt: 1 } as const
-  return { statements: writeLeases(tables, NO_SCOPE, { fresh: [record], kept: [{ ...record, state: 'D' }] }) }
+  const record = { digest: '', fence: 1, owner: systemEntropy.ownerToken(), keepUntil: 0 }
+  const row = rowOf(aKey(), { state: 'done', ...record, since: undefined, result: undefined })
+  const rows = row === undefined ? [] : [row]
+  return { statements: writeLeases(tables, NO_SCOPE, { fresh: rows, kept: rows }) }
 }
 
 function aKey(): string {

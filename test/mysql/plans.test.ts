@@ -7,6 +7,7 @@ import { lockLeases, writeLeases } from '../../adapters/mysql2/lease/statements/
 import { somethingToFlush } from '../../adapters/mysql2/statements/flush.ts'
 import { notePurge, removeOver } from '../../adapters/mysql2/statements/purge.ts'
 import type { Script } from '../../adapters/mysql2/statements/script.ts'
+import { rowOf } from '../../adapters/sql/lease/record.ts'
 import type { Script as AnyScript } from '../../adapters/sql/session.ts'
 import { tablesIn, type Tables } from '../../adapters/mysql2/statements/tables.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
@@ -91,6 +92,7 @@ function changing(tables: Tables, keys: readonly string[]): readonly string[] {
   const history = mysqlHistory(tables, SCOPE, 'lease')
   const taking = { owner, ttlMs: 1_000, state: '' }
   const [first = ''] = keys
+  const record = { state: 'given-up', digest: '', fence: 1, owner, reason: 'x', attempt: 1, keepUntil: 0 } as const
   const scripts: readonly AnyScript[] = [
     attempts.countFirst(tables, claim),
     attempts.countNext(tables, claim),
@@ -117,7 +119,7 @@ function changing(tables: Tables, keys: readonly string[]): readonly string[] {
     {
       statements: writeLeases(tables, SCOPE, {
         fresh: [],
-        kept: keys.map((key) => ({ key, fp: null, owner, state: 'D', fence: 1, attempt: 1 })),
+        kept: keys.flatMap((key) => rowOf(key, record) ?? []),
       }),
     },
     { statements: somethingToFlush(tables, SCOPE) },

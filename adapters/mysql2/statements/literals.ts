@@ -75,8 +75,8 @@ export function epochMsAtLeast(column: string): string {
   return `(timestampdiff(microsecond, '1970-01-01', ${column}) + 999) div 1000`
 }
 
-export function time(ms: number | undefined): string {
-  return ms === undefined ? 'null' : `date_add('1970-01-01', interval ${Math.round(ms * 1_000)} microsecond)`
+export function time(ms: number | null): string {
+  return ms === null ? 'null' : `date_add('1970-01-01', interval ${Math.round(ms * 1_000)} microsecond)`
 }
 
 /** The server's clock, the only clock that measures leases. Fixed at the start of its statement. */

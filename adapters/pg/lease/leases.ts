@@ -3,7 +3,7 @@ import type { LeaseStatements } from '../../sql/lease/statements.ts'
 import { PagePass } from '../../sql/page-pass.ts'
 import type { PgSessions } from '../sessions/session.ts'
 import type { Tables } from '../statements/tables.ts'
-import { lockLeases, writeAudit, writeFresh, writeKept } from './statements/decide.ts'
+import { lockLeases, writeAudit, writeLeases } from './statements/decide.ts'
 import { findLeases, peekLeases, rowsIn } from './statements/look.ts'
 import { purgeLeases, type PurgedRow } from './statements/purge.ts'
 
@@ -23,13 +23,9 @@ export function pgLeases(sessions: PgSessions, tables: Tables, scope: number): L
       const { session, rows } = await sessions.begin(lockLeases(tables, scope, keys))
       return { session, ...rowsIn(rows) }
     },
-    async commit(session, { fresh, kept }, audited) {
-      const statements = [
-        ...(fresh.length === 0 ? [] : [writeFresh(tables, scope, fresh)]),
-        ...(kept.length === 0 ? [] : [writeKept(tables, scope, kept)]),
-        ...(audited === undefined ? [] : [writeAudit(tables, scope, audited)]),
-      ]
-      for (const statement of statements) await session.run(statement)
+    async commit(session, written, audited) {
+      for (const statement of writeLeases(tables, scope, written)) await session.run(statement)
+      if (audited !== undefined) await session.run(writeAudit(tables, scope, audited))
       await session.commit([])
     },
     read: async (keys) => rowsIn(await sessions.committed(peekLeases(tables, scope, keys))),

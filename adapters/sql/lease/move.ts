@@ -1,7 +1,7 @@
 import { transition, type Command, type EpochMs, type MessageRecord, type Transition } from '../../../src/spi.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
-import { recordOf, valuesOf } from './record.ts'
-import type { AuditedLeases, LeasePlace, LeaseValues } from './statements.ts'
+import { recordOf, rowOf } from './record.ts'
+import type { AuditedLeases, LeasePlace, LeaseRow } from './statements.ts'
 
 /** A command for a key in hex. */
 export interface Move {
@@ -40,15 +40,13 @@ async function moveOnce({ leases }: LeasePlace, moves: readonly Move[], witness?
       if (next !== before) current.set(key, next)
       return { key, before, verdict, now }
     })
-    const [fresh, kept]: [LeaseValues[], LeaseValues[]] = [[], []]
+    const [fresh, kept]: [LeaseRow[], LeaseRow[]] = [[], []]
     for (const key of keys) {
-      const record = current.get(key)
+      const [was, record] = [found.get(key), current.get(key)]
+      if (record === undefined || record === was) continue
+      const row = rowOf(key, record)
       // An expired record counts as absent. Its row stays until it is purged or overwritten.
-      if (record === undefined || record === found.get(key)) continue
-      if (record.state === 'absent' || record.state === 'unreadable') continue
-      const values = valuesOf(key, record)
-      if (found.has(key)) kept.push(values)
-      else fresh.push(values)
+      if (row !== undefined) (was === undefined ? fresh : kept).push(row)
     }
     if (fresh.length === 0 && kept.length === 0) await session.rollback()
     else await leases.commit(session, { fresh, kept }, witness?.(moved))

@@ -1,6 +1,6 @@
 import type { AsideStory, EpochMs, MessageRecord } from '../../../src/spi.ts'
 import { keyOf, storedDigest } from '../bytes.ts'
-import type { LeaseRow, LeaseValues } from './statements.ts'
+import type { LeaseRow } from './statements.ts'
 
 /** Converts a row into a record of `transition()`. */
 export function recordOf(row: LeaseRow): MessageRecord {
@@ -50,38 +50,26 @@ function unreadable(state: string, column: string): MessageRecord {
   return { state: 'unreadable', found: `a lease in state '${state}' whose ${column} is NULL` }
 }
 
-/** The records that can be written. */
-type WrittenRecord = Exclude<MessageRecord, { state: 'absent' | 'unreadable' }>
+const LETTERS = { processing: 'P', released: 'R', done: 'D', 'given-up': 'G', parked: 'X' } as const
 
-/** Converts a record into the values of a row. `key` is in hex. */
-export function valuesOf(key: string, record: WrittenRecord): LeaseValues {
-  const { digest, fence, owner } = record
-  const shared = { key, fp: storedDigest(digest), fence, owner }
-  switch (record.state) {
-    case 'processing': {
-      const { attempt, doubt, leaseUntil, keepUntil } = record
-      return { ...shared, state: 'P', attempt, doubt, leaseUntil, keepUntil }
-    }
-    case 'released': {
-      const { attempt, doubt, notBefore, cause, keepUntil } = record
-      return { ...shared, state: 'R', attempt, doubt, notBefore, cause, keepUntil }
-    }
-    case 'done': {
-      const { since, result: rest, keepUntil } = record
-      return { ...shared, state: 'D', attempt: 0, since, keepUntil, rest }
-    }
-    case 'given-up':
-      return { ...shared, state: 'G', ...toldOf(record), keepUntil: record.keepUntil }
-    case 'parked':
-      return { ...shared, state: 'X', ...toldOf(record) }
+/** Converts a record into a row. `key` is in hex. `undefined`: there is no such row. */
+export function rowOf(key: string, record: MessageRecord): LeaseRow | undefined {
+  if (record.state === 'absent' || record.state === 'unreadable') return undefined
+  const { digest, owner, fence, state } = record
+  const rest = state === 'done' ? record.result : 'reason' in record ? record.reason : undefined
+  return {
+    key,
+    fp: storedDigest(digest),
+    owner,
+    state: LETTERS[state],
+    doubt: 'doubt' in record && record.doubt,
+    fence,
+    attempt: ('attempt' in record ? record.attempt : undefined) ?? 0,
+    lease_until: 'leaseUntil' in record ? record.leaseUntil : null,
+    keep_until: 'keepUntil' in record ? record.keepUntil : null,
+    rest: rest ?? null,
+    not_before: ('notBefore' in record ? record.notBefore : undefined) ?? null,
+    since: ('since' in record ? record.since : undefined) ?? null,
+    cause: ('cause' in record ? record.cause : undefined) ?? null,
   }
-}
-
-function toldOf({
-  reason: rest,
-  attempt = 0,
-  since,
-  cause,
-}: AsideStory): Pick<LeaseValues, 'attempt' | 'rest' | 'since' | 'cause'> {
-  return { rest, attempt, since, cause }
 }

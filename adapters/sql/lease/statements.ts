@@ -25,23 +25,6 @@ export interface LeaseRow {
   readonly cause: string | null
 }
 
-/** `undefined` fields are written as `null`, or as the table has it. */
-export interface LeaseValues {
-  readonly key: string
-  readonly fp: string | null
-  readonly owner: string
-  readonly state: 'P' | 'R' | 'D' | 'G' | 'X'
-  readonly fence: number
-  readonly attempt: number
-  readonly doubt?: boolean
-  readonly leaseUntil?: EpochMs
-  readonly keepUntil?: EpochMs
-  readonly rest?: string | undefined
-  readonly notBefore?: EpochMs | undefined
-  readonly since?: EpochMs | undefined
-  readonly cause?: string | undefined
-}
-
 export interface LeasesSeen {
   readonly rows: readonly LeaseRow[]
   /** By the server's clock. */
@@ -49,9 +32,9 @@ export interface LeasesSeen {
 }
 
 export interface WrittenLeases {
-  readonly fresh: readonly LeaseValues[]
+  readonly fresh: readonly LeaseRow[]
   /** The row is locked. */
-  readonly kept: readonly LeaseValues[]
+  readonly kept: readonly LeaseRow[]
 }
 
 /** A person's decision. */

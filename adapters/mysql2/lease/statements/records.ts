@@ -1,4 +1,4 @@
-import type { LeaseRow, LeaseValues, WrittenLeases } from '../../../sql/lease/statements.ts'
+import type { LeaseRow, WrittenLeases } from '../../../sql/lease/statements.ts'
 import { byKey, bytes, epochMs, fromHex, hasKey, inHex, NOW_MS, ascii, text, time } from '../../statements/literals.ts'
 import { isUpTo } from '../../statements/look-ahead.ts'
 import type { Script } from '../../statements/script.ts'
@@ -90,7 +90,7 @@ const NAMES = `fp, owner, state, doubt, fence, attempt, lease_until, keep_until,
  */
 export function writeLeases({ lease }: Tables, scope: number, { fresh, kept }: WrittenLeases): readonly string[] {
   const into = `insert into ${lease} (scope, \`key\`, ${NAMES.join(', ')}) values `
-  const rows = (values: readonly LeaseValues[]): string => values.map((value) => valuesOf(scope, value)).join(', ')
+  const rows = (values: readonly LeaseRow[]): string => values.map((value) => valuesOf(scope, value)).join(', ')
   const over = NAMES.map((name) => `${name} = values(${name})`).join(', ')
   return [
     ...(fresh.length === 0 ? [] : [into + rows(fresh)]),
@@ -98,24 +98,10 @@ export function writeLeases({ lease }: Tables, scope: number, { fresh, kept }: W
   ]
 }
 
-function valuesOf(scope: number, value: LeaseValues): string {
-  const {
-    key,
-    fp,
-    owner,
-    state,
-    doubt = false,
-    fence,
-    attempt,
-    leaseUntil,
-    keepUntil,
-    rest,
-    notBefore,
-    since,
-    cause,
-  } = value
-  const lease = `${doubt ? 1 : 0}, ${fence}, ${attempt}, ${time(leaseUntil)}, ${time(keepUntil)}`
-  const story = `${text(rest)}, ${time(notBefore)}, ${time(since)}, ${text(cause)}`
+function valuesOf(scope: number, row: LeaseRow): string {
+  const { key, fp, owner, state, doubt, fence, attempt, lease_until: until, keep_until: keep, since, cause } = row
+  const lease = `${doubt ? 1 : 0}, ${fence}, ${attempt}, ${time(until)}, ${time(keep)}`
+  const story = `${text(row.rest)}, ${time(row.not_before)}, ${time(since)}, ${text(cause)}`
   return `(${scope}, ${bytes(key)}, ${bytes(fp)}, ${ascii(owner)}, '${state}', ${lease}, ${story})`
 }
 

@@ -7,7 +7,7 @@ import { describeError } from '../src/spi.ts'
 import { Connections } from './connections.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { withoutSecrets } from '../src/foundation/without-secrets.ts'
-import { within } from './within.ts'
+import { within } from '../src/foundation/within.ts'
 
 const NAMES = ['js', 'mjs', 'ts'].map((extension) => `consume-once.config.${extension}`)
 

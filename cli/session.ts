@@ -8,7 +8,7 @@ import { loadConfig } from './config-file.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { say } from './output.ts'
 import { parsePositive } from './parse.ts'
-import { within } from './within.ts'
+import { within } from '../src/foundation/within.ts'
 
 export interface SessionFlags {
   readonly config?: string

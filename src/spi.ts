@@ -80,6 +80,7 @@ export {
 } from './foundation/errors.ts'
 export { isoTime, systemClock } from './foundation/clock.ts'
 export { systemEntropy } from './foundation/entropy.ts'
+export { within } from './foundation/within.ts'
 export { atOnce, promiseRefused } from './foundation/at-once.ts'
 export { stepFor } from './core/replay.ts'
 export { transition, verdictOn, viewOf } from './core/record.ts'

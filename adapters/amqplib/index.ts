@@ -44,4 +44,4 @@ export type {
   AmqpConnection,
   AmqpMessage,
   AmqpPublishProperties,
-} from './slice.ts'
+} from './amqplib-like.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectAny } from './connect-any.ts'
 import { isTransient, isUnanswered } from './protocol-error.ts'
-import type { AdminLike, KafkaLike } from './slice.ts'
+import type { AdminLike, KafkaLike } from './kafkajs-like.ts'
 
 type Opens<Admin> = { admin(config: Parameters<KafkaLike['admin']>[0]): Admin }
 

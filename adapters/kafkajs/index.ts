@@ -1,7 +1,7 @@
 import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
 import { kafkaSource } from './source-and-publisher.ts'
 import type { KafkaOptions } from './options/options.ts'
-import type { KafkaLike } from './slice.ts'
+import type { KafkaLike } from './kafkajs-like.ts'
 
 export { kafkaSubscription } from './kafka-subscription.ts'
 export { eachBatch, eachMessage, type DropIn, type EachBatch, type EachMessage } from './drop-in/index.ts'
@@ -14,7 +14,7 @@ export type {
   KafkaRetryTopic,
 } from './options/options.ts'
 export { quietKafkaTimers } from './quiet-timers.ts'
-export type { KafkaLike, SubscriptionAdminLike, SubscriptionKafkaLike } from './slice.ts'
+export type { KafkaLike, SubscriptionAdminLike, SubscriptionKafkaLike } from './kafkajs-like.ts'
 
 /**
  * Runs a consumer on Kafka topics, with a kafkajs 2.2 client, until it is stopped. It rebuilds its kafkajs consumer

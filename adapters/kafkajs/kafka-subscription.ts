@@ -3,7 +3,7 @@ import { checkGroup } from './checkup/checkup.ts'
 import type { KafkaOptions } from './options/options.ts'
 import { resolveKafka } from './options/resolve.ts'
 import { kafkaPlaces } from './replay/places.ts'
-import type { SubscriptionKafkaLike } from './slice.ts'
+import type { SubscriptionKafkaLike } from './kafkajs-like.ts'
 
 /**
  * The group and topics of a consumer, for `adminOf`, `doctor`, replays and the config of the command-line tool. Pass

@@ -5,7 +5,7 @@ import { enterGroup } from './membership/group-registry.ts'
 import type { KafkaOptions } from './options/options.ts'
 import { KafkaPublisher } from './copies/publisher.ts'
 import { resolveKafka } from './options/resolve.ts'
-import type { KafkaLike } from './slice.ts'
+import type { KafkaLike } from './kafkajs-like.ts'
 import { KafkaSource } from './source.ts'
 
 /**

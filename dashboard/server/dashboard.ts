@@ -14,7 +14,7 @@ import { RateLimit } from './rate-limit.ts'
 import { ROUTES, type Route } from './routes.ts'
 import { withSecurity } from './security-headers.ts'
 import type { Services } from './services.ts'
-import { within } from './within.ts'
+import { answerWithin } from './answer-within.ts'
 
 export interface Dashboard {
   /**
@@ -77,7 +77,7 @@ class Handler implements Dashboard {
       lists: new Cached(0, clock),
       doctors: new Cached(DOCTOR_FOR_MS, clock),
       csrfToken: (by) => this.#guard.csrfToken(by),
-      asking: (work) => this.#rate.run(() => within(timeoutMs, work())),
+      asking: (work) => this.#rate.run(() => answerWithin(timeoutMs, work())),
     }
   }
 

@@ -4,7 +4,7 @@ import { withoutSecrets } from '../../src/foundation/without-secrets.ts'
 import type { LiveAnswer, LiveEntry, LiveInstance, LiveSnapshot } from '../api.ts'
 import { Cached } from './cached.ts'
 import type { DashboardOptions } from './options.ts'
-import { within } from './within.ts'
+import { answerWithin } from './answer-within.ts'
 
 /** The name of this process among the instances. */
 export const HERE = 'this process'
@@ -106,7 +106,7 @@ async function read({ url, headers }: Instance, key: string | undefined): Promis
   const options = { headers, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) } as const
   const response = await fetch(asked, options)
   if (!response.ok) throw new Error(`answered ${response.status}`)
-  const snapshot: unknown = JSON.parse(await within(TIMEOUT_MS, limitedText(response)))
+  const snapshot: unknown = JSON.parse(await answerWithin(TIMEOUT_MS, limitedText(response)))
   const { schemaVersion, consumers } = (snapshot ?? {}) as Partial<LiveSnapshot>
   if (schemaVersion !== 1 || !Array.isArray(consumers)) throw new Error('answered something else than live signals')
   return snapshot as LiveSnapshot

@@ -8,7 +8,7 @@ import type {
   KafkaLike,
   KafkaMessageLike,
   ProducerLike,
-} from '../../adapters/kafkajs/slice.ts'
+} from '../../adapters/kafkajs/kafkajs-like.ts'
 
 type EachBatch = (payload: EachBatchPayloadLike) => Promise<void>
 

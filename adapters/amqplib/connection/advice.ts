@@ -1,6 +1,6 @@
 import { BrokerError, ConfigError, describeError, isConsumeOnceError } from '../../../src/spi.ts'
 import { askWhy, type Answer, type Target } from './ask-why.ts'
-import { NoAnswerError } from './within.ts'
+import { NoAnswerError } from './answer-within.ts'
 
 /** Where a connection leads, for people. `target`: only if the library itself dials. */
 interface Place {

@@ -1,5 +1,5 @@
-import type { AmqpEvents } from '../slice.ts'
-import { within } from './within.ts'
+import type { AmqpEvents } from '../amqplib-like.ts'
+import { answerWithin } from './answer-within.ts'
 
 const CLOSE_WITHIN_MS = 5_000
 
@@ -13,7 +13,7 @@ export async function close(closable: Closable): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     closable.on('close', () => resolve())
   })
-  await within(CLOSE_WITHIN_MS, 'close', Promise.race([closed, closable.close()]))
+  await answerWithin(CLOSE_WITHIN_MS, 'close', Promise.race([closed, closable.close()]))
 }
 
 /** Closes a connection or channel that may be closed already. */

@@ -1,6 +1,6 @@
 import { unescape } from 'node:querystring'
 import { ConfigError } from '../../../src/spi.ts'
-import type { AmqpConnectOptions, AmqpConnection } from '../slice.ts'
+import type { AmqpConnectOptions, AmqpConnection } from '../amqplib-like.ts'
 import type { Target } from './ask-why.ts'
 
 /**

@@ -2,8 +2,8 @@ import { openingFailed } from './advice.ts'
 import { close } from './close.ts'
 import type { Connector } from './connector.ts'
 import { watch } from './watch.ts'
-import type { AmqpConnection } from '../slice.ts'
-import { NoAnswerError, within } from './within.ts'
+import type { AmqpConnection } from '../amqplib-like.ts'
+import { answerWithin, NoAnswerError } from './answer-within.ts'
 
 const OPEN_WITHIN_MS = 15_000
 
@@ -44,7 +44,7 @@ export class Link {
   static async open(connector: Connector, title: string): Promise<Link> {
     const opening = connector.open(title)
     try {
-      return new Link(await within(OPEN_WITHIN_MS, 'connect', opening), connector.isBorrowed)
+      return new Link(await answerWithin(OPEN_WITHIN_MS, 'connect', opening), connector.isBorrowed)
     } catch (error) {
       if (!connector.isBorrowed) opening.then((late) => new Link(late, false).close()).catch(() => {})
       throw await openingFailed(error, connector)

@@ -1,7 +1,7 @@
-import type { AmqpChannel } from '../slice.ts'
+import type { AmqpChannel } from '../amqplib-like.ts'
 import { closeQuietly } from './close.ts'
 import { watch } from './watch.ts'
-import { within } from './within.ts'
+import { answerWithin } from './answer-within.ts'
 
 /**
  * Opens a channel. One that opens after the timeout is closed, and its errors are handled: a recovering lent connection
@@ -9,7 +9,7 @@ import { within } from './within.ts'
  */
 export async function openChannel<C extends AmqpChannel>(opening: Promise<C>, withinMs: number): Promise<C> {
   try {
-    return await within(withinMs, 'open channel', opening)
+    return await answerWithin(withinMs, 'open channel', opening)
   } catch (error) {
     opening.then(closeLate, () => {})
     throw error

@@ -1,5 +1,5 @@
 import { describeError } from '../../../src/spi.ts'
-import type { AmqpEvents } from '../slice.ts'
+import type { AmqpEvents } from '../amqplib-like.ts'
 
 /**
  * Listens for the end of a connection or channel. Call it before the first use: an `error` event without a listener

@@ -8,9 +8,9 @@ import { openChannel } from '../connection/open-channel.ts'
 import { RabbitDelivery } from './delivery.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { FittedSettings } from '../options/fit.ts'
-import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../slice.ts'
+import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../amqplib-like.ts'
 import { watch } from '../connection/watch.ts'
-import { NoAnswerError, within } from '../connection/within.ts'
+import { answerWithin, NoAnswerError } from '../connection/answer-within.ts'
 
 const ANSWER_WITHIN_MS = 15_000
 const CANCEL_WITHIN_MS = 5_000
@@ -87,10 +87,10 @@ export class Generation {
     const generation = new Generation(channel, plan) // mutant: ack-on-a-new-channel
     const options = { consumerTag: generation.#consumerTag, arguments: plan.consumeArguments }
     try {
-      await within(ANSWER_WITHIN_MS, 'set prefetch', channel.prefetch(prefetch))
+      await answerWithin(ANSWER_WITHIN_MS, 'set prefetch', channel.prefetch(prefetch))
       // The consumer tag is chosen here, because a message or the end may come before the answer.
       const consuming = channel.consume(queue, (raw) => generation.#receive(raw), options)
-      await within(ANSWER_WITHIN_MS, `consume ${queue}`, consuming)
+      await answerWithin(ANSWER_WITHIN_MS, `consume ${queue}`, consuming)
       return generation
     } catch (error) {
       generation.#goDead()
@@ -251,7 +251,7 @@ export class Generation {
   }
 
   async #cancel(): Promise<void> {
-    await this.#asked(() => within(CANCEL_WITHIN_MS, 'cancel', this.#channel.cancel(this.#consumerTag)))
+    await this.#asked(() => answerWithin(CANCEL_WITHIN_MS, 'cancel', this.#channel.cancel(this.#consumerTag)))
   }
 
   async #untilHeeded(): Promise<void> {

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { Delivery } from '../../../src/spi.ts'
-import type { AmqpMessage } from '../slice.ts'
+import type { AmqpMessage } from '../amqplib-like.ts'
 
 /**
  * An instrumentation keeps the span of a message under a symbol of the message object, and ends the span when this very

@@ -2,8 +2,8 @@ import { errorMonitor } from 'node:events'
 import { describeError } from '../../../src/spi.ts'
 import { closeQuietly } from '../connection/close.ts'
 import { watch } from '../connection/watch.ts'
-import { within } from '../connection/within.ts'
-import type { AmqpChannel } from '../slice.ts'
+import { answerWithin } from '../connection/answer-within.ts'
+import type { AmqpChannel } from '../amqplib-like.ts'
 
 const ANSWER_WITHIN_MS = 15_000
 
@@ -55,8 +55,8 @@ export async function askBeside(
     const opening: unknown = other.open()
     // The callback API answers nothing here, so what is asked there would look as if the broker had agreed.
     if (!(opening instanceof Promise)) throw new TypeError('a channel of the callback API cannot be asked')
-    await within(ANSWER_WITHIN_MS, 'open channel', opening)
-    await within(ANSWER_WITHIN_MS, what, question(other))
+    await answerWithin(ANSWER_WITHIN_MS, 'open channel', opening)
+    await answerWithin(ANSWER_WITHIN_MS, what, question(other))
   } finally {
     await closeQuietly(other)
   }

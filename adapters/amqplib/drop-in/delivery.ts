@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryEnd, Message, Standing } from '../../../src/spi.ts'
-import type { AmqpChannel } from '../slice.ts'
+import type { AmqpChannel } from '../amqplib-like.ts'
 import type { Frame } from './frames.ts'
 
 /** The origin of a delivery: one life of a consumer on one channel. */

@@ -1,6 +1,6 @@
 import { knownOptions, type Message } from '../../../src/spi.ts'
 import { RabbitMessage } from '../message/message.ts'
-import type { AmqpMessage, AmqpProperties } from '../slice.ts'
+import type { AmqpMessage, AmqpProperties } from '../amqplib-like.ts'
 
 /**
  * A message of another client: amqp-connection-manager and rascal use messages of amqplib, rabbitmq-client has its own.

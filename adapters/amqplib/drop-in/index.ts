@@ -1,5 +1,5 @@
 import type { Consumer, Health, Running, StopOptions } from '../../../src/spi.ts'
-import type { AmqpMessage } from '../slice.ts'
+import type { AmqpMessage } from '../amqplib-like.ts'
 import type { OwnChannel } from './channel.ts'
 import { DropInConsumer } from './consumer.ts'
 import { checkOnMessage, type OnMessageOptions } from './options.ts'

@@ -1,4 +1,4 @@
-import type { AmqpMessage } from '../slice.ts'
+import type { AmqpMessage } from '../amqplib-like.ts'
 import { STREAMS_REFUSED } from '../topology/judgement.ts'
 
 /**

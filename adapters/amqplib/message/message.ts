@@ -1,7 +1,7 @@
 import { COPY_HEADER, systemClock, type EpochMs, type Message } from '../../../src/spi.ts'
 import { carriedName } from './headers.ts'
 import type { OwnFrame } from '../settling/acks.ts'
-import type { AmqpMessage } from '../slice.ts'
+import type { AmqpMessage } from '../amqplib-like.ts'
 
 /** Where a message was first published. */
 export interface FirstPublication {

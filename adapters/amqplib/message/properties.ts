@@ -1,5 +1,5 @@
 import { withoutUndefined } from '../../../src/spi.ts'
-import type { AmqpProperties, AmqpPublishProperties } from '../slice.ts'
+import type { AmqpProperties, AmqpPublishProperties } from '../amqplib-like.ts'
 
 /** Maximum length of an AMQP short string. */
 const MOST_TEXT_BYTES = 255

@@ -4,7 +4,7 @@ import type { Connector } from '../connection/connector.ts'
 import { openChannel } from '../connection/open-channel.ts'
 import { reasonOf } from '../connection/advice.ts'
 import { Link } from '../connection/link.ts'
-import type { AmqpConfirmChannel, AmqpMessage, AmqpPublishOptions, AmqpPublishProperties } from '../slice.ts'
+import type { AmqpConfirmChannel, AmqpMessage, AmqpPublishOptions, AmqpPublishProperties } from '../amqplib-like.ts'
 import { watch } from '../connection/watch.ts'
 import { MOST_UNCONFIRMED, Semaphore } from './semaphore.ts'
 

@@ -2,7 +2,7 @@ import { BrokerError, StoppedError } from '../../../src/spi.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
 import { bytesOf, checkMessage, type IdentifiedMessage } from './check-message.ts'
 import { ConfirmChannel, refused, type OutgoingMessage } from './confirm-channel.ts'
-import { NoAnswerError, within } from '../connection/within.ts'
+import { answerWithin, NoAnswerError } from '../connection/answer-within.ts'
 
 const CONFIRM_WITHIN_MS = 10_000
 
@@ -76,7 +76,7 @@ export class ReopeningPublisher {
       await channel.publish(message, attempt.signal)
     }
     try {
-      await within(this.#confirmWithinMs, 'publish', publishing())
+      await answerWithin(this.#confirmWithinMs, 'publish', publishing())
     } catch (error) {
       throw error instanceof NoAnswerError ? refused(channel?.lateBecause ?? error.message, error) : error
     } finally {

@@ -1,5 +1,5 @@
 import { ReplayError } from '../../../src/spi.ts'
-import type { AmqpMessage } from '../slice.ts'
+import type { AmqpMessage } from '../amqplib-like.ts'
 import { limitOf } from '../topology/judgement.ts'
 import type { Declaration } from '../topology/questions.ts'
 import { isAtLeast } from '../topology/server-version.ts'

@@ -2,7 +2,7 @@ import type { Connector } from '../connection/connector.ts'
 import { propertiesToKeep, shortText } from '../message/properties.ts'
 import { writable } from '../message/writable.ts'
 import { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
-import type { AmqpMessage } from '../slice.ts'
+import type { AmqpMessage } from '../amqplib-like.ts'
 
 /**
  * Publishes messages to the end of their own queue, confirmed and without their counts: the broker would drop the

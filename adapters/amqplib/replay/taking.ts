@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { within } from '../connection/within.ts'
-import type { AmqpChannel, AmqpMessage } from '../slice.ts'
+import { answerWithin } from '../connection/answer-within.ts'
+import type { AmqpChannel, AmqpMessage } from '../amqplib-like.ts'
 
 const ANSWER_WITHIN_MS = 15_000
 /** Without a delivery for so long, the queue may be empty: then it is asked. */
@@ -36,12 +36,12 @@ export async function take(taking: Taking): Promise<readonly AmqpMessage[]> {
     }
     if (isCancelled || arrived.length >= most) complete.abort()
   }
-  await within(ANSWER_WITHIN_MS, 'prefetch', channel.prefetch(most))
-  await within(ANSWER_WITHIN_MS, `consume ${queue}`, channel.consume(queue, onMessage, { consumerTag }))
+  await answerWithin(ANSWER_WITHIN_MS, 'prefetch', channel.prefetch(most))
+  await answerWithin(ANSWER_WITHIN_MS, `consume ${queue}`, channel.consume(queue, onMessage, { consumerTag }))
   await untilEmpty(taking, arrived, AbortSignal.any([ends, complete.signal]))
   if (isCancelled) throw new Error('the broker cancelled the consumer: the queue was deleted, or moved to another node')
   // A closed channel rejects. Deliveries may come until the answer.
-  await within(ANSWER_WITHIN_MS, `cancel ${queue}`, channel.cancel(consumerTag))
+  await answerWithin(ANSWER_WITHIN_MS, `cancel ${queue}`, channel.cancel(consumerTag))
   return arrived
 }
 

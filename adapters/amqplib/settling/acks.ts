@@ -1,7 +1,7 @@
 import { AckWindow, type AckFrame } from './ack-window.ts'
 import { InvariantError } from '../../../src/spi.ts'
 import type { FittedSettings } from '../options/fit.ts'
-import type { AmqpChannel, AmqpMessage } from '../slice.ts'
+import type { AmqpChannel, AmqpMessage } from '../amqplib-like.ts'
 
 /**
  * A frame for one delivery that is not an ack. `dead-letter`: to the queue's own dead-letter exchange. `retry`: back to

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { within } from '../connection/within.ts'
-import type { AmqpChannel, AmqpMessage } from '../slice.ts'
+import { answerWithin } from '../connection/answer-within.ts'
+import type { AmqpChannel, AmqpMessage } from '../amqplib-like.ts'
 
 /** Right before a close, a quorum queue processes only about the first 34 settle frames. */
 export const FRAMES_HEEDED = 30
@@ -22,10 +22,10 @@ const LAST = { 'x-priority': -(2 ** 31) }
  */
 export async function untilHeeded(channel: AmqpChannel, queue: string, consumerTag: string): Promise<void> {
   const taken: AmqpMessage[] = []
-  await within(ANSWER_WITHIN_MS, 'set prefetch', channel.prefetch(1))
+  await answerWithin(ANSWER_WITHIN_MS, 'set prefetch', channel.prefetch(1))
   const consuming = channel.consume(queue, (raw) => raw !== null && taken.push(raw), { consumerTag, arguments: LAST })
-  await within(ANSWER_WITHIN_MS, `consume ${queue}`, consuming)
-  await within(ANSWER_WITHIN_MS, 'cancel', channel.cancel(consumerTag))
+  await answerWithin(ANSWER_WITHIN_MS, `consume ${queue}`, consuming)
+  await answerWithin(ANSWER_WITHIN_MS, 'cancel', channel.cancel(consumerTag))
   // Not before: it would come again.
   for (const raw of taken) channel.nack(raw, false, true)
 }
@@ -37,7 +37,7 @@ export async function untilHeeded(channel: AmqpChannel, queue: string, consumerT
 export async function untilRead(channel: Pick<AmqpChannel, 'cancel'>): Promise<void> {
   try {
     // A channel answers the cancel of a consumer that it does not have, in its turn.
-    await within(ANSWER_WITHIN_MS, 'cancel', channel.cancel('consume-once-none'))
+    await answerWithin(ANSWER_WITHIN_MS, 'cancel', channel.cancel('consume-once-none'))
   } catch {
     return // It is closed, or its broker silent.
   }

@@ -3,9 +3,9 @@ import { closeQuietly } from '../connection/close.ts'
 import type { Link } from '../connection/link.ts'
 import { openChannel } from '../connection/open-channel.ts'
 import { watch } from '../connection/watch.ts'
-import { within } from '../connection/within.ts'
+import { answerWithin } from '../connection/answer-within.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
-import type { AmqpChannel } from '../slice.ts'
+import type { AmqpChannel } from '../amqplib-like.ts'
 import type { QueueArgument, QueueArguments, QueuePlan } from './plans.ts'
 import { isAtLeast } from './server-version.ts'
 
@@ -18,7 +18,7 @@ export async function ask<T>(link: Link, what: string, question: (channel: AmqpC
   const channel = await openChannel(link.connection.createChannel(), ANSWER_WITHIN_MS)
   watch(channel, () => {})
   try {
-    return await within(ANSWER_WITHIN_MS, what, question(channel))
+    return await answerWithin(ANSWER_WITHIN_MS, what, question(channel))
   } finally {
     await closeQuietly(channel)
   }

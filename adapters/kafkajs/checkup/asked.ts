@@ -1,5 +1,5 @@
 import { isAnswer, errorType } from '../protocol-error.ts'
-import type { CheckupAdminLike } from '../slice.ts'
+import type { CheckupAdminLike } from '../kafkajs-like.ts'
 
 /** The broker's answer to a question, or why it refused to answer. */
 export type Asked<T> = { readonly isTold: true; readonly value: T } | { readonly isTold: false; readonly why: string }

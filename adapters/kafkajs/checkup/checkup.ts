@@ -1,7 +1,7 @@
 import type { CheckedConsumer, CheckFinding } from '../../../src/spi.ts'
 import { AdminClient } from '../admin-client.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
-import type { CheckupAdminLike, CheckupKafkaLike } from '../slice.ts'
+import type { CheckupAdminLike, CheckupKafkaLike } from '../kafkajs-like.ts'
 import { brokerSettings, groupState, replicasOf, topicSettings } from './asked.ts'
 import { findingsOfCopies } from './copy-findings.ts'
 import { broken } from './found.ts'

@@ -1,6 +1,6 @@
 import type { CheckFinding } from '../../../src/spi.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
-import type { CheckupAdminLike } from '../slice.ts'
+import type { CheckupAdminLike } from '../kafkajs-like.ts'
 import { groupState, unhandledIn } from './asked.ts'
 import { broken, weaker, type Found } from './found.ts'
 import { forbidden } from './topic-findings.ts'

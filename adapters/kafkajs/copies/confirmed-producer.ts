@@ -2,7 +2,7 @@ import type { Message } from '../../../src/spi.ts'
 import type { ProducedHeaders } from './headers.ts'
 import { connectAny } from '../connect-any.ts'
 import { errorType } from '../protocol-error.ts'
-import type { KafkaLike, PartitionerArgsLike, ProducerLike } from '../slice.ts'
+import type { KafkaLike, PartitionerArgsLike, ProducerLike } from '../kafkajs-like.ts'
 
 /** Few retries: the caller tries again for ever, with its own pauses. */
 const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000 }

@@ -2,7 +2,7 @@ import { COPY_HEADER, copyText } from '../../../src/spi.ts'
 import { headersOf } from './headers.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { Report } from '../report.ts'
-import type { KafkaMessageLike } from '../slice.ts'
+import type { KafkaMessageLike } from '../kafkajs-like.ts'
 
 type Own = Pick<ResolvedKafka, 'group' | 'topology'>
 

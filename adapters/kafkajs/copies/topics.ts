@@ -3,7 +3,7 @@ import { ConfigError } from '../../../src/spi.ts'
 import type { AdminClient } from '../admin-client.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { Report } from '../report.ts'
-import type { AdminLike } from '../slice.ts'
+import type { AdminLike } from '../kafkajs-like.ts'
 import type { CopyPlace, Topology } from '../options/topology.ts'
 
 /** Resource type of a topic in DescribeConfigs. */

@@ -13,7 +13,7 @@ import {
 } from '../../../src/spi.ts'
 import { laneOf, toMessage } from '../intake/delivery.ts'
 import type { Order } from '../options/options.ts'
-import type { KafkaMessageLike } from '../slice.ts'
+import type { KafkaMessageLike } from '../kafkajs-like.ts'
 
 /** The messages of one call by kafkajs, and the functions that report their progress to it. */
 export interface Handover {

@@ -1,4 +1,4 @@
-import type { BatchLike } from '../slice.ts'
+import type { BatchLike } from '../kafkajs-like.ts'
 
 /**
  * Makes it safe to return from `eachBatch` with everything from this offset on unfinished. With `eachBatchAutoResolve`,

@@ -21,7 +21,7 @@ import { DropInPublisher } from './publisher.ts'
 import { makesJoinAgain } from '../protocol-error.ts'
 import { endBatchBefore } from './early-return.ts'
 import { decodeForAll, decodeForAllOfInstalled, uncheckedIn } from '../fetch/own-decoder.ts'
-import type { DropInBatchPayloadLike, EachMessagePayloadLike } from '../slice.ts'
+import type { DropInBatchPayloadLike, EachMessagePayloadLike } from '../kafkajs-like.ts'
 
 const OPEN_STORE_AGAIN: Backoff = { initialMs: 100, maxMs: 10_000 }
 

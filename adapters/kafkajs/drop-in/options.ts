@@ -10,7 +10,7 @@ import {
 import type { Order } from '../options/options.ts'
 import { resolveDeadLetter } from '../options/dead-letter.ts'
 import type { DeadLetterHeaders, KafkaOptions } from '../options/options.ts'
-import type { KafkaLike } from '../slice.ts'
+import type { KafkaLike } from '../kafkajs-like.ts'
 
 export interface DropInOptions {
   /**

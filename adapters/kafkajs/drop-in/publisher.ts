@@ -3,7 +3,7 @@ import { AdminClient } from '../admin-client.ts'
 import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
 import type { ResolvedDropIn } from './options.ts'
 import { KafkaPublisher } from '../copies/publisher.ts'
-import type { KafkaLike } from '../slice.ts'
+import type { KafkaLike } from '../kafkajs-like.ts'
 import { NAME_AT_ONCE, Topology } from '../options/topology.ts'
 
 /** Publishes the dead letters of a consumer whose topics are known only from its messages. */

@@ -1,4 +1,4 @@
-import type { ConsumerConfigLike, ConsumerLike, KafkaLike, KafkaMessageLike } from '../slice.ts'
+import type { ConsumerConfigLike, ConsumerLike, KafkaLike, KafkaMessageLike } from '../kafkajs-like.ts'
 import { AbortedTransactions } from './aborted-transactions.ts'
 import { FIRST_VERSION, LAST_VERSION, readFetchResponse, type FetchedOffsets } from './fetch-response.ts'
 import { checkedHere, isCheckedHere, LeftToKafkajs } from './record-batch.ts'

@@ -4,7 +4,7 @@ import { headersOf, type KafkaMessage } from '../copies/headers.ts'
 import { firstTimestampIn } from '../copies/origin.ts'
 import type { Order } from '../options/options.ts'
 import { landmarkOf, type PartitionEpoch } from '../membership/partition-epoch.ts'
-import type { KafkaMessageLike } from '../slice.ts'
+import type { KafkaMessageLike } from '../kafkajs-like.ts'
 
 /** kafkajs's number for a timestamp that the broker set when it appended the message. */
 const LOG_APPEND_TIME = 1

@@ -2,7 +2,7 @@ import { COPY_HEADER, copyNumber, type DurationMs, type MonotonicMs } from '../.
 import { headersOf } from '../copies/headers.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { PartitionHolds } from '../membership/partition-holds.ts'
-import type { BatchLike, KafkaMessageLike } from '../slice.ts'
+import type { BatchLike, KafkaMessageLike } from '../kafkajs-like.ts'
 import type { CopyPlace } from '../options/topology.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Standing } from '../../../src/spi.ts'
 import { PartitionEpoch } from './partition-epoch.ts'
-import type { GroupJoin } from '../slice.ts'
+import type { GroupJoin } from '../kafkajs-like.ts'
 
 /**
  * The partitions of this member, and the live epoch of each.

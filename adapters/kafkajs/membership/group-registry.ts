@@ -1,5 +1,5 @@
 import { ConfigError } from '../../../src/spi.ts'
-import type { KafkaLike } from '../slice.ts'
+import type { KafkaLike } from '../kafkajs-like.ts'
 import type { Topology } from '../options/topology.ts'
 
 interface Group {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs, describeError, StoppedError, systemEntropy } from '../../../src/spi.ts'
 import { Session, type SessionListener, type SessionOptions } from './session.ts'
-import type { ConsumerConfigLike, ConsumerLike } from '../slice.ts'
+import type { ConsumerConfigLike, ConsumerLike } from '../kafkajs-like.ts'
 
 export interface MembershipOptions extends Omit<SessionOptions, 'topics'> {
   /** The topics to join with, requested before each join. */

@@ -8,7 +8,7 @@ import {
   type Load,
   type StoredPosition,
 } from '../../../src/spi.ts'
-import type { KafkaMessageLike } from '../slice.ts'
+import type { KafkaMessageLike } from '../kafkajs-like.ts'
 
 /** Why a partition is not fetched for now. */
 export type Hold =

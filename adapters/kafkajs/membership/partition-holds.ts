@@ -1,7 +1,7 @@
 import type { Assignment } from './assignment.ts'
 import type { Hold, PartitionEpoch } from './partition-epoch.ts'
 import type { Report } from '../report.ts'
-import type { ConsumerLike, TopicPartitions } from '../slice.ts'
+import type { ConsumerLike, TopicPartitions } from '../kafkajs-like.ts'
 
 interface HoldsParts {
   readonly assignment: Assignment

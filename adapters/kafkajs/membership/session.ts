@@ -13,7 +13,7 @@ import type {
   GroupJoin,
   KafkaLike,
   KafkaMessageLike,
-} from '../slice.ts'
+} from '../kafkajs-like.ts'
 
 export interface SessionOptions {
   readonly kafka: KafkaLike

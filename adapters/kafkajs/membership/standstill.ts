@@ -2,7 +2,7 @@ import { durationText, type DurationMs, type MonotonicMs } from '../../../src/sp
 import type { PartitionHolds } from './partition-holds.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
 import type { Report } from '../report.ts'
-import type { BatchLike } from '../slice.ts'
+import type { BatchLike } from '../kafkajs-like.ts'
 
 interface StandstillParts {
   /** A member that sends no heartbeat for so long is removed from the group. */

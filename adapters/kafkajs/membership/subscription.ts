@@ -4,7 +4,7 @@ import type { AdminClient } from '../admin-client.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import { isTransient } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
-import type { AdminLike } from '../slice.ts'
+import type { AdminLike } from '../kafkajs-like.ts'
 
 interface SubscriptionParts {
   readonly adminClient: AdminClient

@@ -1,6 +1,6 @@
 import { checkNames, checkObject, checkWhole, withoutUndefined } from '../../../src/spi.ts'
 import type { KafkaConsumerOptions, KafkaOptions } from './options.ts'
-import type { ConsumerConfigLike } from '../slice.ts'
+import type { ConsumerConfigLike } from '../kafkajs-like.ts'
 
 /** The only place that defines defaults of `consumer`. */
 const DEFAULTS = {

@@ -1,5 +1,5 @@
 import type { DurationMs } from '../../../src/spi.ts'
-import type { ConsumerConfigLike } from '../slice.ts'
+import type { ConsumerConfigLike } from '../kafkajs-like.ts'
 
 /**
  * Options of the kafkajs consumer, without those that this adapter owns: `groupId`, `readUncommitted`,

@@ -10,7 +10,7 @@ import {
 } from '../../../src/spi.ts'
 import { CONSUMER_OPTIONS, OWNED_BY_ADAPTER, resolveConsumer } from './consumer-options.ts'
 import type { DeadLetterHeaders, KafkaOptions, Order } from './options.ts'
-import type { ConsumerConfigLike } from '../slice.ts'
+import type { ConsumerConfigLike } from '../kafkajs-like.ts'
 import { resolveTopology, type Topology } from './topology.ts'
 import { resolveDeadLetter } from './dead-letter.ts'
 

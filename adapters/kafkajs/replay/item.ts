@@ -3,7 +3,7 @@ import { deadLetterFacts } from '../copies/dead-letter-facts.ts'
 import { isAppendTimed } from '../copies/headers.ts'
 import { toMessage } from '../intake/delivery.ts'
 import type { Topology } from '../options/topology.ts'
-import type { KafkaMessageLike } from '../slice.ts'
+import type { KafkaMessageLike } from '../kafkajs-like.ts'
 import type { Part } from './part.ts'
 
 export function itemOf(part: Part, raw: KafkaMessageLike, topology: Topology): ReplayItem {

@@ -1,7 +1,7 @@
 import { BrokerError, describeError, isConsumeOnceError } from '../../../src/spi.ts'
 import type { AdminClient } from '../admin-client.ts'
 import { errorType, isAnswer } from '../protocol-error.ts'
-import type { SubscriptionAdminLike } from '../slice.ts'
+import type { SubscriptionAdminLike } from '../kafkajs-like.ts'
 
 /** A topic, or one of its partitions. */
 export interface LogPlace {

@@ -1,6 +1,6 @@
 import { ReplayError, type AskedRange, type EpochMs, type LogBounds, type ReplayRange } from '../../../src/spi.ts'
 import { topicSettings } from '../checkup/asked.ts'
-import type { SubscriptionAdminLike } from '../slice.ts'
+import type { SubscriptionAdminLike } from '../kafkajs-like.ts'
 import type { LogPlace } from './log-place.ts'
 
 interface Span {

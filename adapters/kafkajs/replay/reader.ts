@@ -7,7 +7,7 @@ import {
   type ReplayReader,
 } from '../../../src/spi.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
-import type { KafkaLike } from '../slice.ts'
+import type { KafkaLike } from '../kafkajs-like.ts'
 import { answered, type LogPlace, type ReplayAdmin } from './log-place.ts'
 import { rangeOf } from './range.ts'
 import { Reading } from './reading.ts'

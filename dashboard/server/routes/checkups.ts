@@ -7,7 +7,7 @@ import { adminOfShown, type Shown } from '../consumers.ts'
 import { badRequest } from '../http-error.ts'
 import type { Asked, Services } from '../services.ts'
 import { settingsOf } from '../settings.ts'
-import { within } from '../within.ts'
+import { answerWithin } from '../answer-within.ts'
 import { auditRow } from './message.ts'
 
 const AUDIT_PAGE = 50
@@ -53,7 +53,7 @@ export async function settings(services: Services, { params }: Asked): Promise<S
   const states = migrations.map(async (one) => {
     const where = withoutSecrets(one.where)
     try {
-      const { run, pending, drift, unknown } = await within(services.timeoutMs, one.status())
+      const { run, pending, drift, unknown } = await answerWithin(services.timeoutMs, one.status())
       const error = unknown === undefined ? undefined : withoutSecrets(unknown)
       return { where, run, pending, drift, error }
     } catch (error) {

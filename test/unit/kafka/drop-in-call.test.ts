@@ -12,7 +12,7 @@ import type {
   DropInBatchPayloadLike,
   EachMessagePayloadLike,
   KafkaMessageLike,
-} from '../../../adapters/kafkajs/slice.ts'
+} from '../../../adapters/kafkajs/kafkajs-like.ts'
 import {
   ConfigError,
   defineConsumer,

@@ -7,7 +7,7 @@ import {
   KafkaJSRequestTimeoutError,
 } from 'kafkajs'
 import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
-import type { AdminLike } from '../../../adapters/kafkajs/slice.ts'
+import type { AdminLike } from '../../../adapters/kafkajs/kafkajs-like.ts'
 import type { Source } from '../../../src/spi.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { ScriptedKafka, type ScriptedConsumer } from '../../kafka/scripted.ts'

@@ -3,7 +3,7 @@ import { PartitionHolds } from '../../../adapters/kafkajs/membership/partition-h
 import { RetryDelays } from '../../../adapters/kafkajs/intake/retry-delays.ts'
 import { Assignment } from '../../../adapters/kafkajs/membership/assignment.ts'
 import type { PartitionEpoch } from '../../../adapters/kafkajs/membership/partition-epoch.ts'
-import type { BatchLike } from '../../../adapters/kafkajs/slice.ts'
+import type { BatchLike } from '../../../adapters/kafkajs/kafkajs-like.ts'
 
 const DELAY_MS = 60_000
 const PLACE = { kind: 'retry', topic: 'r', sources: ['t'], delayMs: DELAY_MS } as const

@@ -4,7 +4,7 @@ import { describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel } from 'kafkajs'
 import { consumerOf, decodeForAll, uncheckedIn } from '../../../../adapters/kafkajs/fetch/own-decoder.ts'
 import { readFetchResponse } from '../../../../adapters/kafkajs/fetch/fetch-response.ts'
-import type { ConsumerLike, KafkaLike, KafkaMessageLike } from '../../../../adapters/kafkajs/slice.ts'
+import type { ConsumerLike, KafkaLike, KafkaMessageLike } from '../../../../adapters/kafkajs/kafkajs-like.ts'
 import { batchBytes, messageSetBytes, responseBytes } from './fetch-bytes.ts'
 
 type Decode = (bytes: Buffer) => Promise<{ responses: { partitions: { messages: KafkaMessageLike[] }[] }[] }>

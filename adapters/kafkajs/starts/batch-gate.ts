@@ -7,12 +7,12 @@ import {
   type Landmark,
 } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
-import type { Committer } from './committer.ts'
-import type { GroupOffsets } from './group-offsets.ts'
+import type { Committer } from '../commits/committer.ts'
+import type { GroupOffsets } from '../commits/group-offsets.ts'
 import { GroupStarts } from './group-starts.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { KafkaEvent, Report } from '../report.ts'
-import type { BatchLike, EndBatchProcess, KafkaMessageLike } from '../slice.ts'
+import type { BatchLike, EndBatchProcess, KafkaMessageLike } from '../kafkajs-like.ts'
 import type { StoredStarts } from './stored-starts.ts'
 
 interface GateParts {

@@ -2,8 +2,8 @@ import { expectedAtJoin, type Expected, type Landmark } from '../../../src/spi.t
 import type { Assignment } from '../membership/assignment.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { Report } from '../report.ts'
-import type { Committer, Floor } from './committer.ts'
-import { NEVER_COMMITTED, type Committed, type GroupOffsets } from './group-offsets.ts'
+import type { Committer, Floor } from '../commits/committer.ts'
+import { NEVER_COMMITTED, type Committed, type GroupOffsets } from '../commits/group-offsets.ts'
 
 interface GroupStartsParts {
   readonly assignment: Assignment

@@ -1,6 +1,6 @@
-import type { RedeliveryWindow } from '../../../src/spi.ts'
-import { settingsOf } from '../copies/topics.ts'
-import type { AdminClient } from '../admin-client.ts'
+import type { RedeliveryWindow } from '../../src/spi.ts'
+import { settingsOf } from './copies/topics.ts'
+import type { AdminClient } from './admin-client.ts'
 
 /** How long the consumed topics keep a message: after a rewind it is delivered again. `undefined`: unknown. */
 export async function redeliveryWindow(

@@ -4,7 +4,7 @@ import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { Committed } from './group-offsets.ts'
 import { endsGeneration, errorType } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
-import type { CommitRequest, EachBatchPayloadLike } from '../slice.ts'
+import type { CommitRequest, EachBatchPayloadLike } from '../kafkajs-like.ts'
 
 /** Sends a request in the group generation of the moment of the call. */
 type Send = (request: CommitRequest) => Promise<void>

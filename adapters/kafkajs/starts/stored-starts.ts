@@ -9,8 +9,8 @@ import {
   type StoredPositions,
 } from '../../../src/spi.ts'
 import type { Assignment } from '../membership/assignment.ts'
-import type { Committer } from './committer.ts'
-import type { Committed, GroupOffsets } from './group-offsets.ts'
+import type { Committer } from '../commits/committer.ts'
+import type { Committed, GroupOffsets } from '../commits/group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { PartitionHolds } from '../membership/partition-holds.ts'
 import type { KafkaEvent, Report } from '../report.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AdminClient } from '../admin-client.ts'
-import { NEVER_COMMITTED, type Committed, type GroupOffsets } from './group-offsets.ts'
+import { NEVER_COMMITTED, type Committed, type GroupOffsets } from '../commits/group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 
 const LOOK_AGAIN_MS = 100

@@ -1,0 +1,11 @@
+import { within } from '../../../src/spi.ts'
+
+/** There was no answer in time. Its connection can no longer be trusted. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError'
+}
+
+/** @throws (rejects) NoAnswerError */
+export function answerWithin<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+  return within(ms, work, () => new NoAnswerError(`${what}: no answer within ${ms} ms`))
+}

@@ -28,6 +28,28 @@ export async function takeWithin<Connection extends { release(): void }>(
   }
 }
 
+/**
+ * Asks a session for facts of its pool. Somebody else may have changed that session, so one whose answer is not `fine` is
+ * closed, and another one asked: the pool makes new ones once it has closed those it had.
+ */
+export async function askedUntilFine<Connection extends TakenConnection, T>(
+  most: number,
+  take: () => Promise<Connection>,
+  ask: (connection: Connection) => Promise<T>,
+  isFine: (answer: T) => boolean,
+): Promise<T> {
+  for (let closed = 0; ; closed++) {
+    const connection = await take()
+    try {
+      const answer = await ask(connection)
+      if (isFine(answer) || closed >= most) return answer
+      connection.retire()
+    } finally {
+      connection.close()
+    }
+  }
+}
+
 /** A connection taken from its pool, until `close`. */
 export abstract class TakenConnection {
   readonly #connection: ConnectionLike
@@ -53,6 +75,13 @@ export abstract class TakenConnection {
 
   spoil(cause: unknown): void {
     this.#spoiledBy ??= cause ?? new Error('spoiled for no reason (taken-connection.spoil)')
+  }
+
+  /** @throws StoreError `STORE_UNREACHABLE` in place of a COMMIT, which is then not sent */
+  refuseCommitIfSpoiled(): void {
+    if (this.#spoiledBy === undefined) return
+    const text = 'the connection was lost before the COMMIT was sent: nothing was committed'
+    throw new StoreError('STORE_UNREACHABLE', text, { cause: this.#spoiledBy })
   }
 
   /** A statement was answered. */

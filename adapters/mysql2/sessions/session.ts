@@ -1,5 +1,5 @@
-import { StoreError, TransactionError } from '../../../src/spi.ts'
-import { endedIdle, idleLimitOf } from '../../sql/idle-end.ts'
+import { TransactionError } from '../../../src/spi.ts'
+import { endedIdle } from '../../sql/idle-end.ts'
 import type { Lent, Released, Session, ToldOfQueries } from '../../sql/session.ts'
 import type { Limits } from '../options.ts'
 import {
@@ -83,13 +83,8 @@ export class MysqlSession implements Session<MysqlTransaction> {
   }
 
   get #endedIdle(): TransactionError | undefined {
-    const { lostAfterMs, spoiledBy } = this.#connection
-    const isSaid = errnoOf(spoiledBy) === IDLE_FOR_TOO_LONG
-    if ((lostAfterMs === 0 && !isSaid) || ERRORS.isShutdown(spoiledBy)) return undefined
-    return endedIdle(lostAfterMs, idleLimitOf(this.#sessions.limits.idleInTransactionTimeoutMs), {
-      cause: spoiledBy,
-      isSaid,
-    })
+    const isSaid = errnoOf(this.#connection.spoiledBy) === IDLE_FOR_TOO_LONG
+    return endedIdle(this.#connection, this.#sessions.limits.idleInTransactionTimeoutMs, isSaid, ERRORS)
   }
 
   /** Something may still run on the connection: the end of the transaction closes it too. */
@@ -196,10 +191,7 @@ export class MysqlSession implements Session<MysqlTransaction> {
 
   async commit(last: readonly Script[]): Promise<'committed'> {
     try {
-      if (this.spoiledBy !== undefined) {
-        const text = 'the connection was lost before the COMMIT was sent: nothing was committed'
-        throw new StoreError('STORE_UNREACHABLE', text, { cause: this.spoiledBy })
-      }
+      this.#connection.refuseCommitIfSpoiled()
       const ended = [...last.flatMap(({ statements }) => statements), this.#sessions.bounds.asBefore, WRITABLE, COMMIT]
       const clock = this.#connection.isRetired ? [RIGHT_CLOCK] : []
       await this.#send([...this.#releaseHandler(), BEFORE_COMMIT, ...clock, ...ended]) // mutant: mysql-commit-of-another-transaction

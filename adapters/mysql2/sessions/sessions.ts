@@ -1,6 +1,7 @@
 import type { SqlErrors } from '../../sql/errors.ts'
 import type { Sessions } from '../../sql/session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
+import { askedUntilFine } from '../../sql/taken-connection.ts'
 import type { MysqlPoolLike } from '../clients.ts'
 import type { Limits } from '../options.ts'
 import { ERRORS } from '../sql-errors.ts'
@@ -126,19 +127,9 @@ export class MysqlSessions implements Sessions<MysqlTransaction> {
     }
   }
 
-  /**
-   * Asks a session for facts of its pool. Somebody else may have changed that session, so one whose answer is not `fine`
-   * is closed, and another one asked: the pool makes new ones once it has closed those it had.
-   */
-  async settled<T>(ask: (connection: PooledConnection) => Promise<T>, isFine: (answer: T) => boolean): Promise<T> {
-    for (let closed = 0; ; closed++) {
-      const answer = await this.using(async (connection) => {
-        const told = await ask(connection)
-        if (!isFine(told)) connection.retire()
-        return told
-      })
-      if (isFine(answer) || closed >= this.#max) return answer
-    }
+  /** As `askedUntilFine`. */
+  settled<T>(ask: (connection: PooledConnection) => Promise<T>, isFine: (answer: T) => boolean): Promise<T> {
+    return askedUntilFine(this.#max, () => this.#connect(), ask, isFine)
   }
 
   /** Lends a connection without a transaction. */

@@ -3,10 +3,11 @@ import type { ClientResult, PoolLike } from '../clients.ts'
 import { tickerOf, type Attendance, type FlushTicker } from './flush-ticker.ts'
 import type { Limits } from '../options.ts'
 import type { SqlErrors } from '../../sql/errors.ts'
-import { endedIdle, idleLimitOf } from '../../sql/idle-end.ts'
+import { endedIdle } from '../../sql/idle-end.ts'
 import { HandlerStatements } from './handler-statements.ts'
 import { LentPgTransaction, type PgQuery, type PgResult, type PgTransaction } from '../tx/pg-transaction.ts'
 import { PoolConnection } from './pool-connection.ts'
+import { askedUntilFine } from '../../sql/taken-connection.ts'
 import type { Lent, Released, ToldOfQueries } from '../../sql/session.ts'
 import type { Opened, Opening, PgSession, PgSessions, Pooling } from './session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
@@ -142,17 +143,10 @@ export class PoolSessions implements PgSessions {
     }
   }
 
-  async settled<Row>(statement: Statement<Row>, isFine: (rows: readonly Row[]) => boolean): Promise<readonly Row[]> {
-    for (let closed = 0; ; closed++) {
-      const connection = await this.#connect()
-      try {
-        const rows = lastRows(await connection.run(statement)) as Row[]
-        if (isFine(rows) || closed >= (this.#pool.options.max ?? MOST)) return rows
-        connection.retire()
-      } finally {
-        connection.close()
-      }
-    }
+  settled<Row>(statement: Statement<Row>, isFine: (rows: readonly Row[]) => boolean): Promise<readonly Row[]> {
+    const ask = async (connection: PoolConnection): Promise<readonly Row[]> =>
+      lastRows(await connection.run(statement)) as Row[]
+    return askedUntilFine(this.#pool.options.max ?? MOST, () => this.#connect(), ask, isFine)
   }
 
   /** On the flushing connection, because another one may not be available. */
@@ -220,14 +214,10 @@ class PoolSession implements PgSession {
 
   /** The server refuses to commit after a failed statement. */
   get failure(): TransactionError | undefined {
-    const { lostAfterMs, spoiledBy } = this.#connection
+    const { spoiledBy } = this.#connection
     if (isTransactionTimeout(spoiledBy)) return endedByTimeout(spoiledBy)
-    const isSaid = isIdleTimeout(spoiledBy)
-    if ((lostAfterMs === 0 && !isSaid) || ERRORS.isShutdown(spoiledBy)) return undefined
-    return endedIdle(lostAfterMs, idleLimitOf(this.#sessions.limits.idleInTransactionTimeoutMs), {
-      cause: spoiledBy,
-      isSaid,
-    })
+    const { idleInTransactionTimeoutMs: limitMs } = this.#sessions.limits
+    return endedIdle(this.#connection, limitMs, isIdleTimeout(spoiledBy), ERRORS)
   }
 
   spoil(cause: unknown): void {
@@ -296,10 +286,7 @@ class PoolSession implements PgSession {
 
   async #commit(last: readonly Script[], flushing: Flushing): Promise<string | null> {
     try {
-      if (this.spoiledBy !== undefined) {
-        const text = 'the connection was lost before the COMMIT was sent: nothing was committed'
-        throw new StoreError('STORE_UNREACHABLE', text, { cause: this.spoiledBy })
-      }
+      this.#connection.refuseCommitIfSpoiled()
       const results = await this.#connection.run({
         text: textOf([
           beforeCommit(flushing),

@@ -13,10 +13,7 @@ export interface PgSessions extends Sessions<PgTransaction> {
   durably<Row>(statement: Statement<Row>): Promise<readonly Row[]>
   /** Runs statements as a transaction of its own, and rolls it back. */
   undone(statements: readonly Statement[]): Promise<void>
-  /**
-   * Asks a session for facts of its pool. Somebody else may have changed that session, so one whose answer is not `fine` is
-   * closed, and another one asked: the pool makes new ones once it has closed those it had.
-   */
+  /** As `askedUntilFine`. */
   settled<Row>(statement: Statement<Row>, isFine: (rows: readonly Row[]) => boolean): Promise<readonly Row[]>
   /** How connections get their backends. `undefined`: the client does not say. */
   pooling(): Promise<Pooling | undefined>

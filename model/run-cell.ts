@@ -14,7 +14,7 @@ export interface CellRun extends PanReport {
   readonly counterexample: Counterexample | undefined
 }
 
-const PROMELA = join(import.meta.dirname, 'promela')
+export const PROMELA: string = join(import.meta.dirname, 'promela')
 const MEMORY_MIB = 4_000
 const SEARCH_WITHIN_MS = 900_000
 const SEARCH_DEPTH = 3_000_000

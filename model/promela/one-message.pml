@@ -97,6 +97,28 @@
 #ifndef STOPREFUNDS
 #define STOPREFUNDS 0
 #endif
+/* A trace: the letters of what a store wrote for one message, in their order, from the environment (model/trace.ts). `SEE` is taken
+   when one is written; a step that is not the next of the trace goes no further. Asked is whether the model can take all of them.
+   C claimed  T taken over  M marked  R released  D released in doubt  F released, the attempt given back  G given up  P parked */
+#ifdef TRACED
+c_decl {
+\#include <stdlib.h>
+\#include <string.h>
+static char trace[256];
+__attribute__((constructor)) static void load(void) { strncpy(trace, getenv("TRACE"), 255); }
+}
+byte seen; bool off;
+/* A trace says nothing of these, and each would be a state of its own: faults come as often as they like, deliveries stay, no law is asked. */
+#undef LAW
+#define LAW(name, e) skip
+#define COUNT(fault) skip
+#define GOES_ON !off
+#define SEE(letter) if :: !off && c_expr { trace[now.seen] == letter } -> seen++ :: else -> off = true; false fi
+#else
+#define COUNT(fault) fault++
+#define GOES_ON true
+#define SEE(letter) skip
+#endif
 /* What is asked. COUNTED: no handler starts more often than attempts allow. EFFECTS: at most so many, 99 for not asked. */
 #ifndef EFFECTS
 #define EFFECTS 99
@@ -146,25 +168,29 @@ byte tok, own, att, effects, crashes, ended, fails, unknowns, losses, fin;
 byte cuts, stops, starts; bool outlived;
 byte deaf; bool deafMarks;                            /* the handler nobody waits for: its token, and whether it can still mark */
 
-#define CRASHPOINT if :: atomic { crashes < CRASHES -> crashes++; printf("> worker %d dies\n", WHO) }; goto again :: skip fi
+#define CRASHPOINT if :: atomic { crashes < CRASHES -> COUNT(crashes); printf("> worker %d dies\n", WHO) }; goto again :: skip fi
 
-inline effect() { if :: KEYED && accepted -> skip :: else -> accepted = true; effects++ fi }
+inline effect() { if :: KEYED && accepted -> skip :: else -> accepted = true; COUNT(effects) fi }
 inline mark(t, ok) {
-  if :: rec == processing && own == t -> rec = done; ok = 1
+  if :: rec == processing && own == t -> SEE('M'); rec = done; ok = 1
      :: rec == done && own == t -> ok = 1
-     :: MARKABS && rec == absent -> rec = done; own = t; ok = 1
-     :: MARKLATE && (rec == released || rec == given_up || rec == parked) -> rec = done; own = t; ok = 1; lateMark = true
+     :: MARKABS && rec == absent -> SEE('M'); rec = done; own = t; ok = 1
+     :: MARKLATE && (rec == released || rec == given_up || rec == parked) -> SEE('M'); rec = done; own = t; ok = 1; lateMark = true
      :: else -> ok = 0 fi;
   if :: ok -> markEver = true; doubt = false; live = false :: else fi }
 inline release(ok, refund, leavesDoubt) {
-  if :: MINE -> rec = (INBOX -> absent : released); live = false; att = att - refund; doubt = doubt || leavesDoubt; ok = 1
+  if :: MINE -> if :: refund -> SEE('F') :: else -> if :: leavesDoubt -> SEE('D') :: else -> SEE('R') fi fi;
+               rec = (INBOX -> absent : released); live = false; att = att - refund; doubt = doubt || leavesDoubt; ok = 1
      :: else -> ok = 0 fi }
 inline settle(c) {
+#ifndef TRACED
   copies = copies & (255 - c);
+#endif
   LAW(A1, copies != 0 || KEPT) }
 
 proctype Worker() { byte my, v, c, a; bool ok;   /* v: 0 busy, 1 claimed, 2 taken-over, 3 done, 4 given-up, 5 parked, 6 attempts spent */
 again:
+  GOES_ON;
   my = 0; v = 0; c = 0; a = 0; ok = 0;
   if
   :: copies == 0 && opDone -> goto stop
@@ -181,6 +207,7 @@ again:
        :: rec == parked -> v = 5 fi;
     if :: v == 1 || v == 2 ->
           LAW(SEAL, !ASK_SEAL || !sealed || losses > 0);
+          if :: v == 1 -> SEE('C') :: else -> SEE('T') fi;
           tok++; own = tok; my = tok; rec = processing; live = true; att++; a = att;
           printf("> worker %d claims with token %d, attempt %d%c\n", WHO, tok, att, (v == 2 -> '?' : ' '));
           if :: att > MAXATTEMPTS && !(v == 2 && PARK) -> v = 6 :: else fi
@@ -197,22 +224,22 @@ again:
   :: v == 6 -> goto giveup
   :: v == 2 && PARK -> goto parkit
   :: (v == 1 || v == 2) && fails < FAILS ->                                     /* drain: the handler never began; attempt refunded, doubt kept */
-     atomic { fails++; release(ok, 1, false);
+     atomic { COUNT(fails); release(ok, 1, false);
        if :: FORGETDOUBT -> doubt = false :: else fi;
        printf("> worker %d stops before its handler began, releases\n", WHO) }; goto again
   :: v == 1 || (v == 2 && !PARK) ->                                             /* the handler starts */
 #if ASK_COUNTED
-     atomic { starts++; LAW(COUNTED, starts <= MAXATTEMPTS) }
+     atomic { COUNT(starts); LAW(COUNTED, starts <= MAXATTEMPTS) }
 #else
      skip
 #endif
   fi;
   if
   :: !INBOX && crashes < CRASHES && deaf == 0 ->
-     atomic { crashes++; deaf = my; deafMarks = 0; printf("> worker %d dies, its request is under way\n", WHO) }; goto again
+     atomic { COUNT(crashes); deaf = my; deafMarks = 0; printf("> worker %d dies, its request is under way\n", WHO) }; goto again
   :: !INBOX && !MINE && deaf == 0 ->
      atomic { deaf = my; deafMarks = 1; printf("> worker %d has lost its lease, its handler is deaf\n", WHO) }; goto again
-  :: fails < FAILS -> atomic { fails++; printf("> worker %d: handler throws, no effect\n", WHO) };
+  :: fails < FAILS -> atomic { COUNT(fails); printf("> worker %d: handler throws, no effect\n", WHO) };
      CRASHPOINT;
      if :: a >= MAXATTEMPTS -> goto giveup
         :: a < MAXATTEMPTS -> if :: goto giveup /* fatal */ :: skip fi fi;
@@ -224,7 +251,7 @@ again:
         :: ok -> goto again                                                     /* retry in the lane */
         :: ok && TRANSFER && !transferred -> goto transfer fi
   :: !INBOX && unknowns < UNKNOWNS ->                                           /* OutcomeUnknownError, or timed out and ended */
-     atomic { unknowns++;
+     atomic { COUNT(unknowns);
        if :: true -> effect(); unknownEffect = true; printf("> worker %d: outcome unknown, the effect happened\n", WHO)
           :: printf("> worker %d: outcome unknown, no effect\n", WHO) fi };
      CRASHPOINT;
@@ -234,20 +261,20 @@ again:
         :: !PARK && !PLAINUNKNOWN ->                                            /* by a stop or a lost partition: counted too */
            atomic { release(ok, STOPREFUNDS, true); printf("> worker %d was interrupted, releases\n", WHO) }; goto again fi
   :: !INBOX && PARK && unknowns < UNKNOWNS && deaf == 0 ->
-     atomic { unknowns++; deaf = my; deafMarks = 1; printf("> worker %d: its handler is deaf past its time\n", WHO) }; goto parkit
+     atomic { COUNT(unknowns); deaf = my; deafMarks = 1; printf("> worker %d: its handler is deaf past its time\n", WHO) }; goto parkit
   :: INBOX && stops < STOPS ->
-     atomic { stops++; release(ok, STOPREFUNDS, false); printf("> worker %d: the stop deadline ends its transaction\n", WHO) }; goto again
+     atomic { COUNT(stops); release(ok, STOPREFUNDS, false); printf("> worker %d: the stop deadline ends its transaction\n", WHO) }; goto again
   :: INBOX && cuts < CUTS ->                                                    /* only the settle is refused */
-     atomic { cuts++; printf("> worker %d has lost its delivery, its handler runs\n", WHO);
+     atomic { COUNT(cuts); printf("> worker %d has lost its delivery, its handler runs\n", WHO);
        if :: CUTRELEASES -> release(ok, 1, false); goto again
           :: CUTFREES -> if :: MINE -> rec = absent; live = false :: else fi
           :: else fi };
-     atomic { if :: MINE || (CUTFREES && rec == absent) -> rec = done; live = false; markEver = true; outlived = true; effect();
+     atomic { if :: MINE || (CUTFREES && rec == absent) -> SEE('M'); rec = done; live = false; markEver = true; outlived = true; effect();
                     printf("> worker %d commits effect and mark, and cannot settle\n", WHO)
                  :: CUTFREES && rec != absent && !MINE -> effect(); printf("> worker %d commits its effect\n", WHO)
                  :: else fi }; goto again
   :: INBOX ->                                                                   /* effect and mark in one transaction */
-     atomic { if :: MINE -> rec = done; live = false; markEver = true; effect(); ok = 1; printf("> worker %d commits effect and mark\n", WHO)
+     atomic { if :: MINE -> SEE('M'); rec = done; live = false; markEver = true; effect(); ok = 1; printf("> worker %d commits effect and mark\n", WHO)
                  :: else -> ok = 0 fi };
      CRASHPOINT;
      if :: !ok -> goto again
@@ -281,25 +308,25 @@ transfer:
 
 giveup:
 #if OLDORDER
-  atomic { if :: DOUBTPARKED && doubt -> goto parkit :: else fi; if :: letters_given < 2 -> letters_given++ :: else fi; printf("> worker %d dead-letters\n", WHO) };
+  atomic { if :: DOUBTPARKED && doubt -> goto parkit :: else fi; if :: letters_given < 2 -> COUNT(letters_given) :: else fi; printf("> worker %d dead-letters\n", WHO) };
   CRASHPOINT;
   atomic { if :: MINE -> rec = given_up; live = false; sealed = true; ok = 1 :: else -> ok = 0 fi };
   CRASHPOINT;
   if :: ok -> atomic { settle(c) } :: else -> skip fi; goto again;
 #else
-  atomic { if :: MINE -> if :: DOUBTPARKED && doubt -> rec = parked; v = 5 :: else -> rec = given_up; v = 4 fi;
+  atomic { if :: MINE -> if :: DOUBTPARKED && doubt -> SEE('P'); rec = parked; v = 5 :: else -> SEE('G'); rec = given_up; v = 4 fi;
                  live = false; sealed = true; ok = 1; printf("> worker %d sets aside as %e\n", WHO, rec)
               :: else -> ok = 0 fi };
   CRASHPOINT;
   if :: ok -> goto publish :: else -> goto again fi;
 #endif
 parkit:
-  atomic { if :: MINE -> rec = parked; v = 5; live = false; sealed = true; ok = 1; printf("> worker %d parks\n", WHO) :: else -> ok = 0 fi };
+  atomic { if :: MINE -> SEE('P'); rec = parked; v = 5; live = false; sealed = true; ok = 1; printf("> worker %d parks\n", WHO) :: else -> ok = 0 fi };
   CRASHPOINT;
   if :: ok -> skip :: else -> goto again fi;
 publish:
 #if !SWALLOW
-  atomic { if :: v == 4 && letters_given < 2 -> letters_given++ :: v != 4 && letters_parked < 2 -> letters_parked++ :: else fi;
+  atomic { if :: v == 4 && letters_given < 2 -> COUNT(letters_given) :: v != 4 && letters_parked < 2 -> COUNT(letters_parked) :: else fi;
            printf("> worker %d dead-letters\n", WHO) };
   CRASHPOINT;
 #endif
@@ -322,7 +349,7 @@ active proctype Deaf() { bool ok;
 #endif
   skip }
 
-active proctype Lease() { do :: atomic { ended < EXPIRIES && rec == processing && live -> live = false; ended++; printf("> the lease ends\n") }
+active proctype Lease() { do :: atomic { ended < EXPIRIES && rec == processing && live -> live = false; COUNT(ended); printf("> the lease ends\n") }
                              :: copies == 0 && opDone -> break od }
 
 active proctype Loss() {
@@ -372,3 +399,9 @@ init {
   LAW(REACH, !(REACH == UNKNOWN_EFFECT && unknownEffect));
   LAW(REACH, !(REACH == OUTLIVED && outlived && effects == 1));
   LAW(REACH, !(REACH == MARKED_LATE && lateMark && rec == done)) }
+#ifdef TRACED
+active proctype Traced() {
+end:
+  !off && c_expr { trace[now.seen] == 0 };
+  assert(false) }
+#endif

@@ -142,7 +142,7 @@ function drawAny(chance: Chance, promised: Promised): Plan {
  * So many final failures in a row hold the consumer, in a part of the schedules: a handful of messages would never reach the
  * usual number. Not drawn at random, so that every seed keeps its schedule.
  */
-export function holdAfterOf({ messages }: Plan): number | undefined {
+export function holdAfterOf({ messages }: Pick<Plan, 'messages'>): number | undefined {
   return messages % 3 === 0 ? messages / 3 : undefined
 }
 

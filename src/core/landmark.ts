@@ -41,8 +41,8 @@ export function landmarkText({ offset, timestamp, leaderEpoch }: Landmark, commi
 }
 
 /**
- * Reads the metadata of a committed offset. `undefined`: it has no landmark for this offset, because another client, an
- * older version or a tool has committed it.
+ * Reads the metadata of a committed offset. `undefined`: it has no landmark for this offset, because another client or
+ * a tool has committed it.
  */
 export function landmarkIn(metadata: string | null | undefined, committed: bigint): Landmark | undefined {
   const [format, ...words] = (metadata ?? '').split(' ')

@@ -58,6 +58,11 @@ export function rawText(bytes: Uint8Array): Raw {
   return new Raw(Buffer.concat([head, bytes]))
 }
 
+/** Entries on all carriers, by name. */
+export function named(entries: Readonly<Record<string, readonly HostileMessage[]>>): HostileEntry[] {
+  return Object.entries(entries).map(([name, messages]) => ({ name, messages }))
+}
+
 /** One entry for each of these IDs in the header `message-id`; all must be distinguished. */
 export function distinct(theme: string, ids: Readonly<Record<string, unknown>>): HostileEntry[] {
   return alone(theme, 'run', ids)

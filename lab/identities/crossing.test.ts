@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once as event } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
@@ -7,7 +5,7 @@ import { backends } from '../../test/kit/backends.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { newFolder } from '../../test/kit/servers/private-instance.ts'
 import { startPrivateRedisCluster } from '../../test/kit/servers/private-redis-cluster.ts'
-import { bundledProgram } from '../kit/worker/bundled.ts'
+import { runProgram } from '../kit/worker/bundled.ts'
 import { INBOXES_ON, LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
 import type { CrossingMessage, CrossingSpec } from './program.ts'
 
@@ -59,16 +57,8 @@ const ORDERS: readonly (readonly CrossingMessage[])[] = [
   ROUNDS.toReversed().flat(),
 ]
 
-async function run(spec: CrossingSpec): Promise<readonly string[] | 'killed'> {
-  const program = bundledProgram(new URL('program.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, JSON.stringify(spec)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let told = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told += text
-  })
-  const [, signal] = (await event(child, 'close')) as unknown[]
-  return signal === 'SIGKILL' ? 'killed' : (JSON.parse(told) as readonly string[])
-}
+const run = (spec: CrossingSpec): Promise<readonly string[] | 'killed'> =>
+  runProgram(new URL('program.ts', import.meta.url), spec)
 
 interface End {
   /** How each message ended, by process. */

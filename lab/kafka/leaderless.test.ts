@@ -1,24 +1,16 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Cluster, FAST } from '../../test/kafka/kit.ts'
+import type { PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
+import { FAST, type Cluster } from '../../test/kafka/kit.ts'
+import { ownCluster } from './own-cluster.ts'
 
 let kafka: PrivateKafka
 let cluster: Cluster
 
-beforeAll(async () => {
-  kafka = await startPrivateKafka({ brokers: 3 })
-  cluster = await Cluster.open(kafka.brokers)
-}, SERVER_WITHIN_MS)
-afterEach(() => cluster.closeSources())
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]()
-  await kafka.stop()
-})
+ownCluster((made, brokers) => ([cluster, kafka] = [made, brokers]))
 
 describe('a first start while a partition has no leader', () => {
   it('waits for a leader, because brokers answer', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { kafkaSubscription } from '../../adapters/kafkajs/index.ts'
 import { redisLease } from '../../adapters/redis/index.ts'
@@ -6,22 +6,16 @@ import { defineConsumer, messageId } from '../../src/index.ts'
 import { planReplay } from '../../src/replay/index.ts'
 import type { ReplayItem } from '../../src/spi.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import type { PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
+import { server } from '../../test/kit/servers/server.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
+import { ownCluster } from './own-cluster.ts'
 import { placesOf, readAll, replayGroups, valuesOf } from '../../test/kafka/replay-kit.ts'
 
 let kafka: PrivateKafka
 let cluster: Cluster
 
-beforeAll(async () => {
-  kafka = await startPrivateKafka({ brokers: 3 })
-  cluster = await Cluster.open(kafka.brokers)
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]()
-  await kafka.stop()
-})
+ownCluster((made, brokers) => ([cluster, kafka] = [made, brokers]))
 
 const { signal } = new AbortController()
 const numbers = (count: number): string[] => Array.from({ length: count }, (_, at) => String(at))

@@ -1,24 +1,16 @@
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Cluster, FAST } from '../../test/kafka/kit.ts'
+import type { PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
+import { FAST, type Cluster } from '../../test/kafka/kit.ts'
+import { ownCluster } from './own-cluster.ts'
 
 let kafka: PrivateKafka
 let cluster: Cluster
 
-beforeAll(async () => {
-  // As in production: for so long the others do not know that a broker is dead.
-  kafka = await startPrivateKafka({ brokers: 3, properties: { 'broker.session.timeout.ms': '9000' } })
-  cluster = await Cluster.open(kafka.brokers)
-}, SERVER_WITHIN_MS)
-afterEach(() => cluster.closeSources())
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]()
-  await kafka.stop()
-})
+// As in production: for so long the others do not know that a broker is dead.
+ownCluster((made, brokers) => ([cluster, kafka] = [made, brokers]), { 'broker.session.timeout.ms': '9000' })
 
 /** Their coordinators are on all brokers. */
 const GROUPS = 6

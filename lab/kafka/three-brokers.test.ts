@@ -1,25 +1,17 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { DeadLetter } from '../../src/spi.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Cluster } from '../../test/kafka/kit.ts'
+import type { PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
+import type { Cluster } from '../../test/kafka/kit.ts'
+import { ownCluster } from './own-cluster.ts'
 
 let kafka: PrivateKafka
 let cluster: Cluster
 
-beforeAll(async () => {
-  kafka = await startPrivateKafka({ brokers: 3 })
-  cluster = await Cluster.open(kafka.brokers)
-}, SERVER_WITHIN_MS)
-afterEach(() => cluster.closeSources())
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]()
-  await kafka.stop()
-})
+ownCluster((made, brokers) => ([cluster, kafka] = [made, brokers]))
 
 const PARTITIONS = [0, 1, 2, 3]
 const NODES = [1, 2, 3]

@@ -1,27 +1,19 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import type { KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { Cluster } from '../../test/kafka/kit.ts'
+import type { PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
+import type { Cluster } from '../../test/kafka/kit.ts'
+import { ownCluster } from './own-cluster.ts'
 
 let kafka: PrivateKafka
 let cluster: Cluster
 
-beforeAll(async () => {
-  kafka = await startPrivateKafka({ brokers: 3 })
-  cluster = await Cluster.open(kafka.brokers)
-}, SERVER_WITHIN_MS)
+ownCluster((made, brokers) => ([cluster, kafka] = [made, brokers]))
 afterEach(async () => {
-  await cluster.closeSources()
   const killed = kafka.nodes.filter(({ pids }) => pids.length === 0)
   await Promise.all(killed.map((node) => node.restart()))
-})
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]()
-  await kafka.stop()
 })
 
 const CUT_OFF = texts('cut-off', 50)

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once as event } from 'node:events'
 import { describe, expect, it } from '@jest/globals'
 import { backends } from '../../test/kit/backends.ts'
-import { bundledProgram } from '../kit/worker/bundled.ts'
+import { runProgram } from '../kit/worker/bundled.ts'
 import { CASES, endsOf, type Call, type Ending } from './ends.ts'
 
 const ON_ALL = ['postgres', 'mariadb', 'redis'] as const
@@ -14,15 +12,8 @@ interface Answer {
 }
 
 const call: Call = async (spec) => {
-  const program = bundledProgram(new URL('program.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, JSON.stringify(spec)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let told = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told += text
-  })
-  const [, signal] = (await event(child, 'close')) as unknown[]
-  if (signal === 'SIGKILL' && told === '') return undefined
-  return endingOf(JSON.parse(told) as Answer)
+  const told = await runProgram<Answer>(new URL('program.ts', import.meta.url), spec)
+  return told === 'killed' ? undefined : endingOf(told)
 }
 
 function endingOf({ replayed, code }: Answer): Ending {

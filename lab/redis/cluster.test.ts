@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Cluster } from 'ioredis'
 import { redisLease, type IoredisLike } from 'consume-once/redis'
-import { hasCode } from '../../src/foundation/errors.ts'
 import type { Claim } from '../../src/ports/store.ts'
 import { auditLaws } from '../../testing/contract/store/audit-laws.ts'
 import { knownSinceLaws, leaseKnownSinceLaws } from '../../testing/contract/store/known-since-laws.ts'
@@ -18,6 +17,7 @@ import { startPrivateRedisCluster, type PrivateRedisCluster } from '../../test/k
 import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { LIBRARIES, type UsersClient } from '../../test/redis/clients.ts'
 import { redisHarness, type RedisHarness } from '../../test/redis/harness.ts'
+import { untilAnswered } from '../../test/kit/eventually.ts'
 
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
 
@@ -197,18 +197,6 @@ describeOnRedis('redisLease over a client of the shape of a cluster', () => {
     expect(answers.map(({ verdict }) => verdict)).toEqual(items.map((_, index) => kindOf(index)))
   })
 })
-
-/** As the pipeline asks: the same again, until there is an answer. */
-async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      if (!hasCode(error, 'STORE_AMBIGUOUS') && !hasCode(error, 'STORE_UNREACHABLE')) throw error
-      await new Promise(setImmediate)
-    }
-  }
-}
 
 describeOnRedis('redisLease on a cluster that is being made', () => {
   it('opens as soon as the cluster is whole, by ioredis', async () => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { KeyNames } from '../../adapters/redis/records/key-names.ts'
-import { hasCode } from '../../src/foundation/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { backends } from '../../test/kit/backends.ts'
@@ -9,6 +8,7 @@ import { startPrivateRedisCluster, type PrivateRedisCluster } from '../../test/k
 import { startPrivateRedis, type PrivateRedis, type PrivateRedisOptions } from '../../test/kit/servers/private-redis.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { IOREDIS, LIBRARIES, type UsersClient } from '../../test/redis/clients.ts'
+import { untilAnswered } from '../../test/kit/eventually.ts'
 
 const FSYNC = { durability: 'fsync', durableWithinMs: 300 } as const
 const AMBIGUOUS = { name: 'StoreError', code: 'STORE_AMBIGUOUS' }
@@ -69,7 +69,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability fsync', ({ 
     await using replica = await startPrivateRedis({ version: '8.0', appendfsync: 'always', replicaOf: redis })
     // A replica reports once a second what is on its disk.
     const both = client.lease({ durability: 'fsync', replicas: 1 })
-    await untilOpen(both)
+    await untilAnswered(() => both.open())
     const { claim: claimed } = await hold(both, newItem())
     replica.freeze()
     await expect(both.mark([claimed])).rejects.toMatchObject(AMBIGUOUS)
@@ -120,29 +120,6 @@ async function moveSlot({ nodes }: PrivateRedisCluster, name: string): Promise<v
   const id = String(await askCluster(target.url, 'MYID'))
   for (const node of [target, ...nodes.filter((one) => one !== target)])
     await askCluster(node.url, 'SETSLOT', slot, 'NODE', id)
-}
-
-async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      if (!hasCode(error, 'STORE_AMBIGUOUS') && !hasCode(error, 'STORE_UNREACHABLE')) throw error
-      await new Promise(setImmediate)
-    }
-  }
-}
-
-/** A new replica rewrites its file before it reports what is on its disk. */
-async function untilOpen(store: Store): Promise<void> {
-  for (;;) {
-    try {
-      await store.open()
-      return
-    } catch (error) {
-      if (!hasCode(error, 'STORE_UNREACHABLE')) throw error
-    }
-  }
 }
 
 describeOnRedis('redisLease with durability fsync refuses', () => {

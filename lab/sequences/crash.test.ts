@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once as event } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
@@ -7,7 +5,7 @@ import type { SequenceOptions } from '../../src/index.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { newFolder } from '../../test/kit/servers/private-instance.ts'
-import { bundledProgram } from '../kit/worker/bundled.ts'
+import { runProgram } from '../kit/worker/bundled.ts'
 import { INBOXES_ON, LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
 import type { NumberedMessage, SequenceSpec } from './program.ts'
 
@@ -23,16 +21,7 @@ interface Told {
   readonly sent: number
 }
 
-async function run(spec: SequenceSpec): Promise<Told | 'killed'> {
-  const program = bundledProgram(new URL('program.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, JSON.stringify(spec)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let told = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    told += text
-  })
-  const [, signal] = (await event(child, 'close')) as unknown[]
-  return signal === 'SIGKILL' ? 'killed' : (JSON.parse(told) as Told)
-}
+const run = (spec: SequenceSpec): Promise<Told | 'killed'> => runProgram(new URL('program.ts', import.meta.url), spec)
 
 /** A process dies after its nth command; all is delivered again, twice, then a message of the other sender comes. */
 async function life(store: WorkerStore, options: SequenceOptions, diesAfter: number) {

@@ -1,7 +1,8 @@
 import { expect } from '@jest/globals'
-import { hasCode, type Store } from '../../src/index.ts'
+import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import type { Fault, FaultProxy } from '../../test/kit/fault-proxy.ts'
+import { untilAnswered } from '../../test/kit/eventually.ts'
 
 /** A lease store whose connections go over a link, and another on the same data whose do not. */
 export interface LeaseOnLink {
@@ -158,17 +159,4 @@ export async function losingEach(on: LeaseOnLink, name: string, fault: Fault): P
   }
   // The last time there was no request left to lose.
   expect(nth).toBeGreaterThan(1)
-}
-
-/** Asks as the pipeline does: the same again, until there is an answer. */
-async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + 15_000
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      const isUnknown = hasCode(error, 'STORE_AMBIGUOUS') || hasCode(error, 'STORE_UNREACHABLE')
-      if (!isUnknown || performance.now() > deadline) throw error
-    }
-  }
 }

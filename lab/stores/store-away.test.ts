@@ -1,13 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { Pool } from 'pg'
 import { Registry } from 'prom-client'
-import { defineConsumer, messageId, OutcomeUnknownError } from 'consume-once'
+import { defineConsumer, messageId, OutcomeUnknownError, type Store } from 'consume-once'
 import { serveHealth } from 'consume-once/health'
 import { postgresInbox } from 'consume-once/pg'
 import { prometheus } from 'consume-once/prometheus'
 import { runConsumer } from '../../src/run/run.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingSource } from '../../test/kit/recording-source.ts'
+import type { PrivateInstance } from '../../test/kit/servers/private-instance.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import { startPrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import { LIBRARIES } from '../../test/redis/clients.ts'
@@ -16,6 +17,32 @@ const ends: (() => unknown)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end()
 }, 30_000)
+
+/** Not ready from the second probe on, and ready again when the server is back. */
+async function isUnreadyWhileAway(store: Store<unknown>, server: PrivateInstance): Promise<void> {
+  const source = new RecordingSource()
+  let checkStore: (() => Promise<void>) | undefined
+  const consumer = defineConsumer({
+    name: 'sms-sender',
+    id: messageId.header('message-id'),
+    store,
+    observe: (event) => {
+      if (event.type === 'started') ({ checkStore } = event)
+    },
+    handle: () => {},
+  })
+  const running = await runConsumer(consumer, { source, publisher: source })
+  ends.push(() => running.stop({ deadlineMs: 0 }))
+  expect(running.health().ready).toBe(true)
+  // Until the question of this first probe is answered.
+  await checkStore?.()
+  await server.kill()
+  await eventually(() => running.health().checks['store'] === 'down', 20_000)
+  expect(source.isPaused).toBe(true)
+  await server.restart()
+  await eventually(() => running.health().checks['store'] === 'ok', 20_000)
+  expect(source.isPaused).toBe(false)
+}
 
 describe.each(LIBRARIES)('an idle consumer whose Redis stops ($name)', (library) => {
   it('says so at the next scrape and probe, and goes on reporting what waits for a person', async () => {
@@ -66,63 +93,24 @@ describe.each(LIBRARIES)('an idle consumer whose Redis stops ($name)', (library)
     expect((await scraped())('consume_once_parked_messages')).toBe(7)
   }, 90_000)
 
+  // oxlint-disable-next-line jest/expect-expect -- isUnreadyWhileAway() expects
   it('is not ready from the second probe on, without metrics', async () => {
     const server = await startPrivateRedis()
     ends.push(() => server.stop())
     const client = await library.connect(server.url)
     ends.push(client.close)
-    const source = new RecordingSource()
-    let checkStore: (() => Promise<void>) | undefined
-    const consumer = defineConsumer({
-      name: 'sms-sender',
-      id: messageId.header('message-id'),
-      store: client.lease(),
-      observe: (event) => {
-        if (event.type === 'started') ({ checkStore } = event)
-      },
-      handle: () => {},
-    })
-    const running = await runConsumer(consumer, { source, publisher: source })
-    ends.push(() => running.stop({ deadlineMs: 0 }))
-    expect(running.health().ready).toBe(true)
-    // Until the question of this first probe is answered.
-    await checkStore?.()
-    await server.kill()
-    await eventually(() => running.health().checks['store'] === 'down', 20_000)
-    expect(source.isPaused).toBe(true)
-    await server.restart()
-    await eventually(() => running.health().checks['store'] === 'ok', 20_000)
-    expect(source.isPaused).toBe(false)
+    await isUnreadyWhileAway(client.lease(), server)
   }, 90_000)
 })
 
 describe('an idle consumer whose database stops', () => {
+  // oxlint-disable-next-line jest/expect-expect -- isUnreadyWhileAway() expects
   it('is not ready from the second probe on (Postgres, inbox)', async () => {
     const server = await startPrivatePostgres()
     ends.push(() => server.stop())
     const pool = new Pool({ connectionString: server.url, max: 4, connectionTimeoutMillis: 2_000 })
     pool.on('error', () => {})
     ends.push(() => pool.end())
-    const source = new RecordingSource()
-    let checkStore: (() => Promise<void>) | undefined
-    const consumer = defineConsumer({
-      name: 'sms-sender',
-      id: messageId.header('message-id'),
-      store: postgresInbox({ pool }),
-      observe: (event) => {
-        if (event.type === 'started') ({ checkStore } = event)
-      },
-      handle: () => {},
-    })
-    const running = await runConsumer(consumer, { source, publisher: source })
-    ends.push(() => running.stop({ deadlineMs: 0 }))
-    expect(running.health().ready).toBe(true)
-    await checkStore?.()
-    await server.kill()
-    await eventually(() => running.health().checks['store'] === 'down', 20_000)
-    expect(source.isPaused).toBe(true)
-    await server.restart()
-    await eventually(() => running.health().checks['store'] === 'ok', 20_000)
-    expect(source.isPaused).toBe(false)
+    await isUnreadyWhileAway(postgresInbox({ pool }), server)
   }, 120_000)
 })

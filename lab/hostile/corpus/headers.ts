@@ -1,4 +1,4 @@
-import { Raw, bytes, rawText, utf8, type HostileEntry, type HostileMessage } from '../entry.ts'
+import { named, Raw, bytes, rawText, utf8, type HostileEntry, type HostileMessage } from '../entry.ts'
 
 /** Values that amqplib writes as an AMQP type other than text. */
 const typed = (type: string, value: unknown): object => ({ '!': type, value })
@@ -124,33 +124,21 @@ export const HEADERS: readonly HostileEntry[] = [
       { must: 'no-id', headers: { large: 'l'.repeat(500_000) } },
     ],
   },
-  {
-    name: 'header with an empty name',
-    messages: [
+  ...named({
+    'header with an empty name': [
       { must: 'run', headers: { 'message-id': 'beside an empty name', '': 'x' } },
       { must: 'no-id', headers: { '': 'x' } },
     ],
-  },
-  {
-    name: 'header with an empty value',
-    messages: [{ must: 'no-id', headers: { other: '', 'message-id': utf8('') } }],
-  },
-  {
-    name: 'header name of 255 bytes',
-    messages: [{ must: 'no-id', headers: { ['n'.repeat(255)]: 'x' } }],
-  },
-  {
-    name: 'header name with NUL, line ends and astral characters',
-    messages: [{ must: 'no-id', headers: { 'a\0b\r\nmessage-id: c\u{1F4A9}': 'x' } }],
-  },
-  {
-    name: 'header value with NUL, line ends and another header',
-    messages: [{ must: 'no-id', headers: { other: 'a\0\r\nmessage-id: injected' } }],
-  },
-  {
-    name: 'header of bytes that are no text, of a dead letter',
-    messages: [{ must: 'no-id', headers: { other: bytes('00fffec328') } }],
-  },
+    'header with an empty value': [{ must: 'no-id', headers: { other: '', 'message-id': utf8('') } }],
+    'header name of 255 bytes': [{ must: 'no-id', headers: { ['n'.repeat(255)]: 'x' } }],
+    'header name with NUL, line ends and astral characters': [
+      { must: 'no-id', headers: { 'a\0b\r\nmessage-id: c\u{1F4A9}': 'x' } },
+    ],
+    'header value with NUL, line ends and another header': [
+      { must: 'no-id', headers: { other: 'a\0\r\nmessage-id: injected' } },
+    ],
+    'header of bytes that are no text, of a dead letter': [{ must: 'no-id', headers: { other: bytes('00fffec328') } }],
+  }),
   ...onTheWire({
     'text that is not UTF-8': rawText(Buffer.concat([utf8('broken-'), bytes('ff')])),
     'other text that decodes alike': rawText(Buffer.concat([utf8('broken-'), bytes('fe')])),

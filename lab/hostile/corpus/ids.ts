@@ -1,4 +1,4 @@
-import { bytes, distinct, pairs, unusable, utf8, type HostileEntry } from '../entry.ts'
+import { named, bytes, distinct, pairs, unusable, utf8, type HostileEntry } from '../entry.ts'
 
 const MOST = 512
 
@@ -27,34 +27,20 @@ export const IDS: readonly HostileEntry[] = [
     'repeated, a space more': ['repeated-d', 'repeated-d '],
     'repeated a hundred times, the last differs': [...Array.from({ length: 99 }, () => 'same'), 'other'],
   }),
-  { name: 'unusable ID: no header of that name', messages: [{ must: 'no-id', headers: {} }] },
-  {
-    name: 'unusable ID: no headers at all',
-    messages: [{ must: 'no-id', headers: undefined, value: '"no headers at all"' }],
-  },
-  {
-    name: 'unusable ID: name in other case',
-    messages: [{ must: 'no-id', headers: { 'Message-Id': 'case', 'MESSAGE-ID': 'case' } }],
-  },
-  {
-    name: 'unusable ID: name with a space',
-    messages: [{ must: 'no-id', headers: { 'message-id ': 'space', ' message-id': 'space' } }],
-  },
-  {
-    name: 'unusable ID: name with a Cyrillic letter',
-    messages: [{ must: 'no-id', headers: { 'message-\u0456d': 'look-alike' } }],
-  },
-  {
-    name: 'repeated ID: twice the same is one',
-    messages: [{ must: 'run', headers: { 'message-id': ['twice-the-same', 'twice-the-same'] } }],
-  },
-  {
-    name: 'repeated ID: the same once and twice is one message',
-    messages: [
+  ...named({
+    'unusable ID: no header of that name': [{ must: 'no-id', headers: {} }],
+    'unusable ID: no headers at all': [{ must: 'no-id', headers: undefined, value: '"no headers at all"' }],
+    'unusable ID: name in other case': [{ must: 'no-id', headers: { 'Message-Id': 'case', 'MESSAGE-ID': 'case' } }],
+    'unusable ID: name with a space': [{ must: 'no-id', headers: { 'message-id ': 'space', ' message-id': 'space' } }],
+    'unusable ID: name with a Cyrillic letter': [{ must: 'no-id', headers: { 'message-\u0456d': 'look-alike' } }],
+    'repeated ID: twice the same is one': [
+      { must: 'run', headers: { 'message-id': ['twice-the-same', 'twice-the-same'] } },
+    ],
+    'repeated ID: the same once and twice is one message': [
       { must: 'run', headers: { 'message-id': 'once-and-twice' } },
       { must: { same: 0 }, headers: { 'message-id': ['once-and-twice', 'once-and-twice'] } },
     ],
-  },
+  }),
   ...distinct('longest ID', {
     '512 bytes': 'L'.repeat(MOST),
     '512 bytes, the last differs': `${'L'.repeat(MOST - 1)}M`,

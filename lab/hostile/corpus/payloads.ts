@@ -1,4 +1,4 @@
-import { bytes, utf8, values, type HostileEntry } from '../entry.ts'
+import { named, bytes, utf8, values, type HostileEntry } from '../entry.ts'
 
 const DEEP = 100_000
 const conflict = (name: string, one: Value, other: Value, on?: HostileEntry['on']): HostileEntry => ({
@@ -89,25 +89,18 @@ export const PAYLOADS: readonly HostileEntry[] = [
   conflict('null as JSON and tombstone', 'null', null, ['memory', 'kafka']),
   conflict('one that cannot be read', '"good"', '{"bad'),
   conflict('a megabyte, the last byte differs', `"${'z'.repeat(490_000)}a"`, `"${'z'.repeat(490_000)}b"`),
-  {
-    name: 'same ID, other payload: the first cannot be read, and is given up',
-    messages: [
+  ...named({
+    'same ID, other payload: the first cannot be read, and is given up': [
       { must: 'undecodable', headers: { 'message-id': 'conflict/first-unreadable' }, value: '{"bad' },
       { must: 'conflict', headers: { 'message-id': 'conflict/first-unreadable' }, value: '"good"' },
     ],
-  },
-  {
-    name: 'same ID, same payload, other headers, key and time',
-    messages: [
+    'same ID, same payload, other headers, key and time': [
       { must: 'run', headers: { 'message-id': 'same/headers', other: '1' }, key: 'one', timestamp: 1_700_000_000_000 },
       { must: { same: 0 }, headers: { 'message-id': 'same/headers', other: '2' }, key: 'two' },
     ],
-  },
-  {
-    name: 'same ID, a hundred times',
-    messages: Array.from({ length: 100 }, (_, n) => ({
+    'same ID, a hundred times': Array.from({ length: 100 }, (_, n) => ({
       must: n === 0 ? ('run' as const) : { same: 0 },
       headers: { 'message-id': 'a hundred times' },
     })),
-  },
+  }),
 ]

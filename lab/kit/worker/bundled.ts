@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,4 +41,16 @@ function bundled(name: string, entry: Pick<BuildOptions, 'stdin' | 'entryPoints'
   })
   renameSync(own, file)
   return file
+}
+
+/** Runs a program with a spec as its argument. Resolves with the JSON that it prints. `killed`: it printed none. */
+export async function runProgram<Told>(program: URL, spec: unknown): Promise<Told | 'killed'> {
+  const args = [bundledProgram(program), JSON.stringify(spec)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let told = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    told += text
+  })
+  const [, signal] = (await once(child, 'close')) as unknown[]
+  return signal === 'SIGKILL' && told === '' ? 'killed' : (JSON.parse(told) as Told)
 }

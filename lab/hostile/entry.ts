@@ -59,7 +59,7 @@ export function rawText(bytes: Uint8Array): Raw {
 }
 
 /** Entries on all carriers, by name. */
-export function named(entries: Readonly<Record<string, readonly HostileMessage[]>>): HostileEntry[] {
+export function inputs(entries: Readonly<Record<string, readonly HostileMessage[]>>): HostileEntry[] {
   return Object.entries(entries).map(([name, messages]) => ({ name, messages }))
 }
 

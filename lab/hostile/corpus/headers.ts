@@ -1,4 +1,4 @@
-import { named, Raw, bytes, rawText, utf8, type HostileEntry, type HostileMessage } from '../entry.ts'
+import { inputs, Raw, bytes, rawText, utf8, type HostileEntry, type HostileMessage } from '../entry.ts'
 
 /** Values that amqplib writes as an AMQP type other than text. */
 const typed = (type: string, value: unknown): object => ({ '!': type, value })
@@ -124,7 +124,7 @@ export const HEADERS: readonly HostileEntry[] = [
       { must: 'no-id', headers: { large: 'l'.repeat(500_000) } },
     ],
   },
-  ...named({
+  ...inputs({
     'header with an empty name': [
       { must: 'run', headers: { 'message-id': 'beside an empty name', '': 'x' } },
       { must: 'no-id', headers: { '': 'x' } },

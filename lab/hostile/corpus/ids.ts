@@ -1,4 +1,4 @@
-import { named, bytes, distinct, pairs, unusable, utf8, type HostileEntry } from '../entry.ts'
+import { inputs, bytes, distinct, pairs, unusable, utf8, type HostileEntry } from '../entry.ts'
 
 const MOST = 512
 
@@ -27,7 +27,7 @@ export const IDS: readonly HostileEntry[] = [
     'repeated, a space more': ['repeated-d', 'repeated-d '],
     'repeated a hundred times, the last differs': [...Array.from({ length: 99 }, () => 'same'), 'other'],
   }),
-  ...named({
+  ...inputs({
     'unusable ID: no header of that name': [{ must: 'no-id', headers: {} }],
     'unusable ID: no headers at all': [{ must: 'no-id', headers: undefined, value: '"no headers at all"' }],
     'unusable ID: name in other case': [{ must: 'no-id', headers: { 'Message-Id': 'case', 'MESSAGE-ID': 'case' } }],

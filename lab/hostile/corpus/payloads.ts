@@ -1,4 +1,4 @@
-import { named, bytes, utf8, values, type HostileEntry } from '../entry.ts'
+import { inputs, bytes, utf8, values, type HostileEntry } from '../entry.ts'
 
 const DEEP = 100_000
 const conflict = (name: string, one: Value, other: Value, on?: HostileEntry['on']): HostileEntry => ({
@@ -89,7 +89,7 @@ export const PAYLOADS: readonly HostileEntry[] = [
   conflict('null as JSON and tombstone', 'null', null, ['memory', 'kafka']),
   conflict('one that cannot be read', '"good"', '{"bad'),
   conflict('a megabyte, the last byte differs', `"${'z'.repeat(490_000)}a"`, `"${'z'.repeat(490_000)}b"`),
-  ...named({
+  ...inputs({
     'same ID, other payload: the first cannot be read, and is given up': [
       { must: 'undecodable', headers: { 'message-id': 'conflict/first-unreadable' }, value: '{"bad' },
       { must: 'conflict', headers: { 'message-id': 'conflict/first-unreadable' }, value: '"good"' },

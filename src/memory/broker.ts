@@ -160,6 +160,12 @@ interface Epoch {
   readonly open: Map<number, Delivery>
 }
 
+/** Whether it fetches: as `pause`, `resume` and `stopIntake` say. Nothing follows `ended`. */
+type Flow = 'fetching' | 'paused' | 'ended'
+
+/** `dead`: closed, killed, or its group has another source. */
+type Life = { readonly is: 'new' | 'dead' } | { readonly is: 'open'; readonly intake: Intake }
+
 class MemorySource implements Source, Publisher {
   readonly system = 'memory'
   readonly group: string
@@ -167,10 +173,8 @@ class MemorySource implements Source, Publisher {
   readonly #state: MemoryGroup
   readonly #onDeadLetter: (deadLetter: DeadLetter) => void
   #epochs: Epoch[] = []
-  #intake: Intake | undefined
-  #isPaused = false
-  #hasIntakeEnded = false
-  #isDead = false
+  #flow: Flow = 'fetching'
+  #life: Life = { is: 'new' }
   #isScheduled = false
 
   constructor(group: string, topic: MemoryTopic, state: MemoryGroup, onDeadLetter: (deadLetter: DeadLetter) => void) {
@@ -183,21 +187,30 @@ class MemorySource implements Source, Publisher {
   async open(intake: Intake): Promise<void> {
     this.#state.source?.die()
     this.#state.source = this
-    this.#intake = intake
+    this.#life = { is: 'open', intake }
     this.startEpoch('lost')
   }
 
   pause(): void {
-    this.#isPaused = true
+    this.#turn('paused')
   }
 
   resume(): void {
-    this.#isPaused = false
-    this.wake()
+    this.#turn('fetching')
   }
 
   async stopIntake(): Promise<void> {
-    this.#hasIntakeEnded = true
+    this.#turn('ended')
+  }
+
+  #turn(to: Flow): void {
+    if (this.#flow === 'ended') return
+    this.#flow = to
+    if (to === 'fetching') this.wake()
+  }
+
+  get #intake(): Intake | undefined {
+    return this.#life.is === 'open' ? this.#life.intake : undefined
   }
 
   async close(): Promise<void> {
@@ -236,7 +249,7 @@ class MemorySource implements Source, Publisher {
   }
 
   redeliver(most: number): number {
-    if (this.#hasIntakeEnded) return 0
+    if (this.#flow === 'ended') return 0
     const again = this.#epochs.flatMap(({ open }) => [...open.values()]).slice(0, most)
     this.#intake?.deliver(again.map((delivery) => ({ ...delivery, settle: () => delivery.standing() === 'current' })))
     return again.length
@@ -244,8 +257,7 @@ class MemorySource implements Source, Publisher {
 
   die(): void {
     const intake = this.#intake
-    this.#intake = undefined
-    this.#isDead = true
+    this.#life = { is: 'dead' }
     for (const epoch of this.#epochs) epoch.standing = 'lost'
     this.#epochs = []
     if (this.#state.source === this) this.#state.source = undefined
@@ -253,13 +265,14 @@ class MemorySource implements Source, Publisher {
   }
 
   #deliverNext(epoch: Epoch): void {
-    if (this.#isPaused || this.#hasIntakeEnded || this.#intake === undefined || epoch.standing !== 'current') return
+    const intake = this.#intake
+    if (this.#flow !== 'fetching' || intake === undefined || epoch.standing !== 'current') return
     const log = this.#topic.logs[epoch.partition] ?? []
     const messages = log.slice(epoch.next, epoch.next + BATCH)
     if (messages.length === 0) return
     const from = epoch.next
     epoch.next += messages.length
-    this.#intake.deliver(messages.map((message, index) => this.#delivery(message, from + index, epoch)))
+    intake.deliver(messages.map((message, index) => this.#delivery(message, from + index, epoch)))
     if (epoch.next < log.length) this.wake()
   }
 
@@ -270,7 +283,7 @@ class MemorySource implements Source, Publisher {
       message,
       lane,
       // `stale` promises a redelivery to this process, which is not possible after it died.
-      standing: () => (this.#isDead ? 'lost' : epoch.standing),
+      standing: () => (this.#life.is === 'dead' ? 'lost' : epoch.standing),
       settle: () => {
         if (epoch.standing !== 'current') return false
         epoch.open.delete(offset)

@@ -17,9 +17,9 @@ import { Copies } from './settling/copies.ts'
 import { DROPPED, type Ending } from './ending.ts'
 import { Decoding } from './handling/decoding.ts'
 import type { RunItem } from './handling/handler-run.ts'
-import { Fifo } from './intake/fifo.ts'
+import { Arrivals } from './arrivals.ts'
 import { Hold } from './hold.ts'
-import { createIdentify, NotYet, type DecodedPayload, type Identify, type Unidentified } from './intake/identify.ts'
+import { createIdentify } from './intake/identify.ts'
 import { Batching } from './batching/batching.ts'
 import { InboxBatching } from './batching/inbox-batching.ts'
 import { Lanes } from './intake/lanes.ts'
@@ -31,13 +31,12 @@ import { Purger } from './store/purger.ts'
 import type { Services } from './services.ts'
 import { SingleFlight } from './intake/single-flight.ts'
 import { StallWatch, workOf } from './stall-watch.ts'
-import { Slices } from './intake/slices.ts'
 import { StoreAbsence, type Member } from './store/absence.ts'
 import { StoreCheck } from './store/store-check.ts'
 import { StoreClient } from './store/store-client.ts'
 import { Deadlines } from '../execution/deadlines.ts'
 import { StoreLine, type OnCall } from '../execution/store-line.ts'
-import { Task } from './task.ts'
+import type { Task } from './task.ts'
 import { Traces } from './handling/traces.ts'
 
 export interface PipelineDependencies {
@@ -85,24 +84,15 @@ export class Pipeline implements Intake, Services {
   readonly #copies: Copies
   readonly #carryOut: CarryOut
   readonly #setPaused: (paused: boolean) => void
-  readonly #identify: ReturnType<typeof createIdentify>
   readonly #batching: Batching
   readonly #flights: SingleFlight
   readonly #isBoundBySource: boolean
-  /** Taken from the source, not yet identified. */
-  readonly #arrivals = new Fifo<Delivery>()
-  /** Tasks and deliveries to hand back, from the lanes or not yet identified. */
-  readonly #leaving = new Fifo<Iterator<Task | Delivery>>()
-  readonly #slices: Slices
+  readonly #arrivals: Arrivals
   readonly #stallWatch: StallWatch
   readonly #unfetched: () => Iterable<Work>
   readonly #absence: StoreAbsence | undefined
-  /** The delivery whose ID lies in a payload that is not decoded yet. Those behind it wait, so that their order stays. */
-  #identifying: Identifying | undefined
   #inFlight = 0
   #isFull = false
-  /** It has no usable ID, and may not end now. */
-  #unusable: { readonly delivery: Delivery; readonly why: Unidentified } | undefined
   #isDraining = false
   #idle: (() => void) | undefined
 
@@ -125,10 +115,8 @@ export class Pipeline implements Intake, Services {
     this.observe = observe
     this.traces = consumer.trace && new Traces(consumer.trace, tracedAs(consumer, { group, scope }), clock)
     this.#setPaused = setPaused
-    this.#identify = createIdentify(consumer, group)
     this.deadlines = new Deadlines(this)
     this.decoding = new Decoding(this)
-    this.#slices = new Slices(clock, () => this.#handBackNext() || this.#acceptNext())
     this.#copies = new Copies({
       consumer: consumer.name,
       group,
@@ -144,11 +132,20 @@ export class Pipeline implements Intake, Services {
       clock,
       observe,
       lanes: this.lanes,
-      isAnyRunning: () => this.#isAnyArriving || this.#flights.isAnyRunning,
+      isAnyRunning: () => this.#arrivals.areAny || this.#flights.isAnyRunning,
       mayBegin: () => {
         this.#batching.wake()
-        this.#slices.later()
+        this.#arrivals.goOn()
       },
+    })
+    this.#arrivals = new Arrivals(this, {
+      identify: createIdentify(consumer, group),
+      identified: (delivery, found) => this.#batching.identified(delivery, found),
+      isEnough: () => !isBoundBySource && this.#inFlight - this.#arrivals.waiting >= consumer.maxInFlight,
+      begin: (task, delivery) => this.#begin(task, delivery),
+      drop: (task) => this.end(task, DROPPED),
+      handBack: (delivery) => this.#carryOut.handBack(delivery),
+      deadLetter: (delivery, why) => void this.#carryOut.deadLetter(delivery, why),
     })
     // A consumer that may run without its store needs nobody to take over.
     const mayLeave = consumer.onStoreDown === 'pause' && consumer.mode === 'enforce'
@@ -176,10 +173,7 @@ export class Pipeline implements Intake, Services {
     this.storeCheck = new StoreCheck(clock, this.line, { store, scope })
     this.#carryOut = new CarryOut(this, this.#flights, this.#copies, {
       rewind: (stream) => dependencies.rewind?.(stream),
-      arriveAgain: (delivery) => {
-        this.#arrivals.push(delivery)
-        this.#slices.later()
-      },
+      arriveAgain: (delivery) => this.#arrivals.addAgain(delivery),
       onEnded: () => this.#deliveryEnded(),
     })
     this.purger = new Purger(this, scope)
@@ -217,7 +211,7 @@ export class Pipeline implements Intake, Services {
   }
 
   get isTurnOver(): boolean {
-    return this.#slices.isTurnOver
+    return this.#arrivals.isTurnOver
   }
 
   /** Deliveries taken and not yet ended. */
@@ -316,8 +310,7 @@ export class Pipeline implements Intake, Services {
 
   #deliver(deliveries: readonly Delivery[]): void {
     this.#inFlight += deliveries.length
-    for (const delivery of deliveries) this.#arrivals.push(delivery)
-    this.#slices.run()
+    this.#arrivals.add(deliveries)
     this.#applyPause()
     this.#stallWatch.wake()
   }
@@ -326,9 +319,8 @@ export class Pipeline implements Intake, Services {
     this.purger.postpone()
     // Stale tasks too, all before new arrivals: otherwise a late copy would join a task behind one that came after it
     // in its lane.
-    this.#handBack(this.lanes.removeQueued((queued) => !queued.isCurrent))
-    if (this.#identifying !== undefined && this.#identifying.delivery.standing() !== 'current')
-      this.#handBackIdentifying()
+    this.#arrivals.handBack(this.lanes.removeQueued((queued) => !queued.isCurrent))
+    this.#arrivals.standingChanged()
     this.#batching.deliveriesLost()
   }
 
@@ -346,9 +338,8 @@ export class Pipeline implements Intake, Services {
     this.#stallWatch.stop()
     this.decoding.stop()
     this.#batching.drain()
-    this.#handBack(this.lanes.removeQueued(() => true))
-    this.#handBackIdentifying()
-    this.#handBack(this.#arrivals.remove(() => true).values())
+    this.#arrivals.handBack(this.lanes.removeQueued(() => true))
+    this.#arrivals.drain()
     const over = new Promise<void>((resolve) => {
       this.#idle = resolve
       if (this.#inFlight === 0) resolve()
@@ -385,130 +376,10 @@ export class Pipeline implements Intake, Services {
     return this.#copies.retryDelayMs(attempts)
   }
 
-  #handBack(leaving: Iterator<Task | Delivery>): void {
-    this.#leaving.push(leaving)
-    this.#slices.run()
-  }
-
-  #handBackNext(): boolean {
-    const first = this.#leaving.first
-    if (first === undefined) return false
-    const { value: next, done = false } = first.next()
-    if (done) this.#leaving.shift()
-    else if (next instanceof Task) this.end(next, DROPPED)
-    else this.#carryOut.handBack(next)
-    return true
-  }
-
-  /**
-   * Accepts nothing while tasks are being handed back: a copy could join one of them and be handed back with it, or run
-   * before earlier messages.
-   */
-  #acceptNext(): boolean {
-    if (this.#identifying !== undefined || !this.#isRidOfUnusable()) return false
-    const next = this.#isLookingAtEnough ? undefined : this.#arrivals.shift()
-    if (next === undefined) {
-      this.hold.looked()
-      return false
-    }
-    if (next.standing() === 'current') this.#accept(next)
-    else this.#carryOut.handBack(next)
-    return true
-  }
-
-  /** `false`: a delivery without a usable ID may not end now, and those behind it wait. */
-  #isRidOfUnusable(): boolean {
-    const unusable = this.#unusable
-    if (unusable === undefined) return true
-    const { delivery, why } = unusable
-    const isCurrent = delivery.standing() === 'current'
-    if (isCurrent && !this.hold.admitsUnidentified) {
-      this.hold.looked()
-      return false
-    }
-    this.#unusable = undefined
-    if (!isCurrent) this.#handBackUnidentified(delivery)
-    else {
-      this.hold.failed(why, delivery.message)
-      void this.#carryOut.deadLetter(delivery, why)
-    }
-    return true
-  }
-
-  /** Arrivals that may be looked at now. */
-  get #isAnyArriving(): boolean {
-    if (this.#identifying !== undefined) return true
-    return this.#arrivals.length > 0 && this.#unusable === undefined && !this.#isLookingAtEnough
-  }
-
-  get #isLookingAtEnough(): boolean {
-    return !this.#isBoundBySource && this.#inFlight - this.#arrivals.length >= this.consumer.maxInFlight
-  }
-
-  #accept(delivery: Delivery): void {
-    const found = this.#identify(delivery)
-    if (found instanceof NotYet) void this.#acceptLater(delivery, found)
-    else this.#take(delivery, found)
-  }
-
-  /** Its ID lies in its payload, and that is decoded later. */
-  async #acceptLater(delivery: Delivery, { payload }: NotYet): Promise<void> {
-    const identifying: Identifying = { delivery, cancel: undefined }
-    this.#identifying = identifying
-    const decoded = await this.decoding.awaited(payload)
-    if (this.#identifying !== identifying) return
-    if (decoded.is === 'unanswered') {
-      const delayMs = this.decoding.failed(delivery, delivery.message, decoded.error)
-      identifying.cancel = this.clock.after(delayMs, () => this.#goOnWith(delivery))
-    } else {
-      this.decoding.done(delivery)
-      this.#goOnWith(delivery, decoded.is === 'refused' ? decoded.why : decoded)
-    }
-  }
-
-  #goOnWith(delivery: Delivery, decoded?: DecodedPayload | Unidentified): void {
-    this.#identifying = undefined
-    if (delivery.standing() !== 'current') this.#handBackUnidentified(delivery)
-    else if (decoded === undefined) this.#accept(delivery)
-    else if ('reason' in decoded) this.#take(delivery, decoded)
-    else this.#take(delivery, this.#identify(delivery, decoded))
-    this.#slices.run()
-  }
-
-  #handBackIdentifying(): void {
-    const unusable = this.#unusable
-    this.#unusable = undefined
-    if (unusable !== undefined) this.#handBackUnidentified(unusable.delivery)
-    const identifying = this.#identifying
-    if (identifying === undefined) return
-    this.#identifying = undefined
-    identifying.cancel?.()
-    this.#handBackUnidentified(identifying.delivery)
-  }
-
-  #handBackUnidentified(delivery: Delivery): void {
-    this.decoding.done(delivery)
-    this.#carryOut.handBack(delivery)
-  }
-
-  #take(delivery: Delivery, found: ReturnType<Identify>): void {
-    // With its payload no extractor has to wait.
-    if (found instanceof NotYet) throw new TypeError('a payload that was decoded is not (pipeline.take)')
-    const identified = this.#batching.identified(delivery, found) // mutant: ack-first
-    if (identified instanceof Task) {
-      identified.arrival = this.#slices.turn
-      this.traces?.arrived(identified)
-    }
-    if (!(identified instanceof Task)) {
-      if (this.#isDraining) this.#carryOut.handBack(delivery)
-      else {
-        this.#unusable = { delivery, why: identified }
-        this.#isRidOfUnusable()
-      }
-    } else if (this.#flights.begin(identified, delivery)) {
-      if (this.#isDraining) this.end(identified, DROPPED)
-      else this.lanes.enqueue(identified)
-    }
+  #begin(task: Task, delivery: Delivery): void {
+    if (!this.#flights.begin(task, delivery)) return
+    if (this.#isDraining) this.end(task, DROPPED)
+    else this.lanes.enqueue(task)
   }
 
   *#work(): Iterable<Work> {
@@ -531,14 +402,13 @@ export class Pipeline implements Intake, Services {
     this.#copies.end()
     this.#batching.abandon()
     this.#carryOut.leave()
-    while (this.#handBackNext());
-    for (const delivery of this.#arrivals.remove(() => true)) this.#carryOut.handBack(delivery)
+    this.#arrivals.leave()
     this.#telling.end()
   }
 
   #deliveryEnded(): void {
     this.#inFlight--
-    if (this.#arrivals.length > 0) this.#slices.later()
+    if (this.#arrivals.waiting > 0) this.#arrivals.goOn()
     this.#applyPause()
     if (this.#inFlight === 0) this.#idle?.()
   }
@@ -552,12 +422,6 @@ export class Pipeline implements Intake, Services {
     const isDown = this.line.isDown && this.consumer.onStoreDown === 'pause'
     this.#setPaused(this.isPaused || this.#isFull || isDown)
   }
-}
-
-interface Identifying {
-  readonly delivery: Delivery
-  /** Set while it waits before it is decoded again. */
-  cancel: (() => void) | undefined
 }
 
 function tracedAs(

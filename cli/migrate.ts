@@ -73,7 +73,7 @@ async function up(
 ): Promise<number> {
   const databases: { readonly where: string; readonly run: readonly string[] }[] = []
   for (const one of migrations) {
-    const run = await one.up({ isDryRun })
+    const run = await one.up({ dryRun: isDryRun })
     databases.push({ where: one.where, run })
     if (session.isJson) continue
     const done = isDryRun ? 'would be applied' : 'applied'

@@ -19,7 +19,7 @@ async function startProcess() {
   const redis = new Redis(process.env['REDIS_URL'] ?? 'redis://localhost')
   const subscriber = redis.duplicate()
   const share = redisDoneChannel({ redis, subscriber, channel }) // pub/sub
-  const store = withDoneCache(redisLease({ redis, prefix }), { max: 100_000, share })
+  const store = withDoneCache(redisLease({ redis, prefix }), { maxKeys: 100_000, share })
   // #endregion
   const sms = defineConsumer({ name: 'sms', id: messageId.header('id'), store, handle: () => {} })
   const running = runInline(sms, { group: 'sms' })

@@ -7,7 +7,7 @@ export type { ConsumerOptions, ConsumerSettings } from './consumer/options.ts'
 export { durationText } from './core/duration-text.ts'
 export { runInline, type InlineRunning, type Settlement } from './run/inline.ts'
 export { STOP, stopBy } from './run/stop-options.ts'
-export { LEAVE_AFTER, resolveLeaveAfter } from './run/leave-after.ts'
+export { LEAVE_AFTER } from './run/leave-after.ts'
 export { CONSUMER } from './consumer/consumer-table.ts'
 export {
   asGiven,
@@ -19,7 +19,6 @@ export {
   hasMethod,
   judged,
   listOf,
-  LONGEST_TIMER_MS,
   matching,
   millis,
   needed,
@@ -35,32 +34,20 @@ export {
   type AnyRule,
   type Complete,
   type Defaulted,
+  type NamesOf,
   type Needed,
   type Rule,
   type Table,
 } from './foundation/options.ts'
-export { clockOption, entropyOption } from './foundation/system-options.ts'
-export {
-  checkFunction,
-  checkNames,
-  checkNumber,
-  checkOneOf,
-  checkText,
-  checkObject,
-  checkWhole,
-  givenOf,
-  isPlainText,
-  knownOptions,
-  shown,
-  withoutUndefined,
-  type NamesOf,
-} from './foundation/option-checks.ts'
+export { clockOption } from './foundation/system-options.ts'
+export { isPlainText, shown } from './foundation/shown.ts'
+export { withoutUndefined } from './foundation/without-undefined.ts'
 export { checkFindings, refusalsOf, type AtStart, type CheckFindings } from './foundation/check-findings.ts'
 export type { Running, Starting, StopOptions } from './ports/lifecycle.ts'
 export { askedForTransaction, onceInOneRun } from './once/once.ts'
 export { noTransaction } from './execution/without-transaction.ts'
 export { LostRun } from './once/lost-run.ts'
-export { checkOnce } from './once/options.ts'
+export { ONCE, problemsOfOnce } from './once/options.ts'
 export type { OnceContext, OnceOptions } from './once/options.ts'
 export type { Health } from './ports/health.ts'
 export { ConsumeOnceError, LeaseLostError, OutcomeUnknownError, isConsumeOnceError } from './foundation/errors.ts'
@@ -99,7 +86,7 @@ export {
 } from './core/expected-offset.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Observer } from './ports/observer.ts'
-export type { Migrations, MigrationStatus } from './ports/migrations.ts'
+export type { Migrations, MigrationStatus, UpOptions } from './ports/migrations.ts'
 export { isAskedFor } from './people/audit-filter.ts'
 export { EachOnce } from './people/each-once.ts'
 export { latestOf, RETENTION_NOTED_MS, sinceFirst, sinceKept } from './people/known-since.ts'
@@ -107,17 +94,11 @@ export { checkReplayState } from './replay/replay-state.ts'
 export type { ReplayJournal } from './replay/journal.ts'
 export { isBrokerHeader } from './copies/vocabulary.ts'
 export { isTopicName, originTopicIn } from './copies/kafka.ts'
-export {
-  resolveSequences,
-  SEQUENCE_OPTIONS,
-  splitSequences,
-  type ResolvedSequences,
-  type SequenceOptions,
-} from './sequences/options.ts'
+export { SEQUENCES, type SequenceOptions } from './sequences/options.ts'
 export { inboxSequencesOver } from './sequences/inbox.ts'
 export { sequencesOver } from './sequences/store.ts'
 export type { SequenceLedger, SourceKey, SourceSwap } from './ports/sequence-ledger.ts'
-export { Meter } from './signals/meter.ts'
+export { Meter, READ_STORES } from './signals/meter.ts'
 export {
   COUNTERS,
   GAUGES,

@@ -1,9 +1,9 @@
 import {
-  checkNames,
-  checkText,
-  checkWhole,
   ConfigError,
-  givenOf,
+  millis,
+  optionsOf,
+  or,
+  plainText,
   runInline,
   systemClock,
   type Consumer,
@@ -11,6 +11,7 @@ import {
   type Message,
   type Running,
   type Settlement,
+  type Table,
 } from '../../src/spi.ts'
 
 export interface BullmqOptions {
@@ -39,8 +40,7 @@ export interface JobLike {
 
 export type BullmqProcessor = ((job: JobLike, token?: string) => Promise<unknown>) & Pick<Running, 'health' | 'stop'>
 
-const KNOWN: Record<keyof BullmqOptions, true> = { group: true, delayMs: true }
-const DEFAULTS = { group: 'bullmq', delayMs: 1_000 }
+const BULLMQ: Table<BullmqOptions> = { group: or('bullmq', plainText()), delayMs: or(1_000, millis()) }
 
 /**
  * A processor for a BullMQ `Worker` that handles each job once, also a stalled job that BullMQ gives to a second worker
@@ -54,13 +54,7 @@ const DEFAULTS = { group: 'bullmq', delayMs: 1_000 }
  * @throws ConfigError `CONFIG_INVALID`, also for a store of strategy `offsets`
  */
 export function bullmqProcessor(consumer: Consumer, options: BullmqOptions = {}): BullmqProcessor {
-  const given = givenOf(options)
-  const { group, delayMs } = { ...DEFAULTS, ...given }
-  const problems: string[] = []
-  checkNames('', given, { of: 'bullmqProcessor()', known: KNOWN }, problems)
-  checkText('group', group, problems)
-  checkWhole('delayMs', delayMs, problems)
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `bullmqProcessor: ${problem}`))
+  const { group, delayMs } = optionsOf('bullmqProcessor', BULLMQ, options)
   const inline = runInline(consumer, { group, retryWaits: 'caller' })
   const process = async (job: JobLike, token?: string): Promise<unknown> => {
     const settlement = await inline.handle(messageOf(job))

@@ -2,12 +2,20 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import {
   atOnce,
   ConfigError,
-  checkNames,
-  checkText,
-  givenOf,
+  either,
+  flag,
+  func,
+  needed,
+  object,
+  oneOf,
+  optionsOf,
+  or,
+  plainText,
+  STOP,
   type Health,
   type Running,
   type StopOptions,
+  type Table,
 } from '../../src/spi.ts'
 
 export interface ConsumeOnceFastifyOptions extends StopOptions {
@@ -28,16 +36,19 @@ export interface ConsumeOnceFastifyOptions extends StopOptions {
   readonly waitForReady?: boolean
 }
 
-const KNOWN: Record<keyof ConsumeOnceFastifyOptions, true> = {
-  start: true,
-  routes: true,
-  waitForReady: true,
-  deadlineMs: true,
+const ROUTE: Table<{ readonly live: string; readonly ready: string }> = {
+  live: needed(plainText()),
+  ready: needed(plainText()),
+}
+
+const PLUGIN: Table<ConsumeOnceFastifyOptions> = {
+  ...STOP,
+  start: needed(func()),
+  routes: or({ live: '/healthz', ready: '/readyz' }, either(oneOf(false), object(ROUTE))),
+  waitForReady: or(false, flag()),
 }
 
 const START_AT_ONCE = 'return the running consumers themselves; waitForReady waits until they have joined'
-
-const ROUTES = { live: '/healthz', ready: '/readyz' } as const
 
 /**
  * A plugin of Fastify: consumers start with the application and stop when it is closed, before the plugins that were
@@ -46,13 +57,12 @@ const ROUTES = { live: '/healthz', ready: '/readyz' } as const
  * @throws (rejects) ConfigError `CONFIG_INVALID`
  */
 export async function consumeOncePlugin(app: FastifyInstance, options: ConsumeOnceFastifyOptions): Promise<void> {
-  const { start, routes = ROUTES, waitForReady = false, deadlineMs } = checked(options)
+  const { start, routes, waitForReady, deadlineMs } = optionsOf('consumeOncePlugin', PLUGIN, options)
   const consumers: Record<string, Running> = {}
   let isClosed = false
   const stop = async (): Promise<void> => {
     isClosed = true
-    const how = deadlineMs === undefined ? {} : { deadlineMs }
-    await Promise.all(Object.values(consumers).map((running) => running.stop(how)))
+    await Promise.all(Object.values(consumers).map((running) => running.stop({ deadlineMs })))
   }
   app.decorate('consumers', consumers)
   app.addHook('onReady', async () => {
@@ -84,22 +94,6 @@ function answer(
   const health = Object.fromEntries(Object.entries(consumers).map(([name, running]) => [name, running.health()]))
   const isAllUp = Object.values(health).every(isUp)
   return reply.code(isAllUp ? 200 : 503).send({ status: isAllUp ? 'up' : 'down', consumers: health })
-}
-
-function checked(options: ConsumeOnceFastifyOptions): ConsumeOnceFastifyOptions {
-  const problems: string[] = []
-  const given = givenOf(options)
-  const { start, routes } = given
-  checkNames('', given, { of: 'consumeOncePlugin()', known: KNOWN }, problems)
-  if (typeof start !== 'function') problems.push(`start: expected a function, got ${typeof start}`)
-  if (routes !== undefined && routes !== false) {
-    const place = { live: true, ready: true }
-    checkNames('routes.', givenOf(routes), { of: 'consumeOncePlugin()', known: place }, problems)
-    checkText('routes.live', routes?.live, problems)
-    checkText('routes.ready', routes?.ready, problems)
-  }
-  if (problems.length > 0) throw new ConfigError(problems.map((one) => `consumeOncePlugin: ${one}`))
-  return given
 }
 
 declare module 'fastify' {

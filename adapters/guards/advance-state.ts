@@ -1,8 +1,20 @@
-import { givenOf } from '../../src/spi.ts'
-import { Checks, likeGiven, shownValue } from './checks.ts'
+import {
+  either,
+  listOf,
+  needed,
+  oneOf,
+  optionsOf,
+  or,
+  where,
+  type Complete,
+  type Rule,
+  type Table,
+} from '../../src/spi.ts'
+import { COLUMN, COLUMNS, KEY, likeGiven, problemsOfTaken, shownValue, TABLE } from './checks.ts'
 import type { GuardClient } from './client.ts'
 import { unsetColumn } from './problems.ts'
 import type { Condition } from './statements.ts'
+import { tableOf } from './identifiers.ts'
 import { withClient } from './with-client.ts'
 
 export interface AdvanceStateOptions<State extends string | number | bigint> {
@@ -31,13 +43,17 @@ export type AdvanceStateVerdict<State extends string | number | bigint> =
   | { readonly verdict: 'unset'; readonly problem: string }
   | { readonly verdict: 'missing' }
 
-const KNOWN: Record<keyof AdvanceStateOptions<string>, true> = {
-  table: true,
-  key: true,
-  column: true,
-  to: true,
-  from: true,
-  set: true,
+type State = string | number | bigint
+
+const STATE: Rule<State> = where('a text that is not empty or a finite number', isState, { got: shownValue })
+
+const ADVANCE_STATE: Table<AdvanceStateOptions<State>> = {
+  table: needed(TABLE),
+  key: needed(KEY),
+  column: needed(COLUMN),
+  to: needed(STATE),
+  from: needed(either(oneOf('lower'), listOf(STATE, { least: 1, what: 'states' }))),
+  set: or({}, COLUMNS),
 }
 
 /**
@@ -52,19 +68,16 @@ export async function advanceState<State extends string | number | bigint>(
   tx: GuardClient,
   options: AdvanceStateOptions<State>,
 ): Promise<AdvanceStateVerdict<State>> {
-  const checks = new Checks('advanceState', options, KNOWN)
-  const { table, key, column, to, from, set = {} } = givenOf(options)
+  const all = optionsOf('advanceState', ADVANCE_STATE, options as AdvanceStateOptions<never>, problemsOf)
+  const { table, key, column, to, from, set } = all
   const change = {
-    table: checks.table(table),
-    key: checks.key('key', key),
-    column: checks.column('column', column),
+    table: tableOf(table) ?? [],
+    key: Object.entries(key),
+    column,
     to,
-    when: conditionOf(to, from, checks),
-    set: checks.columns('set', set, 0),
+    when: (from === 'lower' ? { is: 'lower' } : { is: 'one-of', values: from }) satisfies Condition,
+    set: Object.entries(set),
   }
-  checks.excluding('key', change.key, [column])
-  checks.excluding('set', change.set, [column])
-  checks.end()
   const changed = await withClient({ guard: 'advanceState', tx, table }, (statements) => statements.change(change))
   if (changed === undefined) return { verdict: 'missing' }
   if (changed.isChanged) return { verdict: 'applied', state: to as unknown as Wide<State> }
@@ -73,20 +86,18 @@ export async function advanceState<State extends string | number | bigint>(
   return { verdict: changed.isThere ? 'already' : 'out-of-order', state }
 }
 
-function conditionOf(to: unknown, from: unknown, { problems }: Checks): Condition {
-  if (!isState(to)) problems.push(`to: expected a text that is not empty or a finite number, got ${shownValue(to)}`)
+function problemsOf({ key, column, to, from, set }: Complete<AdvanceStateOptions<State>>, problems: string[]): void {
+  problemsOfTaken('key', key, column, problems)
+  problemsOfTaken('set', set, column, problems)
   if (from === 'lower') {
     // Databases order texts by the alphabet.
-    if (typeof to === 'string') problems.push(`to: expected a number, because from is 'lower', got ${shownValue(to)}`)
-    return { is: 'lower' }
+    if (typeof to === 'string') problems.push(`to: expected a number, because from is "lower", got ${shownValue(to)}`)
+    return
   }
-  const values: readonly unknown[] = Array.isArray(from) ? from : []
-  if (values.length === 0) problems.push(`from: expected a list of states, or 'lower', got ${shownValue(from)}`)
-  if (!values.every((one) => isState(one) && (typeof one === 'string') === (typeof to === 'string'))) {
+  if (!from.every((one) => (typeof one === 'string') === (typeof to === 'string'))) {
     problems.push('from: expected states of the type of to')
   }
-  if (values.some((one) => String(one) === String(to))) problems.push('from: expected states other than to')
-  return { is: 'one-of', values }
+  if (from.some((one) => String(one) === String(to))) problems.push('from: expected states other than to')
 }
 
 function isState(state: unknown): boolean {

@@ -1,6 +1,7 @@
-import { givenOf } from '../../src/spi.ts'
-import { Checks } from './checks.ts'
+import { either, flag, listOf, needed, optionsOf, or, type Table } from '../../src/spi.ts'
+import { COLUMN, KEY_VALUE, SOME_COLUMNS, TABLE } from './checks.ts'
 import type { GuardClient, Row } from './client.ts'
+import { tableOf } from './identifiers.ts'
 import { withClient } from './with-client.ts'
 
 export interface InsertOnceOptions {
@@ -23,7 +24,12 @@ export type InsertOnceVerdict<Found extends object = Row> =
   | { readonly verdict: 'applied' }
   | { readonly verdict: 'already'; readonly row: Found }
 
-const KNOWN: Record<keyof InsertOnceOptions, true> = { table: true, row: true, conflict: true, peek: true }
+const INSERT_ONCE: Table<InsertOnceOptions> = {
+  table: needed(TABLE),
+  row: needed(SOME_COLUMNS),
+  conflict: needed(either(COLUMN, listOf(COLUMN, { least: 1 }))),
+  peek: or(false, flag()),
+}
 
 /**
  * Inserts a row, unless its unique key has one. Of two concurrent calls one inserts; the other waits for the end of its
@@ -39,20 +45,20 @@ export async function insertOnce<Found extends object = Row>(
   tx: GuardClient,
   options: InsertOnceOptions,
 ): Promise<InsertOnceVerdict<Found>> {
-  const checks = new Checks('insertOnce', options, KNOWN)
-  const { table, row: given, conflict: unique, peek = false } = givenOf(options)
-  const insertion = { table: checks.table(table), row: checks.columns('row', given, 1), peek }
-  const names: readonly unknown[] = Array.isArray(unique) ? unique : [unique]
-  if (names.length === 0) checks.problems.push('conflict: expected at least one column, got none')
-  const conflict = names.map((name): readonly [string, unknown] => {
-    const column = checks.column('conflict', name)
-    const value = insertion.row.find(([other]) => other === column)?.[1]
-    if (value === undefined) checks.problems.push(`conflict: expected a column of row, got ${column}`)
-    else checks.keyValue(`row.${column}`, value)
-    return [column, value]
+  const {
+    table,
+    row: given,
+    conflict: unique,
+    peek,
+  } = optionsOf('insertOnce', INSERT_ONCE, options, (all, problems) => {
+    for (const column of [all.conflict].flat()) {
+      const value = all.row[column]
+      if (value === undefined) problems.push(`conflict: expected a column of row, got ${column}`)
+      else KEY_VALUE.read(value, { name: `row.${column}`, problems })
+    }
   })
-  if (typeof peek !== 'boolean') checks.problems.push(`peek: expected true, false, got ${String(peek)}`)
-  checks.end()
+  const conflict = [unique].flat().map((column): readonly [string, unknown] => [column, given[column]])
+  const insertion = { table: tableOf(table) ?? [], row: Object.entries(given), peek }
   const row = await withClient({ guard: 'insertOnce', tx, table }, (statements) =>
     statements.insert({ ...insertion, conflict }),
   )

@@ -1,6 +1,7 @@
-import { ConfigError, givenOf, StoreError } from '../../src/spi.ts'
-import { Checks } from './checks.ts'
+import { ConfigError, needed, optionsOf, or, StoreError, whole, type Table } from '../../src/spi.ts'
+import { KEY, TABLE } from './checks.ts'
 import type { GuardClient, Row } from './client.ts'
+import { tableOf } from './identifiers.ts'
 import { withClient } from './with-client.ts'
 
 export interface LockRowOptions {
@@ -21,10 +22,12 @@ export type LockRowVerdict<Found extends object = Row> =
   | { readonly verdict: 'locked'; readonly row: Found }
   | { readonly verdict: 'busy' | 'missing' }
 
-const KNOWN: Record<keyof LockRowOptions, true> = { table: true, key: true, waitMs: true }
-const DEFAULT_WAIT_MS = 5_000
-/** With the time for an answer it is still one that a timer of Node can have. */
-const LONGEST_WAIT_MS = 2_147_480_000 - 5_000
+const LOCK_ROW: Table<LockRowOptions> = {
+  table: needed(TABLE),
+  key: needed(KEY),
+  // With the time for an answer it is still one that a timer of Node can have.
+  waitMs: or(5_000, whole({ least: 0, most: 2_147_480_000 - 5_000 })),
+}
 /** How much longer than its lock timeout a database may take to answer. */
 const ANSWER_MS = 5_000
 
@@ -44,15 +47,8 @@ export async function lockRow<Found extends object = Row>(
   tx: GuardClient,
   options: LockRowOptions,
 ): Promise<LockRowVerdict<Found>> {
-  const checks = new Checks('lockRow', options, KNOWN)
-  const { table, key, waitMs = DEFAULT_WAIT_MS } = givenOf(options)
-  const locking = { table: checks.table(table), key: checks.key('key', key), waitMs }
-  if (!Number.isSafeInteger(waitMs) || waitMs < 0 || waitMs > LONGEST_WAIT_MS) {
-    checks.problems.push(
-      `waitMs: expected a whole number of milliseconds from 0 to ${LONGEST_WAIT_MS}, got ${String(waitMs)}`,
-    )
-  }
-  checks.end()
+  const { table, key, waitMs } = optionsOf('lockRow', LOCK_ROW, options)
+  const locking = { table: tableOf(table) ?? [], key: Object.entries(key), waitMs }
   const asked = withClient({ guard: 'lockRow', tx, table }, (statements, { isPool }) => {
     if (isPool) throw new ConfigError(['lockRow: expected a client in a transaction, got a pool, which ends the lock'])
     return statements.lock(locking)

@@ -1,8 +1,9 @@
-import { givenOf } from '../../src/spi.ts'
-import { Checks, isValue, likeGiven, shownValue } from './checks.ts'
+import { needed, object, optionsOf, where, type Rule, type Table } from '../../src/spi.ts'
+import { COLUMN, isValue, KEY, likeGiven, problemsOfTaken, shownValue, SOME_COLUMNS, TABLE } from './checks.ts'
 import type { GuardClient } from './client.ts'
 import { unsetColumn } from './problems.ts'
 import type { Condition } from './statements.ts'
+import { tableOf } from './identifiers.ts'
 import { withClient } from './with-client.ts'
 
 export type Version = number | bigint | string | Date
@@ -39,11 +40,19 @@ export type UpdateVersionedVerdict<V extends Version> =
 
 type Wide<V> = V extends number ? number : V extends bigint ? bigint : V extends Date ? Date : string
 
-const KNOWN: Record<keyof UpdateVersionedOptions<number>, true> = { table: true, key: true, version: true, set: true }
-const KNOWN_OF_VERSION: Record<keyof UpdateVersionedOptions<number>['version'], true> = {
-  column: true,
-  expected: true,
-  next: true,
+type VersionOf = UpdateVersionedOptions<Version>['version']
+
+const VERSION: Rule<Version> = where('a whole number, a Date, or the text of a timestamp', isVersion, {
+  got: shownValue,
+})
+
+const OF_VERSION: Table<VersionOf, 'next'> = { column: needed(COLUMN), expected: needed(VERSION), next: VERSION }
+
+const UPDATE_VERSIONED: Table<UpdateVersionedOptions<Version>> = {
+  table: needed(TABLE),
+  key: needed(KEY),
+  version: needed(object(OF_VERSION)),
+  set: needed(SOME_COLUMNS),
 }
 
 /**
@@ -59,23 +68,18 @@ export async function updateVersioned<V extends Version>(
   tx: GuardClient,
   options: UpdateVersionedOptions<V>,
 ): Promise<UpdateVersionedVerdict<V>> {
-  const checks = new Checks('updateVersioned', options, KNOWN)
-  const { table, key, version: given, set } = givenOf(options)
-  const version = checks.object('version', given, KNOWN_OF_VERSION)
-  const column = checks.column('version.column', version['column'])
-  const expected = version['expected']
-  const to = nextOf(expected, version['next'], checks)
+  const all = optionsOf('updateVersioned', UPDATE_VERSIONED, options as UpdateVersionedOptions<never>, problemsOf)
+  const { table, key, version, set } = all
+  const { column, expected } = version
+  const to = nextOf(version)
   const change = {
-    table: checks.table(table),
-    key: checks.key('key', key),
+    table: tableOf(table) ?? [],
+    key: Object.entries(key),
     column,
     to,
     when: conditionOf(expected),
-    set: checks.columns('set', set, 1),
+    set: Object.entries(set),
   }
-  checks.excluding('key', change.key, [column])
-  checks.excluding('set', change.set, [column])
-  checks.end()
   const changed = await withClient({ guard: 'updateVersioned', tx, table }, (statements) => statements.change(change))
   if (changed === undefined) return { verdict: 'missing' }
   if (changed.isChanged) return { verdict: 'applied', version: to as Wide<V> }
@@ -88,19 +92,18 @@ function conditionOf(expected: unknown): Condition {
   return { is: 'equal', value: expected }
 }
 
-function nextOf(expected: unknown, next: unknown, { problems }: Checks): unknown {
-  if (!isVersion(expected)) {
-    const kinds = 'a whole number, a Date, or the text of a timestamp'
-    problems.push(`version.expected: expected ${kinds}, got ${shownValue(expected)}`)
-    return undefined
-  }
+function nextOf({ expected, next }: VersionOf): unknown {
   if (next === undefined && typeof expected === 'number') return expected + 1
-  if (next === undefined && typeof expected === 'bigint') return expected + 1n
-  const isLater = isVersion(next) && typeof next === typeof expected && next > expected
-  if (!isLater) {
-    problems.push(`version.next: expected a version later than version.expected, got ${shownValue(next)}`)
-  }
-  return next
+  return next === undefined && typeof expected === 'bigint' ? expected + 1n : next
+}
+
+function problemsOf({ key, version, set }: UpdateVersionedOptions<Version>, problems: string[]): void {
+  const { column, expected } = version
+  problemsOfTaken('key', key, column, problems)
+  problemsOfTaken('set', set, column, problems)
+  const next = nextOf(version)
+  if (typeof next === typeof expected && (next as Version) > expected) return
+  problems.push(`version.next: expected a version later than version.expected, got ${shownValue(next)}`)
 }
 
 function isVersion(version: unknown): version is Version {

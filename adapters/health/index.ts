@@ -1,5 +1,16 @@
 import { createServer } from 'node:http'
-import { ConfigError, checkNames, checkWhole, describeError, givenOf, type Running } from '../../src/spi.ts'
+import {
+  ConfigError,
+  describeError,
+  hasMethod,
+  having,
+  matching,
+  needed,
+  optionsOf,
+  whole,
+  type Running,
+  type Table,
+} from '../../src/spi.ts'
 import { answerTo, type Metrics, type Snapshots } from './answer.ts'
 
 export type { Metrics, Snapshots } from './answer.ts'
@@ -30,8 +41,12 @@ export interface HealthServer extends AsyncDisposable {
 /** What `serveHealth` needs of a consumer: the handle that `runKafka`, `runRabbit` and `runInline` return. */
 export type Watched = Pick<Running, 'health'>
 
-const KNOWN: Record<keyof HealthServerOptions, true> = { port: true, host: true, metrics: true, live: true }
-const LARGEST_PORT = 65_535
+const SERVER: Table<HealthServerOptions, 'host' | 'metrics' | 'live'> = {
+  port: needed(whole({ least: 0, most: 65_535 })),
+  host: matching('an address', /./),
+  metrics: having('a registry of prom-client, such as its `register`', 'metrics'),
+  live: having('what liveSignals() returned', 'snapshot'),
+}
 
 /**
  * Serves the health of one or several consumers of this process, for an orchestrator and for Prometheus. Start it before
@@ -54,7 +69,10 @@ export async function serveHealth(
   options: HealthServerOptions,
 ): Promise<HealthServer> {
   const watched = [running].flat()
-  const { port, host, metrics, live } = checked(watched, options)
+  const { port, host, metrics, live } = optionsOf('serveHealth', SERVER, options, (_, problems) => {
+    if (watched.length > 0 && watched.every((one) => hasMethod(one, 'health'))) return
+    problems.push('running: expected what runKafka() or runRabbit() returned, or a list of it')
+  })
   const server = createServer((request, response) => void answerTo(request, response, { watched, metrics, live }))
   server.unref()
   await new Promise<void>((resolve, reject) => {
@@ -75,25 +93,4 @@ export async function serveHealth(
     close,
     [Symbol.asyncDispose]: close,
   }
-}
-
-/** @throws ConfigError `CONFIG_INVALID` */
-function checked(watched: readonly Watched[], options: HealthServerOptions): HealthServerOptions {
-  const given = givenOf(options)
-  const { port, host, metrics, live } = given
-  const problems: string[] = []
-  checkNames('', given, { of: 'serveHealth()', known: KNOWN }, problems)
-  if (port !== 0) checkWhole('port', port, problems, { most: LARGEST_PORT })
-  if (host !== undefined && typeof host !== 'string') problems.push(`host: expected an address, got ${typeof host}`)
-  if (metrics !== undefined && typeof metrics?.metrics !== 'function') {
-    problems.push('metrics: expected a registry of prom-client, such as its `register`')
-  }
-  if (live !== undefined && typeof live?.snapshot !== 'function') {
-    problems.push('live: expected what liveSignals() returned')
-  }
-  if (watched.length === 0 || watched.some((one) => typeof one?.health !== 'function')) {
-    problems.push('running: expected what runKafka() or runRabbit() returned, or a list of it')
-  }
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `serveHealth: ${problem}`))
-  return given
 }

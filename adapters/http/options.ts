@@ -1,15 +1,26 @@
 import {
-  checkFunction,
-  checkNames,
-  checkOnce,
-  checkOneOf,
-  checkWhole,
   ConfigError,
-  givenOf,
+  CONSUMER,
+  ELSEWHERE,
+  flag,
+  func,
+  listOf,
+  matching,
+  needed,
+  ONCE,
+  oneOf,
+  optionsOf,
+  or,
+  problemsOfOnce,
+  where,
+  whole,
   type InboxStore,
   type LeaseStore,
+  type Needed,
   type OnceContext,
   type OnceOptions,
+  type Rule,
+  type Table,
 } from '../../src/spi.ts'
 
 /** The claim under which a request is handled: `idempotencyKey`, `attempt`, `signal`, and `tx` or `fence`. */
@@ -84,30 +95,6 @@ export interface IdempotencySettings<Request> {
   readonly once: OnceOptions
 }
 
-const KNOWN: Record<keyof IdempotencyOptions<never>, true> = {
-  store: true,
-  caller: true,
-  scope: true,
-  methods: true,
-  required: true,
-  fingerprint: true,
-  remember: true,
-  keepHeaders: true,
-  maxBodyBytes: true,
-  maxResponseBytes: true,
-  onInDoubt: true,
-  whenBusy: true,
-  waitMs: true,
-  leaseMs: true,
-  retentionMs: true,
-  handlerTimeoutMs: true,
-  graceMs: true,
-  sealResult: true,
-  purge: true,
-  clock: true,
-  entropy: true,
-}
-
 /** Headers about the body, which belong to it wherever it is sent. */
 const SAFE = [
   'content-type',
@@ -124,50 +111,49 @@ const SAFE = [
 const NEVER =
   /^(?:set-cookie2?|authorization|(?:www|proxy)-.*|authentication-info|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|date)$/
 
-const DAY_MS = 86_400_000
-const LARGEST_RESPONSE = 512 * 1024
-const LARGEST_KEPT = 1024 * 1024
+const TEXT = matching('text', /./)
+
+/** A header that may be sent to the caller again. */
+const HEADER: Rule<string> = where(
+  'a header that may be sent to the caller again',
+  (name) => typeof name === 'string' && name !== '' && !NEVER.test(name.toLowerCase()),
+)
+
+type Options = IdempotencyOptions<never>
+
+const IDEMPOTENCY: Table<Options, 'fingerprint' | 'sealResult'> = {
+  store: CONSUMER.store as Needed<Options['store']>,
+  caller: needed(func()),
+  scope: or('http', ONCE.scope),
+  methods: or(['POST', 'PATCH'], listOf(TEXT)),
+  required: or(true, flag()),
+  fingerprint: func(),
+  remember: or(({ status }: { readonly status: number }) => status < 400, func()),
+  keepHeaders: or([], listOf(HEADER)),
+  maxBodyBytes: or(1024 * 1024, whole()),
+  maxResponseBytes: or(64 * 1024, whole({ most: 512 * 1024 })),
+  onInDoubt: or('rerun', oneOf('rerun', 'park')),
+  whenBusy: or('refuse', ONCE.whenBusy),
+  waitMs: ONCE.waitMs,
+  leaseMs: ONCE.leaseMs,
+  retentionMs: or(86_400_000, ONCE.retentionMs),
+  handlerTimeoutMs: ONCE.handlerTimeoutMs,
+  graceMs: ONCE.graceMs,
+  sealResult: ONCE.sealResult,
+  purge: ONCE.purge,
+  clock: ONCE.clock,
+  entropy: ONCE.entropy,
+  [ELSEWHERE]: { timeoutMs: 'it is now called handlerTimeoutMs' },
+}
 
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
-export function settingsOf<Request, Tx>(options: IdempotencyOptions<Request, Tx>): IdempotencySettings<Request> {
-  const given = givenOf(options)
-  const {
-    store,
-    caller,
-    methods = ['POST', 'PATCH'],
-    required = true,
-    fingerprint,
-    remember = ({ status }) => status < 400,
-    keepHeaders = [],
-    maxBodyBytes = 1024 * 1024,
-    maxResponseBytes = 64 * 1024,
-    ...rest
-  } = given
-  const problems: string[] = []
-  const renamed = { timeoutMs: 'it is now called handlerTimeoutMs' }
-  checkNames('', given, { of: 'idempotency()', known: KNOWN, misplaced: renamed }, problems)
-  const once = {
-    scope: 'http',
-    whenBusy: 'refuse',
-    retentionMs: DAY_MS,
-    maxResultBytes: LARGEST_KEPT,
-    ...rest,
-  } as const
-  checkOnce(store as InboxStore<never>, once, problems)
-  checkFunction('caller', caller, problems)
-  checkFunction('remember', remember, problems)
-  if (fingerprint !== undefined) checkFunction('fingerprint', fingerprint, problems)
-  checkWhole('maxBodyBytes', maxBodyBytes, problems)
-  checkWhole('maxResponseBytes', maxResponseBytes, problems, { most: LARGEST_RESPONSE })
-  checkOneOf('required', required, [true, false], problems)
-  checkTexts('methods', methods, problems)
-  checkTexts('keepHeaders', keepHeaders, problems)
-  for (const name of textsIn(keepHeaders)) {
-    if (NEVER.test(name.toLowerCase())) {
-      problems.push(`keepHeaders: expected headers that may be sent to the caller again, got ${name}`)
-    }
-  }
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `idempotency: ${problem}`))
+export function settingsOf<Request, Tx>(given: IdempotencyOptions<Request, Tx>): IdempotencySettings<Request> {
+  const options = optionsOf('idempotency', IDEMPOTENCY, given as never, (all, problems) => {
+    problemsOfOnce(all.store, given, all, problems)
+  })
+  const { store, methods, required, maxBodyBytes, maxResponseBytes, keepHeaders, ...rest } = options
+  const { caller, fingerprint, remember, onInDoubt, ...once } = rest as typeof rest &
+    Pick<IdempotencySettings<Request>, 'caller' | 'fingerprint' | 'remember'>
   return {
     store: store as InboxStore<never>,
     caller,
@@ -178,16 +164,7 @@ export function settingsOf<Request, Tx>(options: IdempotencyOptions<Request, Tx>
     headers: new Set([...SAFE, ...keepHeaders.map((name) => name.toLowerCase())]),
     maxBodyBytes,
     maxResponseBytes,
-    once,
+    // An inbox knows no doubt.
+    once: { ...once, ...(given.onInDoubt && { onInDoubt }), maxResultBytes: 1024 * 1024 } as OnceOptions,
   }
-}
-
-/** Untyped callers may pass a text, which would count as the list of its characters. */
-function checkTexts(name: string, value: unknown, problems: string[]): void {
-  if (Array.isArray(value) && textsIn(value).length === value.length) return
-  problems.push(`${name}: expected a list of texts, got ${JSON.stringify(value)}`)
-}
-
-function textsIn(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string' && one !== '') : []
 }

@@ -12,7 +12,7 @@ import type { SubscriptionKafkaLike } from './kafkajs-like.ts'
  * @throws ConfigError `CONFIG_INVALID`, as `runKafka` does
  */
 export function kafkaSubscription(kafka: SubscriptionKafkaLike, options: KafkaOptions): Subscription {
-  const resolved = resolveKafka(options, 'kafkaSubscription()')
+  const resolved = resolveKafka(options, 'kafkaSubscription')
   return {
     group: resolved.group,
     origins: resolved.topology.sources,

@@ -1,17 +1,21 @@
 import {
-  checkNames,
-  checkOneOf,
-  checkWhole,
   ConfigError,
-  givenOf,
+  flag,
+  having,
+  millis,
+  needed,
+  oneOf,
+  optionsOf,
+  or,
+  plainText,
   runInline,
   StoppedError,
   type Consumer,
   type DurationMs,
   type InlineRunning,
-  type NamesOf,
   type Publisher,
   type Running,
+  type Table,
 } from '../../src/spi.ts'
 import { Batch, type Ended, type Item } from './batch.ts'
 import { kafkaMessage, rabbitMessage, type KafkaEvent, type RabbitEvent } from './events.ts'
@@ -65,9 +69,16 @@ export interface KafkaBatchResponse {
 export type LambdaHandler<Event, Response> = ((event: Event, context: LambdaContext) => Promise<Response>) &
   Pick<Running, 'health' | 'stop'>
 
-const OF_RABBIT: Record<keyof LambdaOptions, true> = { group: true, marginMs: true, publisher: true }
-const OF_KAFKA: Record<keyof KafkaLambdaOptions, true> = { ...OF_RABBIT, reportsFailures: true, order: true }
-const MARGIN_MS = 3_000
+const OF_RABBIT: Table<LambdaOptions, 'publisher'> = {
+  group: needed(plainText()),
+  marginMs: or(3_000, millis()),
+  publisher: having('one that publishes dead letters, with the function deadLetter', 'deadLetter'),
+}
+const OF_KAFKA: Table<KafkaLambdaOptions, 'publisher'> = {
+  ...OF_RABBIT,
+  reportsFailures: or(false, flag()),
+  order: or('key', oneOf('key', 'partition', 'none')),
+}
 
 /**
  * Handles the events of Amazon MSK, and of self-managed Kafka, each message once.
@@ -79,12 +90,8 @@ export function mskHandler(
   consumer: Consumer,
   options: KafkaLambdaOptions,
 ): LambdaHandler<KafkaEvent, KafkaBatchResponse> {
-  const {
-    reportsFailures = false,
-    order = 'key',
-    marginMs,
-    inline,
-  } = started('mskHandler', consumer, options, OF_KAFKA)
+  const { reportsFailures, order, marginMs, ...place } = optionsOf('mskHandler', OF_KAFKA, options)
+  const inline = inlineOf(consumer, place)
   return withLife(inline, async (event: KafkaEvent, context: LambdaContext) => {
     const records = Object.entries(event.records).flatMap(([name, list]) => list.map((record) => ({ name, record })))
     const items = records.map(({ name, record }): Item => {
@@ -111,7 +118,8 @@ export function mskHandler(
  *   if a message is not handled, and with any error of the store's `open()`
  */
 export function amazonMqHandler(consumer: Consumer, options: LambdaOptions): LambdaHandler<RabbitEvent, void> {
-  const { marginMs, inline } = started('amazonMqHandler', consumer, options, OF_RABBIT)
+  const { marginMs, ...place } = optionsOf('amazonMqHandler', OF_RABBIT, options)
+  const inline = inlineOf(consumer, place)
   return withLife(inline, async (event: RabbitEvent, context: LambdaContext) => {
     const items = Object.entries(event.rmqMessagesByQueue).flatMap(([queue, records]) =>
       records.map((record, at): Item => ({ message: rabbitMessage(queue, record, at), lane: undefined })),
@@ -120,23 +128,12 @@ export function amazonMqHandler(consumer: Consumer, options: LambdaOptions): Lam
   })
 }
 
-function started<Options extends KafkaLambdaOptions>(
-  name: string,
+/** Lambda delivers again at once, and cannot wait for a message. */
+function inlineOf(
   consumer: Consumer,
-  options: Options,
-  known: { readonly [Name in NamesOf<Options>]-?: unknown },
-) {
-  const given = givenOf(options)
-  const { group, publisher, marginMs = MARGIN_MS, reportsFailures, order = 'key' } = given
-  const problems: string[] = []
-  checkNames<Options>('', given, { of: `${name}()`, known }, problems)
-  checkWhole('marginMs', marginMs, problems)
-  checkOneOf('order', order, ['key', 'partition', 'none'], problems)
-  checkOneOf('reportsFailures', reportsFailures ?? false, [true, false], problems)
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${name}: ${problem}`))
-  // Lambda delivers again at once, and cannot wait for a message.
-  const inline = runInline(consumer, { group, retryWaits: 'here', ...(publisher && { publisher }) })
-  return { ...given, marginMs, inline }
+  { group, publisher }: Pick<LambdaOptions, 'group'> & { publisher: Publisher | undefined },
+): InlineRunning {
+  return runInline(consumer, { group, retryWaits: 'here', ...(publisher && { publisher }) })
 }
 
 function laneOf(order: 'key' | 'partition' | 'none', partition: string, key: Uint8Array | null): string | undefined {

@@ -1,14 +1,19 @@
 import {
+  clockOption,
   ConfigError,
-  checkNames,
-  checkWhole,
-  givenOf,
-  shown,
-  systemClock,
+  ELSEWHERE,
+  having,
+  millis,
+  needed,
+  or,
+  readOptions,
+  refuse,
+  whole,
   type Clock,
   type DoneChannel,
   type DurationMs,
   type Store,
+  type Table,
 } from '../../src/spi.ts'
 import { CachedStore } from './cached-store.ts'
 import { DoneCache } from './done-cache.ts'
@@ -19,7 +24,7 @@ export interface DoneCacheOptions {
    * The most keys to remember; the least recently used key is dropped first. A key takes about 300 bytes, plus up to 4
    * KiB of a kept result.
    */
-  readonly max: number
+  readonly maxKeys: number
   /**
    * How long a key is remembered as done without asking the store, in milliseconds. A `forget` of another process takes
    * that long to have an effect here: until then a delivery of the message is settled as a duplicate. After a `forget`,
@@ -44,9 +49,13 @@ export interface DoneCacheOptions {
   readonly clock?: Pick<Clock, 'monotonic'> & Partial<Pick<Clock, 'now'>>
 }
 
-const DEFAULT_TTL_MS: DurationMs = 60_000
-
-const KNOWN: Record<keyof DoneCacheOptions, true> = { max: true, ttlMs: true, share: true, clock: true }
+const DONE_CACHE: Table<DoneCacheOptions, 'share'> = {
+  maxKeys: needed(whole({ most: 2 ** 24 })),
+  ttlMs: or(60_000, millis()),
+  share: having('a channel, such as redisDoneChannel({ redis, subscriber })', 'subscribe'),
+  clock: clockOption(),
+  [ELSEWHERE]: { max: 'it is now called maxKeys' },
+}
 
 /**
  * Puts a bounded cache in front of a store. A redelivery of a message that is done is answered without a round trip,
@@ -59,22 +68,15 @@ const KNOWN: Record<keyof DoneCacheOptions, true> = { max: true, ttlMs: true, sh
  * @throws ConfigError `CONFIG_INVALID`, also for a store of strategy `offsets`, which has no keys
  */
 export function withDoneCache<Tx = never>(store: Store<Tx>, options: DoneCacheOptions): Store<Tx> {
-  const given = givenOf(options)
-  const { max, ttlMs = DEFAULT_TTL_MS, share, clock = systemClock } = given
   const problems: string[] = []
-  checkNames('', given, { of: 'withDoneCache()', known: KNOWN }, problems)
-  checkWhole('max', max, problems, { most: 2 ** 24 })
-  checkWhole('ttlMs', ttlMs, problems)
-  if (share !== undefined && typeof share?.subscribe !== 'function') {
-    problems.push(`share: expected a channel, such as redisDoneChannel({ redis, subscriber }), got ${shown(share)}`)
-  }
+  const { maxKeys, ttlMs, share, clock } = readOptions(DONE_CACHE, options, { name: '', problems })
   if (typeof store?.claim !== 'function') problems.push('store: expected a store such as redisLease({ redis })')
   else if (store.strategy === 'offsets') {
     problems.push(
       'store: expected one of strategy lease or inbox, got offsets: it stores positions and has no keys to cache',
     )
   }
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `withDoneCache: ${problem}`))
-  const cache = new DoneCache({ max, ttlMs, clock, isShared: share !== undefined })
+  refuse('withDoneCache', problems)
+  const cache = new DoneCache({ max: maxKeys, ttlMs, clock, isShared: share !== undefined })
   return new CachedStore(store, cache, share && new SharedDone(cache, share)) as Store<Tx>
 }

@@ -1,4 +1,4 @@
-import { checkNames, ConfigError, givenOf, type InboxStore, type LeaseStore } from '../../src/spi.ts'
+import { ConfigError, needed, optionsOf, type InboxStore, type LeaseStore, type Table } from '../../src/spi.ts'
 import { idleLimitOf } from '../sql/idle-end.ts'
 import { sqlInbox } from '../sql/inbox/store.ts'
 import { checkup } from './checkup.ts'
@@ -10,7 +10,7 @@ import { LEASE_CALLS } from './lease/calls.ts'
 import { ERRORS } from './sql-errors.ts'
 import { migrationScript } from './schema/migrations.ts'
 import type { MysqlTransaction } from './tx/mysql-transaction.ts'
-import { databaseProblems, resolveMysql, type MysqlInboxOptions, type MysqlLeaseOptions } from './options.ts'
+import { DATABASE, resolveMysql, type MysqlInboxOptions, type MysqlLeaseOptions } from './options.ts'
 import { tablesIn } from './statements/tables.ts'
 
 export { mysqlMigrations, type MysqlMigrationsOptions } from './schema/mysql-migrations.ts'
@@ -57,15 +57,13 @@ export function mysqlLease(options: MysqlLeaseOptions): LeaseStore {
   })
 }
 
+const MIGRATION_SQL: Table<{ readonly database: string }> = { database: needed(DATABASE) }
+
 /**
  * The tables as plain SQL, for a DBA. Run it once, before `setup: 'check'`.
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function mysqlMigrationSql(options: { readonly database: string }): string {
-  const given = givenOf(options)
-  const { database } = given
-  const problems = databaseProblems(database)
-  checkNames('', given, { of: 'mysqlMigrationSql()', known: { database } }, problems)
-  if (problems.length > 0) throw new ConfigError(problems)
+  const { database } = optionsOf('mysqlMigrationSql', MIGRATION_SQL, options)
   return migrationScript(tablesIn(database))
 }

@@ -1,5 +1,14 @@
-import { checkNames, ConfigError, givenOf, type DurationMs } from '../../src/spi.ts'
-import { commonProblems } from '../sql/options.ts'
+import {
+  ConfigError,
+  matching,
+  needed,
+  optionsOf,
+  where,
+  type DurationMs,
+  type Rule,
+  type Table,
+} from '../../src/spi.ts'
+import { problemsOfLockWait, SQL } from '../sql/options.ts'
 import type { MysqlPoolLike } from './clients.ts'
 import type { TransactionLimits } from './statements/transaction.ts'
 
@@ -48,14 +57,6 @@ export interface MysqlInboxOptions extends MysqlOptions {
 
 export type MysqlLeaseOptions = MysqlOptions
 
-/** The only place that defines defaults. */
-const DEFAULTS: Required<Omit<MysqlInboxOptions, 'pool' | 'database'>> = {
-  setup: 'auto',
-  lockTimeoutMs: 1_000,
-  queryTimeoutMs: 10_000,
-  idleInTransactionTimeoutMs: 300_000,
-}
-
 export interface Limits extends TransactionLimits {
   readonly queryTimeoutMs: DurationMs
 }
@@ -68,56 +69,61 @@ export interface ResolvedMysql {
   readonly limits: Limits
 }
 
-const OF_LEASE: { readonly [O in keyof Required<MysqlLeaseOptions>]: true } = {
-  pool: true,
-  database: true,
-  setup: true,
-  lockTimeoutMs: true,
-  queryTimeoutMs: true,
+export const POOL: Rule<MysqlPoolLike> = where('a pool of mysql2/promise', (pool) => isPool(pool as MysqlPoolLike), {
+  got: (pool) => typeof pool,
+})
+
+/** The name is written into statements as an identifier. */
+export const DATABASE: Rule<string> = matching('^[A-Za-z0-9_-]{1,64}$', /^[A-Za-z0-9_-]{1,64}$/)
+
+const LEASE: Table<MysqlLeaseOptions, 'database'> = {
+  pool: needed(POOL),
+  database: DATABASE,
+  setup: SQL.setup,
+  lockTimeoutMs: SQL.lockTimeoutMs,
+  queryTimeoutMs: SQL.queryTimeoutMs,
 }
 
-/** Known options of each store. */
-const KNOWN = {
-  mysqlInbox: { ...OF_LEASE, idleInTransactionTimeoutMs: true } satisfies Record<keyof MysqlInboxOptions, true>,
-  mysqlLease: OF_LEASE,
-  mysqlMigrations: OF_LEASE,
+const INBOX: Table<MysqlInboxOptions, 'database'> = {
+  ...LEASE,
+  idleInTransactionTimeoutMs: SQL.idleInTransactionTimeoutMs,
 }
 
-/** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
+/** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
 export function resolveMysql(
-  options: MysqlInboxOptions,
+  given: MysqlInboxOptions,
   store: 'mysqlInbox' | 'mysqlLease' | 'mysqlMigrations',
 ): ResolvedMysql {
-  if (isPool(options)) throw new ConfigError([`${store}: pool: expected options, { pool }, got the pool itself`])
-  const given = givenOf(options)
-  const { pool, setup, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs } = { ...DEFAULTS, ...given }
-  // From the configuration, and not from a connection: whoever had that before may have changed its database.
-  const database = given.database ?? (isPool(pool) ? pool.pool.config.connectionConfig?.database : undefined)
-  const problems: string[] = []
-  checkNames<MysqlLeaseOptions>('', given, { of: `${store}()`, known: KNOWN[store] }, problems)
-  const isPromised = isPool(pool)
-  const max = isPromised ? (pool.pool.config.connectionLimit ?? Number.NaN) : Number.NaN
-  if (!isPromised) problems.push('pool: expected a pool of mysql2/promise, got something else')
-  else if (!(max >= 2)) {
-    const text = 'connectionLimit >= 2 (a transaction, and beside it short statements)'
-    problems.push(`pool: expected a mysql2 pool with ${text}, got ${max}`)
-  }
-  if (database !== undefined) problems.push(...databaseProblems(database))
-  else if (isPromised) problems.push('database: expected a pool with a database, or the option, got neither')
+  if (isPool(given)) throw new ConfigError([`${store}: pool: expected options, { pool }, got the pool itself`])
+  const table = store === 'mysqlInbox' ? INBOX : (LEASE as typeof INBOX)
+  const options = optionsOf(store, table, given, (all, problems) => {
+    const { pool, lockTimeoutMs } = all
+    if (!(maxOf(pool) >= 2)) {
+      const text = 'connectionLimit >= 2 (a transaction, and beside it short statements)'
+      problems.push(`pool: expected a mysql2 pool with ${text}, got ${maxOf(pool)}`)
+    }
+    const database = databaseOf(all)
+    if (database === undefined) problems.push('database: expected a pool with a database, or the option, got neither')
+    else DATABASE.read(database, { name: 'database', problems })
+    const ms = Math.ceil(lockTimeoutMs / 1_000) * 1_000
+    problemsOfLockWait(all, { ms, unit: ' in whole seconds' }, problems)
+  })
+  const { pool, setup, lockTimeoutMs, queryTimeoutMs } = options
+  const { idleInTransactionTimeoutMs = SQL.idleInTransactionTimeoutMs.default } = options
   const limits = { lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs }
-  const lockWait = { ms: Math.ceil(lockTimeoutMs / 1_000) * 1_000, unit: ' in whole seconds' }
-  problems.push(...commonProblems({ setup, limits, mayBeNone: ['idleInTransactionTimeoutMs'], lockWait }))
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
-  return Object.freeze({ pool, max, database: database ?? '', setup, limits })
+  return Object.freeze({ pool, max: maxOf(pool), database: databaseOf(options) ?? '', setup, limits })
+}
+
+/** From the configuration, and not from a connection: whoever had that before may have changed its database. */
+function databaseOf({ pool, database }: { pool: MysqlPoolLike; database: string | undefined }): string | undefined {
+  return database ?? pool.pool.config.connectionConfig?.database
+}
+
+function maxOf({ pool }: MysqlPoolLike): number {
+  return pool.config.connectionLimit ?? Number.NaN
 }
 
 function isPool(value: Partial<MysqlPoolLike> | MysqlOptions | null | undefined): value is MysqlPoolLike {
   const { getConnection, pool } = (value ?? {}) as Partial<MysqlPoolLike>
   return typeof getConnection === 'function' && pool?.config !== undefined
-}
-
-/** The name is written into statements as an identifier. */
-export function databaseProblems(database: unknown): string[] {
-  if (typeof database === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(database)) return []
-  return [`database: expected ^[A-Za-z0-9_-]{1,64}$, got ${JSON.stringify(database)}`]
 }

@@ -11,6 +11,7 @@ import {
   optionsOf,
   or,
   STOP,
+  type Complete,
   type Consumer,
   type ConsumerOptions,
   type Health,
@@ -41,7 +42,7 @@ const MODULE: Table<ConsumeOnceModuleOptions> = {
 }
 
 /** @throws ConfigError `CONFIG_INVALID` */
-export function checkModule(options: ConsumeOnceModuleOptions, of: string): ConsumeOnceModuleOptions {
+export function checkModule(options: ConsumeOnceModuleOptions, of: string): Complete<ConsumeOnceModuleOptions> {
   return optionsOf(of, MODULE, options)
 }
 
@@ -55,7 +56,7 @@ export type Indicated<Key extends string> = Readonly<
  * providers are destroyed.
  */
 export class ConsumeOnceConsumers {
-  readonly #options: ConsumeOnceModuleOptions
+  readonly #options: Complete<ConsumeOnceModuleOptions>
   readonly #discovery: DiscoveryService
   readonly #running = new Map<string, Running>()
   /** Set by the first `onModuleDestroy`. */
@@ -82,7 +83,7 @@ export class ConsumeOnceConsumers {
     if (this.#stopped !== undefined) return
     try {
       for (const { instance } of this.#discovery.getProviders()) this.#startOf(instance)
-      if (this.#options.waitForReady === true) {
+      if (this.#options.waitForReady) {
         await Promise.all([...this.#running.values()].map((running) => running.ready()))
       }
     } catch (error) {
@@ -99,8 +100,7 @@ export class ConsumeOnceConsumers {
 
   async #stop(): Promise<void> {
     const { deadlineMs } = this.#options
-    const how = deadlineMs === undefined ? {} : { deadlineMs }
-    await Promise.all([...this.#running.values()].map((running) => running.stop(how)))
+    await Promise.all([...this.#running.values()].map((running) => running.stop({ deadlineMs })))
   }
 
   /** For a readiness probe of Terminus: `health.check([() => consumers.isReady('consumers')])`. */

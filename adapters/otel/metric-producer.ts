@@ -1,19 +1,21 @@
 import {
-  checkNames,
-  checkOneOf,
   ConfigError,
   COUNTERS,
   GAUGES,
-  givenOf,
   HISTOGRAMS,
   idsOf,
   Meter,
+  oneOf,
+  optionsOf,
+  or,
+  READ_STORES,
   type Count,
   type Distribution,
   type HistogramMetric,
   type Labels,
   type Metric,
   type Observer,
+  type Table,
 } from '../../src/spi.ts'
 import { attributesOfLabels, type LabelAttributes } from './labels.ts'
 
@@ -54,7 +56,7 @@ export interface OtelMetricProducer {
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function otelMetricProducer(options: OtelMetricProducerOptions = {}): OtelMetricProducer {
-  const { readStores = true, temporality = 'cumulative' } = checked(options)
+  const { readStores, temporality } = optionsOf('otelMetricProducer', METRIC_PRODUCER, options)
   const meter = new Meter({ readStores })
   const deltas = temporality === 'delta' ? new Deltas() : undefined
   const aggregationTemporality = deltas === undefined ? CUMULATIVE : DELTA
@@ -149,17 +151,4 @@ function histogramOf({ buckets: boundaries }: HistogramMetric, { labels, buckets
   }
 }
 
-const KNOWN: Record<keyof OtelMetricProducerOptions, true> = { readStores: true, temporality: true }
-
-function checked(options: OtelMetricProducerOptions): OtelMetricProducerOptions {
-  const given = givenOf(options)
-  const problems: string[] = []
-  checkNames('otelMetricProducer: ', given, { of: 'otelMetricProducer()', known: KNOWN }, problems)
-  const { readStores, temporality = 'cumulative' } = given
-  if (readStores !== undefined && typeof readStores !== 'boolean') {
-    problems.push(`otelMetricProducer: readStores: expected true or false, got ${typeof readStores}`)
-  }
-  checkOneOf('otelMetricProducer: temporality', temporality, ['cumulative', 'delta'], problems)
-  if (problems.length > 0) throw new ConfigError(problems)
-  return given
-}
+  const { readStores, temporality } = optionsOf('otelMetricProducer', METRIC_PRODUCER, options)

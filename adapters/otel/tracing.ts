@@ -11,13 +11,15 @@ import {
 } from '@opentelemetry/api'
 import {
   ConfigError,
-  checkNames,
-  checkOneOf,
-  givenOf,
-  shown,
+  having,
+  oneOf,
+  optionsOf,
+  or,
+  where,
   type DeliveryTrace,
   type Message,
   type RunTrace,
+  type Table,
   type TracedDelivery,
   type TracedStart,
   type Tracing,
@@ -47,6 +49,15 @@ export interface OtelTracingOptions {
   readonly ratio?: number
 }
 
+const TRACING: Table<OtelTracingOptions, 'tracer'> = {
+  tracer: having('a Tracer of @opentelemetry/api', 'startSpan'),
+  producerContext: or('link', oneOf('link', 'parent')),
+  ratio: or(
+    1,
+    where('a number from 0 to 1', (ratio) => typeof ratio === 'number' && ratio >= 0 && ratio <= 1),
+  ),
+}
+
 /**
  * The option `trace` of a consumer: spans by the OpenTelemetry messaging conventions, with your own
  * `@opentelemetry/api`. Each run of the handler is a CONSUMER span `process {destination}`, unless an instrumentation of
@@ -55,18 +66,7 @@ export interface OtelTracingOptions {
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function otelTracing(options: OtelTracingOptions = {}): Tracing {
-  const given = givenOf(options)
-  const problems: string[] = []
-  checkNames('', given, { of: 'otelTracing()', known: { tracer: true, producerContext: true, ratio: true } }, problems)
-  const { tracer, producerContext = 'link', ratio = 1 } = given
-  checkOneOf('producerContext', producerContext, ['link', 'parent'], problems)
-  if (tracer !== undefined && typeof tracer?.startSpan !== 'function') {
-    problems.push('tracer: expected a Tracer of @opentelemetry/api')
-  }
-  if (!(typeof ratio === 'number' && ratio >= 0 && ratio <= 1)) {
-    problems.push(`ratio: expected a number from 0 to 1, got ${shown(ratio)}`)
-  }
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `otelTracing: ${problem}`))
+  const { tracer, producerContext, ratio } = optionsOf('otelTracing', TRACING, options)
   return new OtelTracing(tracer ?? trace.getTracer('consume-once'), { isChild: producerContext === 'parent', ratio })
 }
 

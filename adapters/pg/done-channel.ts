@@ -1,13 +1,16 @@
 import {
   backoffMs,
-  checkNames,
   ConfigError,
-  givenOf,
-  shown,
+  having,
+  matching,
+  needed,
+  optionsOf,
+  or,
   systemClock,
   systemEntropy,
   type DoneChannel,
   type DoneEars,
+  type Table,
 } from '../../src/spi.ts'
 
 /** The part of a `Pool` of `pg` that is used. */
@@ -38,23 +41,20 @@ export interface PostgresDoneChannel extends DoneChannel {
   close(): Promise<void>
 }
 
+const DONE_CHANNEL: Table<PostgresDoneChannelOptions> = {
+  pool: needed(having('a Pool of pg', 'connect')),
+  // Postgres cuts a longer name, and lower case needs no quotes in psql.
+  channel: or('consume_once_done', matching('1 to 63 lower-case letters, digits and _', /^[a-z_][a-z0-9_]{0,62}$/)),
+}
+
 const RECONNECT = { initialMs: 50, maxMs: 5_000 }
 
 /**
- * Lets the caches of several processes share what is done, by LISTEN and NOTIFY: `withDoneCache(store, { max, share })`.
+ * Lets the caches of several processes share what is done, by LISTEN and NOTIFY: `withDoneCache(store, { maxKeys, share })`.
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresDoneChannel(options: PostgresDoneChannelOptions): PostgresDoneChannel {
-  const given = givenOf(options)
-  const { pool, channel = 'consume_once_done' } = given
-  const problems: string[] = []
-  checkNames('', given, { of: 'postgresDoneChannel()', known: { pool, channel } }, problems)
-  if (typeof pool?.connect !== 'function') problems.push(`pool: expected a Pool of pg, got ${shown(pool)}`)
-  // Postgres cuts a longer name, and lower case needs no quotes in psql.
-  if (typeof channel !== 'string' || !/^[a-z_][a-z0-9_]{0,62}$/.test(channel)) {
-    problems.push(`channel: expected 1 to 63 lower-case letters, digits and _, got ${shown(channel)}`)
-  }
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `postgresDoneChannel: ${problem}`))
+  const { pool, channel } = optionsOf('postgresDoneChannel', DONE_CHANNEL, options)
   return new Listener(pool, channel)
 }
 

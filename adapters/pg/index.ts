@@ -1,15 +1,14 @@
 import {
-  givenOf,
   inboxSequencesOver,
-  knownOptions,
-  resolveSequences,
+  optionsOf,
+  SEQUENCES,
   sequencesOver,
-  splitSequences,
+  whole,
   type InboxStore,
   type LeaseStore,
   type OffsetsStore,
-  type ResolvedSequences,
   type SequenceOptions,
+  type Table,
 } from '../../src/spi.ts'
 import { checkFlush, checkServer } from './check-server.ts'
 import { adminOf } from '../sql/admin.ts'
@@ -23,15 +22,21 @@ import { readInboxSources, swapInboxSources } from './inbox/statements/sequences
 import { PgSequenceLedger } from './lease/sequence-ledger.ts'
 import { readSources, swapSources } from './lease/statements/sequences.ts'
 import { ERRORS } from './sql-errors.ts'
-import { DEFAULTS as LEASE, resolveLease, type PgliteLeaseOptions, type PostgresLeaseOptions } from './lease/options.ts'
+import {
+  LEASE,
+  resolveLease,
+  type PgliteLeaseOptions,
+  type PostgresLeaseOptions,
+  type ResolvedLease,
+} from './lease/options.ts'
 import { migrate } from './schema/migrate.ts'
 import { migrationScript } from './schema/migrations.ts'
 import {
-  DEFAULTS,
-  refusePoolAsOptions,
+  INBOX,
+  OFFSETS,
   resolvePglite,
   resolvePostgres,
-  resolveTables,
+  SCHEMA,
   type PgliteInboxOptions,
   type PostgresInboxOptions,
   type PostgresOffsetsOptions,
@@ -41,7 +46,8 @@ import type { PgTransaction } from './tx/pg-transaction.ts'
 import { PgliteSessions } from './sessions/pglite-sessions.ts'
 import { PoolSessions } from './sessions/pool-sessions.ts'
 import type { PgSessions } from './sessions/session.ts'
-import type { Tables } from './statements/tables.ts'
+import { tablesIn, type Tables } from './statements/tables.ts'
+import { SQL } from '../sql/options.ts'
 import { idleLimitOf } from '../sql/idle-end.ts'
 import { sqlInbox } from '../sql/inbox/store.ts'
 import type { StoreParts } from '../sql/transaction-store.ts'
@@ -72,7 +78,7 @@ export type { PgQuery, PgResult, PgTransaction } from './tx/pg-transaction.ts'
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresInbox(options: PostgresInboxOptions): InboxStore<PgTransaction> {
-  return inboxOf(onPool(resolvePostgres(options, 'postgresInbox')))
+  return inboxOf(onPool(resolvePostgres('postgresInbox', INBOX, options).resolved))
 }
 
 /**
@@ -85,7 +91,7 @@ export function postgresInbox(options: PostgresInboxOptions): InboxStore<PgTrans
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresOffsets(options: PostgresOffsetsOptions): OffsetsStore<PgTransaction> {
-  return pgOffsets(partsOf(onPool(resolvePostgres(options, 'postgresOffsets')), 'offsets'))
+  return pgOffsets(partsOf(onPool(resolvePostgres('postgresOffsets', OFFSETS, options).resolved), 'offsets'))
 }
 
 /**
@@ -100,7 +106,7 @@ export function pgliteInbox(options: PgliteInboxOptions): InboxStore<PgTransacti
   return inboxOf({
     sessions,
     tables,
-    lockTimeoutMs: DEFAULTS.lockTimeoutMs,
+    lockTimeoutMs: SQL.lockTimeoutMs.default,
     flushing: 'at-once',
     prepare: () => migrate(sessions, tables, 'auto'),
   })
@@ -115,8 +121,11 @@ export function pgliteInbox(options: PgliteInboxOptions): InboxStore<PgTransacti
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresLease(options: PostgresLeaseOptions): LeaseStore {
-  return leaseOf(leaseParts(options, 'postgresLease'))
+  return leaseOf(leaseParts(resolveLease('postgresLease', LEASE, options).resolved))
 }
+
+const LEASE_SEQUENCES: Table<PostgresSequencesOptions> = { ...LEASE, ...SEQUENCES }
+const INBOX_SEQUENCES: Table<PostgresInboxSequencesOptions, 'statementTimeoutMs'> = { ...INBOX, ...SEQUENCES }
 
 export interface PostgresSequencesOptions extends PostgresLeaseOptions, SequenceOptions {}
 
@@ -128,9 +137,8 @@ export interface PostgresSequencesOptions extends PostgresLeaseOptions, Sequence
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresSequences(options: PostgresSequencesOptions): LeaseStore {
-  refusePoolAsOptions(options, 'postgresSequences')
-  const { sequences, others } = splitSequences(givenOf(options))
-  return leaseOf(leaseParts(others, 'postgresSequences'), resolveSequences(sequences, 'postgresSequences'))
+  const { resolved, options: sequences } = resolveLease('postgresSequences', LEASE_SEQUENCES, options)
+  return leaseOf(leaseParts(resolved), sequences)
 }
 
 export interface PostgresInboxSequencesOptions extends PostgresInboxOptions, SequenceOptions {}
@@ -143,10 +151,8 @@ export interface PostgresInboxSequencesOptions extends PostgresInboxOptions, Seq
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresInboxSequences(options: PostgresInboxSequencesOptions): InboxStore<PgTransaction> {
-  refusePoolAsOptions(options, 'postgresInboxSequences')
-  const { sequences, others } = splitSequences(givenOf(options))
-  const resolved = resolveSequences(sequences, 'postgresInboxSequences')
-  return inboxSequencesOf(onPool(resolvePostgres(others, 'postgresInboxSequences')), resolved)
+  const { resolved, options: sequences } = resolvePostgres('postgresInboxSequences', INBOX_SEQUENCES, options)
+  return inboxSequencesOf(onPool(resolved), sequences)
 }
 
 /**
@@ -158,7 +164,7 @@ export function postgresInboxSequences(options: PostgresInboxSequencesOptions): 
 export function pgliteLease(options: PgliteLeaseOptions): LeaseStore {
   const { db, tables } = resolvePglite(options, 'pgliteLease')
   const sessions = new PgliteSessions(db)
-  const { lockTimeoutMs } = LEASE
+  const lockTimeoutMs = SQL.lockTimeoutMs.default
   return leaseOf({
     sessions,
     tables,
@@ -182,25 +188,28 @@ export interface PostgresMigrationSqlOptions {
   readonly inboxPartitions?: number
 }
 
+const MIGRATION_SQL: Table<PostgresMigrationSqlOptions, 'inboxPartitions'> = {
+  schema: SCHEMA,
+  inboxPartitions: whole({ least: 2, most: 256 }),
+}
+
 /**
  * The schema as plain SQL, for a DBA. Run it once, before `setup: 'check'`.
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresMigrationSql(options: PostgresMigrationSqlOptions = {}): string {
-  const known = { schema: true, inboxPartitions: true }
-  const { schema, inboxPartitions } = knownOptions(options, { of: 'postgresMigrationSql()', known })
-  return migrationScript(resolveTables(schema, inboxPartitions))
+  const { schema, inboxPartitions } = optionsOf('postgresMigrationSql', MIGRATION_SQL, options)
+  return migrationScript(tablesIn(schema, inboxPartitions))
 }
 
-function leaseParts(options: PostgresLeaseOptions, store: 'postgresLease' | 'postgresSequences'): PgParts {
-  const { pool, max, limits, tables, setup: mode } = resolveLease(options, store)
+function leaseParts({ pool, max, limits, tables, setup: mode }: ResolvedLease): PgParts {
   const sessions = new PoolSessions(
     pool,
     Math.max(1, max - 1),
     {
       ...limits,
       statementTimeoutMs: undefined,
-      idleInTransactionTimeoutMs: DEFAULTS.idleInTransactionTimeoutMs,
+      idleInTransactionTimeoutMs: SQL.idleInTransactionTimeoutMs.default,
     },
     'at-once',
   )
@@ -213,7 +222,7 @@ function leaseParts(options: PostgresLeaseOptions, store: 'postgresLease' | 'pos
   }
 }
 
-function leaseOf(parts: PgParts, sequences?: ResolvedSequences): LeaseStore {
+function leaseOf(parts: PgParts, sequences?: Required<SequenceOptions>): LeaseStore {
   const database = databaseOf(parts, 'lease')
   const admin = adminOf(ERRORS, database, LEASE_ADMIN, hexOfNumbered)
   const calls = { claim: claimLeases, renew, mark, release, setAside }
@@ -234,7 +243,7 @@ function inboxOf(parts: PgParts): InboxStore<PgTransaction> {
   return sqlInbox(partsOf(parts, 'inbox'))
 }
 
-function inboxSequencesOf(parts: PgParts, sequences: ResolvedSequences): InboxStore<PgTransaction> {
+function inboxSequencesOf(parts: PgParts, sequences: Required<SequenceOptions>): InboxStore<PgTransaction> {
   const inbox = partsOf(parts, 'inbox')
   const ledger = new PgSequenceLedger(inbox.database, { read: readInboxSources, swap: swapInboxSources })
   return inboxSequencesOver(sqlInbox(inbox, NUMBERED_KEYS), ledger, { ...sequences, name: 'postgres-inbox-sequences' })

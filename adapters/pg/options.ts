@@ -1,5 +1,21 @@
-import { checkNames, ConfigError, givenOf, SEQUENCE_OPTIONS, type DurationMs } from '../../src/spi.ts'
-import { commonProblems } from '../sql/options.ts'
+import {
+  ConfigError,
+  having,
+  matching,
+  millis,
+  needed,
+  oneOf,
+  optionsOf,
+  or,
+  where,
+  type Complete,
+  type Defaulted,
+  type DurationMs,
+  type NamesOf,
+  type Rule,
+  type Table,
+} from '../../src/spi.ts'
+import { problemsOfLockWait, SQL } from '../sql/options.ts'
 import type { PgliteLike, PoolLike } from './clients.ts'
 import { tablesIn, type Tables } from './statements/tables.ts'
 import type { Flushing, TransactionLimits } from './statements/transaction.ts'
@@ -73,16 +89,6 @@ export interface PgliteInboxOptions {
   readonly schema?: string
 }
 
-/** The only place that defines defaults. */
-export const DEFAULTS: Required<Omit<PostgresInboxOptions, 'pool' | 'statementTimeoutMs'>> = {
-  schema: 'consume_once',
-  setup: 'auto',
-  lockTimeoutMs: 1_000,
-  queryTimeoutMs: 10_000,
-  durability: 'commit',
-  idleInTransactionTimeoutMs: 300_000,
-}
-
 export interface Limits extends TransactionLimits {
   readonly queryTimeoutMs: DurationMs
 }
@@ -97,58 +103,71 @@ export interface ResolvedPostgres {
   readonly limits: Limits
 }
 
-const OF_OFFSETS: { readonly [O in keyof Required<PostgresOffsetsOptions>]: true } = {
-  pool: true,
-  schema: true,
-  setup: true,
-  lockTimeoutMs: true,
-  queryTimeoutMs: true,
-  statementTimeoutMs: true,
-  idleInTransactionTimeoutMs: true,
+export const POOL: Rule<PoolLike> = where('a Pool of pg', (pool) => !Number.isNaN(maxOf(pool as PoolLike)), {
+  got: (pool) => typeof pool,
+})
+
+/** Postgres silently cuts longer names at 63 bytes. */
+export const SCHEMA: Defaulted<string> = or(
+  'consume_once',
+  matching('^[a-z_][a-z0-9_]{0,62}$, not pg_', /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/), // mutant: identifiers-cut-at-63-bytes
+)
+
+export const OFFSETS: Table<PostgresOffsetsOptions, 'statementTimeoutMs'> = {
+  pool: needed(POOL),
+  schema: SCHEMA,
+  setup: SQL.setup,
+  lockTimeoutMs: SQL.lockTimeoutMs,
+  queryTimeoutMs: SQL.queryTimeoutMs,
+  statementTimeoutMs: millis(),
+  idleInTransactionTimeoutMs: SQL.idleInTransactionTimeoutMs,
 }
 
-/** Known options of each store. */
-const OF_INBOX: Record<keyof PostgresInboxOptions, true> = { ...OF_OFFSETS, durability: true }
-const KNOWN = {
-  postgresInbox: OF_INBOX,
-  postgresInboxSequences: { ...OF_INBOX, ...SEQUENCE_OPTIONS },
-  postgresOffsets: OF_OFFSETS,
-  postgresMigrations: OF_OFFSETS,
+export const INBOX: Table<PostgresInboxOptions, 'statementTimeoutMs'> = {
+  ...OFFSETS,
+  durability: or('commit', oneOf('commit', 'flush-ticker')),
 }
 
-type UserOfPostgres = 'postgresInbox' | 'postgresInboxSequences' | 'postgresOffsets' | 'postgresMigrations'
+const PGLITE: Table<PgliteInboxOptions> = { db: needed(having('a PGlite', 'transaction')), schema: SCHEMA }
 
-/** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolvePostgres(options: PostgresInboxOptions, store: UserOfPostgres): ResolvedPostgres {
+type Checked = Complete<PostgresOffsetsOptions, 'statementTimeoutMs'> & Pick<PostgresInboxOptions, 'durability'>
+
+/** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
+export function resolvePostgres<Given extends PostgresOffsetsOptions, Without extends NamesOf<Given>>(
+  store: string,
+  table: Table<Given, Without>,
+  options: Given,
+): { readonly resolved: ResolvedPostgres; readonly options: Complete<Given, Without> } {
   refusePoolAsOptions(options, store)
-  const given = givenOf(options)
-  const { pool, schema, setup, lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs, durability } = {
-    ...DEFAULTS,
-    ...given,
-  }
-  const { statementTimeoutMs } = given
-  const problems = [...schemaProblems(schema)]
-  checkNames<PostgresOffsetsOptions>('', given, { of: `${store}()`, known: KNOWN[store] }, problems)
-  const max = maxOf(pool)
-  const beside = durability === 'flush-ticker' ? 2 : 1
-  if (!(max > beside)) {
+  const all = optionsOf(store, table, options, (given, problems) => problemsOf(given as unknown as Checked, problems))
+  return { resolved: resolvedOf(all as unknown as Checked), options: all }
+}
+
+function problemsOf(options: Checked, problems: string[]): void {
+  const { pool, durability, lockTimeoutMs } = options
+  const beside = besideOf(durability)
+  if (!(maxOf(pool) > beside)) {
     const what = `a transaction, and beside it short statements${beside === 1 ? '' : ' and the flush'}`
-    problems.push(`pool: expected a pg Pool with max >= ${beside + 1} (${what}), got ${max}`)
+    problems.push(`pool: expected a pg Pool with max >= ${beside + 1} (${what}), got ${maxOf(pool)}`)
   }
-  if (durability !== 'commit' && durability !== 'flush-ticker') {
-    problems.push(`durability: expected 'commit' or 'flush-ticker', got ${JSON.stringify(durability)}`)
-  }
-  const limits = { lockTimeoutMs, queryTimeoutMs, statementTimeoutMs, idleInTransactionTimeoutMs }
-  const lockWait = { ms: lockTimeoutMs, unit: '' }
-  problems.push(...commonProblems({ setup, limits, mayBeNone: ['idleInTransactionTimeoutMs'], lockWait }))
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
+  problemsOfLockWait(options, { ms: lockTimeoutMs, unit: '' }, problems)
+}
+
+/** Connections for short statements. */
+function besideOf(durability: PostgresInboxOptions['durability']): number {
+  return durability === 'flush-ticker' ? 2 : 1
+}
+
+function resolvedOf(options: Checked): ResolvedPostgres {
+  const { pool, schema, setup, durability } = options
+  const { lockTimeoutMs, queryTimeoutMs, statementTimeoutMs, idleInTransactionTimeoutMs } = options
   return Object.freeze({
     pool,
-    transactions: max - beside,
+    transactions: maxOf(pool) - besideOf(durability),
     flushing: durability === 'flush-ticker' ? 'late' : 'at-once',
     setup,
     tables: tablesIn(schema),
-    limits,
+    limits: { lockTimeoutMs, queryTimeoutMs, statementTimeoutMs, idleInTransactionTimeoutMs },
   })
 }
 
@@ -167,31 +186,7 @@ export function maxOf(pool: PoolLike | null | undefined): number {
 }
 
 /** @throws ConfigError `CONFIG_INVALID` */
-export function resolvePglite(options: PgliteInboxOptions, store: string): { db: PgliteLike; tables: Tables } {
-  const given = givenOf(options)
-  const { db, schema = DEFAULTS.schema } = given
-  const problems = [...schemaProblems(schema)]
-  if (typeof db?.transaction !== 'function') problems.push(`db: expected a PGlite, got ${typeof db}`)
-  checkNames('', given, { of: `${store}()`, known: { db: true, schema: true } }, problems)
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
+export function resolvePglite(given: PgliteInboxOptions, store: string): { db: PgliteLike; tables: Tables } {
+  const { db, schema } = optionsOf(store, PGLITE, given)
   return { db, tables: tablesIn(schema) }
-}
-
-/** @throws ConfigError `CONFIG_INVALID` */
-export function resolveTables(schema: string = DEFAULTS.schema, inboxPartitions?: number): Tables {
-  const problems = schemaProblems(schema)
-  if (
-    inboxPartitions !== undefined &&
-    !(Number.isSafeInteger(inboxPartitions) && inboxPartitions >= 2 && inboxPartitions <= 256)
-  ) {
-    problems.push(`inboxPartitions: expected a whole number from 2 to 256, got ${String(inboxPartitions)}`)
-  }
-  if (problems.length > 0) throw new ConfigError(problems)
-  return tablesIn(schema, inboxPartitions)
-}
-
-/** Postgres silently cuts longer names at 63 bytes. */
-export function schemaProblems(schema: unknown): string[] {
-  if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/.test(schema)) return [] // mutant: identifiers-cut-at-63-bytes
-  return [`schema: expected ^[a-z_][a-z0-9_]{0,62}$, not pg_, got ${JSON.stringify(schema)}`]
 }

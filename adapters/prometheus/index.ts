@@ -1,4 +1,4 @@
-import { checkNames, ConfigError, givenOf, Meter, type Observer } from '../../src/spi.ts'
+import { ConfigError, having, Meter, needed, optionsOf, READ_STORES, type Observer, type Table } from '../../src/spi.ts'
 import { collectors } from './collectors.ts'
 
 /** The part of a prom-client registry that is used. */
@@ -39,7 +39,7 @@ const METERS = new WeakMap<RegistryLike, Registered>()
  * @throws ConfigError `CONFIG_INVALID` if `registry` is not a registry, or already has a metric of one of these names
  */
 export function prometheus(options: PrometheusOptions): Observer {
-  const { registry, readStores = true } = checked(options)
+  const { registry, readStores } = optionsOf('prometheus', PROMETHEUS, options)
   const known = METERS.get(registry)
   if (known?.metrics.every((metric) => registry.getSingleMetric(metric.key) === metric)) return known.meter.observe
   const meter = new Meter({ readStores })
@@ -53,19 +53,7 @@ export function prometheus(options: PrometheusOptions): Observer {
   return meter.observe
 }
 
-const KNOWN: Record<keyof PrometheusOptions, true> = { registry: true, readStores: true }
-
-function checked(options: PrometheusOptions): PrometheusOptions {
-  const given = givenOf(options)
-  const problems: string[] = []
-  checkNames('prometheus: ', given, { of: 'prometheus()', known: KNOWN }, problems)
-  const { registry, readStores } = given
-  if (typeof registry?.registerMetric !== 'function' || typeof registry.getSingleMetric !== 'function') {
-    problems.push('prometheus: registry: expected a registry of prom-client, such as `register`')
-  }
-  if (readStores !== undefined && typeof readStores !== 'boolean') {
-    problems.push(`prometheus: readStores: expected true or false, got ${typeof readStores}`)
-  }
-  if (problems.length > 0) throw new ConfigError(problems)
-  return given
+const PROMETHEUS: Table<PrometheusOptions> = {
+  registry: needed(having('a registry of prom-client, such as `register`', 'registerMetric', 'getSingleMetric')),
+  readStores: READ_STORES,
 }

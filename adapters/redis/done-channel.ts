@@ -1,4 +1,16 @@
-import { checkNames, ConfigError, givenOf, shown, type DoneChannel, type DoneEars } from '../../src/spi.ts'
+import {
+  ConfigError,
+  hasMethod,
+  having,
+  matching,
+  needed,
+  optionsOf,
+  or,
+  where,
+  type DoneChannel,
+  type DoneEars,
+  type Table,
+} from '../../src/spi.ts'
 
 /** The part of a client that publishes. */
 export interface PublisherLike {
@@ -32,16 +44,26 @@ export interface RedisDoneChannelOptions {
   readonly channel?: string
 }
 
+const DONE_CHANNEL: Table<RedisDoneChannelOptions> = {
+  redis: needed(having('a client', 'publish')),
+  subscriber: needed(
+    where(
+      'a client of its own, of ioredis or node-redis, such as redis.duplicate()',
+      (client) => hasMethod(client, 'psubscribe') || hasMethod(client, 'pSubscribe'),
+    ),
+  ),
+  channel: or('consume-once:done', matching('a name', /./)),
+}
+
 /**
- * Lets the caches of several processes share what is done, by Redis pub/sub: `withDoneCache(store, { max, share })`.
+ * Lets the caches of several processes share what is done, by Redis pub/sub: `withDoneCache(store, { maxKeys, share })`.
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function redisDoneChannel(options: RedisDoneChannelOptions): DoneChannel {
-  const given = givenOf(options)
-  const { redis, subscriber, channel = 'consume-once:done' } = given
-  const problems = problemsOf({ redis, subscriber, channel })
-  checkNames('', given, { of: 'redisDoneChannel()', known: { redis, subscriber, channel } }, problems)
-  if (problems.length > 0) throw new ConfigError(problems)
+  const { redis, subscriber, channel } = optionsOf('redisDoneChannel', DONE_CHANNEL, options, (all, problems) => {
+    if ((all.subscriber as unknown) !== all.redis) return
+    problems.push('subscriber: expected another client than redis: one that subscribes can do nothing else')
+  })
   return {
     publish: async (text) => void (await redis.publish(channel, text)),
     subscribe: (ears) =>
@@ -66,18 +88,4 @@ function byNodeRedis(subscriber: NodeRedisSubscriberLike, channel: string, { onO
   subscriber.on('reconnecting', onLost)
   subscriber.on('end', onLost)
   void subscriber.subscribe(channel, onText).then(onOpen, onLost)
-}
-
-function problemsOf({ redis, subscriber, channel }: Required<RedisDoneChannelOptions>): string[] {
-  const problems: string[] = []
-  if (typeof redis?.publish !== 'function') problems.push(`redis: expected a client, got ${shown(redis)}`)
-  const { psubscribe, pSubscribe } = (subscriber ?? {}) as { psubscribe?: unknown; pSubscribe?: unknown }
-  if (typeof (psubscribe ?? pSubscribe) !== 'function') {
-    const expected = 'a client of its own, of ioredis or node-redis, such as redis.duplicate()'
-    problems.push(`subscriber: expected ${expected}, got ${shown(subscriber)}`)
-  } else if ((subscriber as unknown) === redis) {
-    problems.push('subscriber: expected another client than redis: one that subscribes can do nothing else')
-  }
-  if (typeof channel !== 'string' || channel === '') problems.push(`channel: expected a name, got ${shown(channel)}`)
-  return problems.map((problem) => `redisDoneChannel: ${problem}`)
 }

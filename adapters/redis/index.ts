@@ -1,13 +1,6 @@
-import {
-  resolveSequences,
-  SEQUENCE_OPTIONS,
-  sequencesOver,
-  splitSequences,
-  type LeaseStore,
-  type SequenceOptions,
-} from '../../src/spi.ts'
+import { SEQUENCES, sequencesOver, type LeaseStore, type SequenceOptions, type Table } from '../../src/spi.ts'
 import { RedisLease } from './lease.ts'
-import { resolveOptions, STORE_OPTIONS, type RedisLeaseOptions, type RedisStoreOptions } from './options.ts'
+import { LEASE, resolveOptions, STORE, type RedisLeaseOptions, type RedisStoreOptions } from './options.ts'
 
 export type { RedisLike } from './clients/client.ts'
 export type { IoredisLike } from './clients/ioredis-like.ts'
@@ -28,10 +21,15 @@ export {
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function redisLease(options: RedisLeaseOptions): LeaseStore {
-  return new RedisLease(resolveOptions('redisLease()', options, { ...STORE_OPTIONS, marks: true }))
+  return new RedisLease(resolveOptions('redisLease', LEASE, options).resolved)
 }
 
 export interface RedisSequencesOptions extends RedisStoreOptions, SequenceOptions {}
+
+const STORE_SEQUENCES: Table<RedisSequencesOptions, 'queryTimeoutMs' | 'replicas' | 'durableWithinMs'> = {
+  ...STORE,
+  ...SEQUENCES,
+}
 
 /**
  * Leases in Redis that keep one record for each source of numbered messages, instead of one for each message that is
@@ -40,7 +38,7 @@ export interface RedisSequencesOptions extends RedisStoreOptions, SequenceOption
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function redisSequences(options: RedisSequencesOptions): LeaseStore {
-  const lease = new RedisLease(resolveOptions('redisSequences()', options, { ...STORE_OPTIONS, ...SEQUENCE_OPTIONS }))
-  const sequences = resolveSequences(splitSequences(options).sequences, 'redisSequences')
+  const { resolved, options: sequences } = resolveOptions('redisSequences', STORE_SEQUENCES, options)
+  const lease = new RedisLease(resolved)
   return sequencesOver(lease, lease.sequences, { ...sequences, name: 'redis-sequences' })
 }

@@ -1,4 +1,19 @@
-import { checkNames, checkOneOf, checkWhole, ConfigError, givenOf, shown, type DurationMs } from '../../src/spi.ts'
+import {
+  ConfigError,
+  ELSEWHERE,
+  matching,
+  millis,
+  needed,
+  oneOf,
+  optionsOf,
+  or,
+  where,
+  whole,
+  type Complete,
+  type DurationMs,
+  type NamesOf,
+  type Table,
+} from '../../src/spi.ts'
 import type { Durability } from './calls/durability.ts'
 import { isClient, portOf, shownClient, type RedisLike } from './clients/client.ts'
 import type { RedisPort } from './clients/redis-port.ts'
@@ -29,7 +44,7 @@ export interface RedisStoreOptions {
    * least twice `durableWithinMs`, because a mark may have to wait for the one before it.
    * @defaultValue 2_000; 5_000 with `durability: 'fsync'`
    */
-  readonly timeoutMs?: DurationMs
+  readonly queryTimeoutMs?: DurationMs
   /**
    * How durable a mark must be before its message is settled:
    * - `memory`: the primary has answered. A failover, or a crash without append-only file, may lose the latest marks.
@@ -78,101 +93,76 @@ export interface ResolvedOptions {
   readonly marksFirst: boolean
 }
 
-const DEFAULTS = {
-  prefix: 'co',
-  shards: 16,
-  marks: 'after-handler',
-  durability: 'memory',
-  of: {
-    memory: { timeoutMs: 2_000, replicas: 0, durableWithinMs: 0 },
-    replicas: { timeoutMs: 2_000, replicas: 1, durableWithinMs: 500 },
-    fsync: { timeoutMs: 5_000, replicas: 0, durableWithinMs: 2_000 },
-  },
+/** Defaults that depend on the durability. */
+const BY_DURABILITY = {
+  memory: { queryTimeoutMs: 2_000, replicas: 0, durableWithinMs: 0 },
+  replicas: { queryTimeoutMs: 2_000, replicas: 1, durableWithinMs: 500 },
+  fsync: { queryTimeoutMs: 5_000, replicas: 0, durableWithinMs: 2_000 },
 } as const
-export const STORE_OPTIONS: Record<keyof RedisStoreOptions, true> = {
-  redis: true,
-  prefix: true,
-  shards: true,
-  timeoutMs: true,
-  durability: true,
-  replicas: true,
-  durableWithinMs: true,
-}
-/** A longer timeout helps nobody: leases last seconds. */
-const MAX_TIMEOUT_MS = 60_000
-const MAX_REPLICAS = 100
 
-/**
- * @param of - the function of the user
- * @param known - its options
- * @throws ConfigError `CONFIG_INVALID`
- */
-export function resolveOptions<Options extends RedisLeaseOptions>(
+type WithoutDefault = 'queryTimeoutMs' | 'replicas' | 'durableWithinMs'
+
+export const STORE: Table<RedisStoreOptions, WithoutDefault> = {
+  redis: needed(where('a client of ioredis or node-redis', isClient, { got: shownClient })),
+  prefix: or('co', matching('1 to 64 characters without braces and whitespace', /^[^\s{}]{1,64}$/)),
+  shards: or(16, whole({ most: 256 })),
+  // A longer timeout helps nobody: leases last seconds.
+  queryTimeoutMs: millis({ most: 60_000 }),
+  durability: or('memory', oneOf('memory', 'replicas', 'fsync')),
+  replicas: whole({ least: 0, most: 100 }),
+  durableWithinMs: millis(),
+  [ELSEWHERE]: { timeoutMs: 'it is now called queryTimeoutMs' },
+}
+
+export const LEASE: Table<RedisLeaseOptions, WithoutDefault> = {
+  ...STORE,
+  marks: or('after-handler', oneOf('after-handler', 'before-handler')),
+}
+
+type Checked = Complete<RedisStoreOptions, WithoutDefault> & Pick<RedisLeaseOptions, 'marks'>
+
+/** @param of - the function of the user. @throws ConfigError `CONFIG_INVALID`, with all problems at once */
+export function resolveOptions<Given extends RedisStoreOptions, Without extends NamesOf<Given>>(
   of: string,
-  options: Options,
-  known: Readonly<Record<keyof Options, true>>,
-): ResolvedOptions {
+  table: Table<Given, Without>,
+  given: Given,
+): { readonly resolved: ResolvedOptions; readonly options: Complete<Given, Without> } {
   // None of the many properties of a client is an option.
-  if (isClient(options)) throw new ConfigError(['redis: expected options, { redis: client }, got the client itself'])
-  const given = givenOf(options)
-  const { redis, prefix = DEFAULTS.prefix, shards = DEFAULTS.shards, marks = DEFAULTS.marks } = given
-  const problems: string[] = []
-  if (!isClient(redis)) {
-    problems.push(`redis: expected a client of ioredis or node-redis, got ${shownClient(redis)}`)
-  }
-  checkNames<object>('', given, { of, known }, problems)
-  checkOneOf('marks', marks, ['after-handler', 'before-handler'], problems)
-  const { durability: kind = DEFAULTS.durability } = given
-  checkOneOf('durability', kind, Object.keys(DEFAULTS.of), problems)
-  if (typeof prefix !== 'string' || !/^[^\s{}]{1,64}$/.test(prefix)) {
-    problems.push(`prefix: expected 1 to 64 characters without braces and whitespace, got '${prefix}'`)
-  }
-  checkWhole('shards', shards, problems, { most: 256 })
-  const { timeoutMs = (DEFAULTS.of[kind] ?? DEFAULTS.of.memory).timeoutMs } = given
-  if (!(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
-    problems.push(`timeoutMs: expected more than 0 and at most ${MAX_TIMEOUT_MS}, got ${shown(timeoutMs)}`)
-  }
-  const durability = resolveDurability(kind, given, timeoutMs, problems)
-  if (problems.length > 0) throw new ConfigError(problems)
-  return { redis: portOf(redis), prefix, shards, timeoutMs, durability, marksFirst: marks === 'before-handler' }
+  if (isClient(given))
+    throw new ConfigError([`${of}: redis: expected options, { redis: client }, got the client itself`])
+  const all = optionsOf(of, table, given, (options, problems) => problemsOf(options as unknown as Checked, problems))
+  const { redis, prefix, shards, marks, ...rest } = all as unknown as Checked
+  const { queryTimeoutMs, replicas, durableWithinMs: withinMs } = timesOf(rest)
+  const durability: Durability =
+    rest.durability === 'memory' ? { kind: 'memory' } : { kind: rest.durability, replicas, withinMs }
+  const resolved = { redis: portOf(redis), prefix, shards, timeoutMs: queryTimeoutMs, durability }
+  return { resolved: { ...resolved, marksFirst: marks === 'before-handler' }, options: all }
 }
 
-function resolveDurability(
-  kind: Durability['kind'],
-  options: RedisStoreOptions,
-  timeoutMs: DurationMs,
-  problems: string[],
-): Durability {
-  switch (kind) {
-    case 'memory':
-      return resolveMemory(options, problems)
-    case 'replicas':
-    case 'fsync':
-      return resolveWaiting(kind, options, timeoutMs, problems)
-  }
+function timesOf(options: Pick<Checked, 'durability' | WithoutDefault>): {
+  readonly queryTimeoutMs: DurationMs
+  readonly replicas: number
+  readonly durableWithinMs: DurationMs
+} {
+  const usual = BY_DURABILITY[options.durability]
+  const { queryTimeoutMs = usual.queryTimeoutMs, replicas = usual.replicas } = options
+  return { queryTimeoutMs, replicas, durableWithinMs: options.durableWithinMs ?? usual.durableWithinMs }
 }
 
-function resolveMemory(options: RedisStoreOptions, problems: string[]): Durability {
-  for (const name of ['replicas', 'durableWithinMs'] as const) {
-    if (options[name] !== undefined)
-      problems.push(`${name}: expected durability 'replicas' or 'fsync' with it, got 'memory'`)
+function problemsOf(options: Checked, problems: string[]): void {
+  const { durability } = options
+  if (durability === 'memory') {
+    for (const name of ['replicas', 'durableWithinMs'] as const) {
+      if (options[name] !== undefined)
+        problems.push(`${name}: expected durability "replicas" or "fsync" with it, got "memory"`)
+    }
+    return
   }
-  return { kind: 'memory' }
-}
-
-function resolveWaiting(
-  kind: 'replicas' | 'fsync',
-  options: RedisStoreOptions,
-  timeoutMs: DurationMs,
-  problems: string[],
-): Durability {
-  const defaults = DEFAULTS.of[kind]
-  const { replicas = defaults.replicas, durableWithinMs: withinMs = defaults.durableWithinMs } = options
-  if (kind === 'replicas' || replicas !== 0) checkWhole('replicas', replicas, problems, { most: MAX_REPLICAS })
-  if (!(typeof withinMs === 'number' && withinMs > 0))
-    problems.push(`durableWithinMs: expected more than 0, got ${shown(withinMs)}`)
-  else if (timeoutMs < 2 * withinMs) {
-    problems.push(`timeoutMs: expected at least twice durableWithinMs (${withinMs}), got ${timeoutMs}`)
+  const { queryTimeoutMs, replicas, durableWithinMs } = timesOf(options)
+  if (durability === 'replicas' && replicas === 0) {
+    problems.push('replicas: expected at least 1 with durability "replicas", got 0')
   }
-  return { kind, replicas, withinMs }
+  if (queryTimeoutMs < 2 * durableWithinMs) {
+    problems.push(`queryTimeoutMs: expected at least twice durableWithinMs (${durableWithinMs}), got ${queryTimeoutMs}`)
+  }
 }

@@ -28,7 +28,7 @@ const TARGETS: Readonly<Record<Target, (options: Options) => unknown>> = {
   mysqlLease: (options) => mysqlLease({ pool: createPool({ database: 'orders' }), ...options }),
   'redisLease of ioredis': (options) => redisLease({ redis: new Redis({ lazyConnect: true }), ...options }),
   'redisLease of node-redis': (options) => redisLease({ redis: createClient(), ...options }),
-  withDoneCache: (options) => withDoneCache(memoryStore(), { max: 10, ...options }),
+  withDoneCache: (options) => withDoneCache(memoryStore(), { maxKeys: 10, ...options }),
   runKafka: (options) => kafkaSource(new ScriptedKafka(), { topics: ['t'], group: 'g', ...options }),
   runRabbit: (options) => rabbitSource('amqp://localhost', { queue: 'orders', ...options }),
 }

@@ -136,7 +136,7 @@ export const STORES: readonly HostileStore[] = [
     backend: redis.backend,
     open: async () => {
       const { store, ...rest } = await redis.open()
-      return { ...rest, store: withDoneCache(store, { max: 10_000 }) }
+      return { ...rest, store: withDoneCache(store, { maxKeys: 10_000 }) }
     },
   })),
   {
@@ -144,7 +144,7 @@ export const STORES: readonly HostileStore[] = [
     backend: 'postgres',
     open: async () => {
       const { store, ...rest } = await POSTGRES_INBOX.open()
-      return { ...rest, store: withDoneCache(store, { max: 10_000 }) }
+      return { ...rest, store: withDoneCache(store, { maxKeys: 10_000 }) }
     },
   },
 ]

@@ -154,7 +154,7 @@ describeOnRedis.each(LIBRARIES)('The checkup of redisLease by $name', ({ connect
   it('rejects if no server answers', async () => {
     await using redis = await startPrivateRedis()
     await using client = await connect(redis.url)
-    const store = client.lease({ timeoutMs: 200 })
+    const store = client.lease({ queryTimeoutMs: 200 })
     await redis.kill()
     await expect(findingsOf(store)).rejects.toMatchObject({ name: 'StoreError' })
   })

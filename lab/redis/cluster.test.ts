@@ -77,7 +77,7 @@ describeOnRedis('redisLease on a cluster of three', () => {
     }, 60_000)
 
     it('is unreachable for the shards of a node that is down, and comes back with it', async () => {
-      const store = client.lease({ timeoutMs: 300 })
+      const store = client.lease({ queryTimeoutMs: 300 })
       const items = Array.from({ length: 100 }, () => newItem())
       const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
       const [, , last] = cluster.nodes
@@ -207,7 +207,7 @@ describeOnRedis('redisLease on a cluster that is being made', () => {
     const closed = gate()
     redis.once('close', () => closed.open())
     try {
-      const opening = redisLease({ redis, timeoutMs: 15_000 }).open()
+      const opening = redisLease({ redis, queryTimeoutMs: 15_000 }).open()
       // As ioredis has found out: "Connection is closed." is what the store is answered then.
       await closed.opened
       await withRedis(node.url, (client) => client.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383'))

@@ -129,7 +129,7 @@ describeOnRedis.each(LIBRARIES)(
       await using replica = await startPrivateRedis({ version: '8.0', replicaOf: primary })
       await using proxy = await startFaultProxy(primary.port)
       await using client = await connect(`redis://127.0.0.1:${proxy.port}`)
-      const store = client.lease({ durability: 'replicas', durableWithinMs: 5_000, timeoutMs: 10_000 })
+      const store = client.lease({ durability: 'replicas', durableWithinMs: 5_000, queryTimeoutMs: 10_000 })
       await store.open()
       const { claim: claimed } = await hold(store, newItem())
       replica.freeze()

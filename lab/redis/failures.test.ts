@@ -26,7 +26,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name, when the server is in trou
   it('gives up in time while the server is frozen, and finds its mark afterwards', async () => {
     await using redis = await startPrivateRedis()
     await using client = await connect(redis.url)
-    const store = client.lease({ timeoutMs: 500 })
+    const store = client.lease({ queryTimeoutMs: 500 })
     const { claim: claimed } = await hold(store, newItem())
     redis.freeze()
     for (const call of callsOf(claimed)) await expect(call(store)).rejects.toMatchObject({ code: 'STORE_AMBIGUOUS' })
@@ -39,7 +39,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name, when the server is in trou
     await using redis = await startPrivateRedis()
     await using client = await connect(redis.url)
     const store = client.lease()
-    const hasty = client.lease({ timeoutMs: 100 })
+    const hasty = client.lease({ queryTimeoutMs: 100 })
     const item = newItem()
     const { claim: claimed } = await hold(store, item, { leaseMs: 100 })
     redis.freeze()

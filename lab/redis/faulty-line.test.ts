@@ -124,7 +124,7 @@ describeOnRedis('redisLease on a line that breaks', () => {
     let store: Store
     beforeAll(async () => {
       client = await connect(`redis://127.0.0.1:${line.port}`)
-      store = client.lease({ timeoutMs: 200 })
+      store = client.lease({ queryTimeoutMs: 200 })
       // The scripts are known from here on, so that the reply that is lost is that of a script which ran.
       for (const prepare of Object.values(CASES)) {
         const { call } = await prepare(store)

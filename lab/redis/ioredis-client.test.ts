@@ -33,7 +33,7 @@ function pipelineOver({ evalsha, eval: whole }: Scripts): ReturnType<IoredisLike
 }
 
 /** No mock of Redis: a client that answers in one way, whatever it is asked. */
-function storeOver(answer: () => Promise<unknown>, options: { readonly timeoutMs?: number } = {}): Store {
+function storeOver(answer: () => Promise<unknown>, options: { readonly queryTimeoutMs?: number } = {}): Store {
   return redisLease({ redis: answering({ evalsha: answer, eval: answer, call: answer }), ...options })
 }
 
@@ -53,7 +53,7 @@ describe('redisLease over a client that misbehaves', () => {
 
     it('ends in time where the client never settles', async () => {
       const asked = performance.now()
-      const store = storeOver(() => new Promise(() => {}), { timeoutMs: 40 })
+      const store = storeOver(() => new Promise(() => {}), { queryTimeoutMs: 40 })
       await expect(call(store)).rejects.toMatchObject({ name: 'StoreError', code: unknown })
       expect(performance.now() - asked).toBeLessThan(1_000)
     })
@@ -129,7 +129,7 @@ describe('redisLease over a client that misbehaves', () => {
   })
 
   it('gives a claim and a renewal up after a third of the lease, so that there is time for another', async () => {
-    const store = storeOver(() => new Promise(() => {}), { timeoutMs: 60_000 })
+    const store = storeOver(() => new Promise(() => {}), { queryTimeoutMs: 60_000 })
     const asked = performance.now()
     const calls = [claim(store, newItem(), { leaseMs: 1_800 }), store.renew([CLAIMED], 1_800)]
     for (const outcome of await Promise.allSettled(calls)) {
@@ -141,7 +141,7 @@ describe('redisLease over a client that misbehaves', () => {
 
   it('leaves no timer behind an answer', async () => {
     const before = timers()
-    expect(await storeOver(async () => ['m'], { timeoutMs: 60_000 }).mark([CLAIMED])).toEqual(['marked'])
+    expect(await storeOver(async () => ['m'], { queryTimeoutMs: 60_000 }).mark([CLAIMED])).toEqual(['marked'])
     expect(timers()).toBe(before)
   })
 
@@ -236,8 +236,8 @@ describe('redisLease refuses at once', () => {
     expect(() => redisLease({ redis, shards })).toThrow(ConfigError)
   })
 
-  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('a timeout of %d ms', (timeoutMs) => {
-    expect(() => redisLease({ redis, timeoutMs })).toThrow(ConfigError)
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('a timeout of %d ms', (queryTimeoutMs) => {
+    expect(() => redisLease({ redis, queryTimeoutMs })).toThrow(ConfigError)
   })
 
   it.each<readonly [string, Options]>([
@@ -246,7 +246,7 @@ describe('redisLease refuses at once', () => {
     ['replicas', { durability: 'replicas', replicas: 0 }],
     ['replicas', { durability: 'fsync', replicas: -1 }],
     ['durableWithinMs', { durability: 'fsync', durableWithinMs: 0 }],
-    ['timeoutMs', { durability: 'replicas', durableWithinMs: 600, timeoutMs: 1_100 }],
+    ['queryTimeoutMs', { durability: 'replicas', durableWithinMs: 600, queryTimeoutMs: 1_100 }],
     ['durability', { durability: 'disk' as 'fsync' }],
     ['durablity', { durablity: 'fsync' } as Options],
   ])('%s of %j', (name, options) => {
@@ -260,8 +260,8 @@ describe('redisLease refuses at once', () => {
   })
 
   it('all of these in one error', () => {
-    const problems = [/^prefix/, /^shards/, /^timeoutMs/].map((part) => expect.stringMatching(part))
-    expect(() => redisLease({ redis, prefix: ' ', shards: 0, timeoutMs: 0 })).toThrow(
+    const problems = [/^prefix/, /^shards/, /^queryTimeoutMs/].map((part) => expect.stringMatching(part))
+    expect(() => redisLease({ redis, prefix: ' ', shards: 0, queryTimeoutMs: 0 })).toThrow(
       expect.objectContaining({ code: 'CONFIG_INVALID', problems }),
     )
   })

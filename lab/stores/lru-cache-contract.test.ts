@@ -11,7 +11,7 @@ import { REDIS_LACKS, redisHarness } from '../../test/redis/harness.ts'
 
 const LOSS = 'what the store has lost this process still knows to be done, for its ttlMs'
 
-const cached = <Tx>(store: Store<Tx>): Store<Tx> => withDoneCache(store, { max: 1_000 })
+const cached = <Tx>(store: Store<Tx>): Store<Tx> => withDoneCache(store, { maxKeys: 1_000 })
 
 /** Another process has a cache of its own. */
 function withCache<H extends StoreHarness>(harness: H): H {
@@ -26,7 +26,7 @@ describeStoreContract(
       let now = 1_000_000
       const clock = { now: () => now, monotonic: () => now }
       const store = memoryStore({ clock })
-      const one = (): Store => withDoneCache(store, { max: 1_000, clock })
+      const one = (): Store => withDoneCache(store, { maxKeys: 1_000, clock })
       const advance = async (ms: number): Promise<void> => {
         now += ms
       }

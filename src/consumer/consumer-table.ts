@@ -70,7 +70,7 @@ export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
   handlerTimeoutMs: or(60_000, millis()),
   graceMs: or(5_000, millis()),
   maxAttempts: or(5, whole()),
-  backoff: or({ initialMs: 200, maxMs: 30_000 }, object(BACKOFF)),
+  backoff: or({}, object(BACKOFF)),
   onConflict: ON_CONFLICT,
   onInDoubt: or('rerun', either(oneOf('rerun', 'park'), func<Reconcile>())),
   onBeyondRetention: or('run', oneOf('run', 'park', 'skip')),

@@ -1,7 +1,7 @@
 import type { Backoff } from '../core/backoff.ts'
 import { suggestRetention as suggest, type RedeliveryFacts, type RetentionAdvice } from '../core/retention.ts'
 import type { DurationMs } from '../core/units.ts'
-import { withoutUndefined } from '../foundation/option-checks.ts'
+import { withoutUndefined } from '../foundation/without-undefined.ts'
 import {
   either,
   listOf,

@@ -4,7 +4,7 @@ import { nearestTo } from './near-name.ts'
 import { isPlainText, shown } from './shown.ts'
 
 /** The longest time that a timer of Node can wait: 24.8 days. It runs a longer one after 1 ms. */
-export const LONGEST_TIMER_MS: DurationMs = 2 ** 31 - 1
+const LONGEST_TIMER_MS: DurationMs = 2 ** 31 - 1
 
 /** Where a value was given, and what is wrong so far. */
 export interface Place {
@@ -134,7 +134,12 @@ export function readOptions<Given, Without extends NamesOf<Given>>(
 }
 
 function readOption(rule: AnyRule, value: unknown, { name, problems }: Place): unknown {
-  if (value === undefined && rule.isNeeded !== true) return rule.default
+  if (value === undefined && rule.isNeeded !== true) {
+    // An object has the defaults of its own options.
+    return rule.inside === undefined || rule.default === undefined
+      ? rule.default
+      : rule.read(rule.default, { name, problems })
+  }
   const before = problems.length
   const read = rule.read(value, { name, problems })
   return problems.length === before ? read : rule.default

@@ -1,7 +1,7 @@
 import { isReservedHeader } from '../copies/vocabulary.ts'
 import { idBytes } from '../core/message-id.ts'
 import { ConfigError } from '../foundation/errors.ts'
-import { shownText } from '../foundation/option-checks.ts'
+import { shownText } from '../foundation/shown.ts'
 import { fingerprint, type FingerprintOptions } from './fingerprint.ts'
 import { withTraits, type Explained } from './id-traits.ts'
 import { decodedIdIn, foundInsteadOfId } from './id-value.ts'

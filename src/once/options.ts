@@ -16,10 +16,8 @@ import {
   readOptions,
   plainText,
   where,
-  type Complete,
   type Table,
 } from '../foundation/options.ts'
-import { checkFunction } from '../foundation/option-checks.ts'
 import { shownText } from '../foundation/shown.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { SealResult, StrategyContext } from '../consumer/options.ts'
@@ -172,7 +170,7 @@ export function settingsOf<T>(
 ): OnceSettings {
   const problems: string[] = []
   const options = readOptions(ONCE, given as OnceOptions, { name: '', problems })
-  checkFunction('fn', fn, problems)
+  func().read(fn, { name: 'fn', problems })
   const id = isTextOrBytes(key) ? idBytes(key) : 'missing'
   if (typeof id === 'string') problems.push(`key: ${WHY_UNUSABLE[id]}`)
   problemsOfStore(store, given, problems)
@@ -203,20 +201,24 @@ export function settingsOf<T>(
   }
 }
 
-/**
- * Refuses values that `once()` would refuse, for those who take its options and call it later.
- *
- * @param given - names of others do not count
- * @param problems - problems are added here
- */
-export function checkOnce(store: LeaseStore | InboxStore<never>, given: OnceOptions, problems: string[]): void {
-  const own = Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(ONCE, name)))
-  const options = readOptions(ONCE, own, { name: '', problems })
+/** Of an entry that calls `once()` later. @param problems - problems are added here */
+export function problemsOfOnce(
+  store: LeaseStore | InboxStore<never>,
+  given: Pick<OnceOptions, 'onInDoubt'>,
+  times: Times,
+  problems: string[],
+): void {
   problemsOfStore(store, given, problems)
-  if (problems.length === 0) problemsOfTimes(options, problems)
+  problemsOfTimes(times, problems)
 }
 
-function problemsOfStore(store: LeaseStore | InboxStore<never>, given: OnceOptions, problems: string[]): void {
+type Times = Readonly<Record<'leaseMs' | 'retentionMs' | 'handlerTimeoutMs' | 'graceMs', number>>
+
+function problemsOfStore(
+  store: LeaseStore | InboxStore<never>,
+  given: Pick<OnceOptions, 'onInDoubt'>,
+  problems: string[],
+): void {
   const before = problems.length
   CONSUMER.store.read(store, { name: 'store', problems })
   if (problems.length > before) return
@@ -231,10 +233,7 @@ function problemsOfStore(store: LeaseStore | InboxStore<never>, given: OnceOptio
   }
 }
 
-function problemsOfTimes(
-  { leaseMs, retentionMs, handlerTimeoutMs, graceMs }: Complete<OnceOptions, WithoutDefault>,
-  problems: string[],
-): void {
+function problemsOfTimes({ leaseMs, retentionMs, handlerTimeoutMs, graceMs }: Times, problems: string[]): void {
   const longestMs = leaseMs + handlerTimeoutMs + graceMs
   if (retentionMs > longestMs) return
   problems.push(

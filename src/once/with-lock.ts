@@ -7,8 +7,7 @@ import { StoreError } from '../foundation/errors.ts'
 import { askStore, type Limit } from './ask.ts'
 import { Wait } from './wait.ts'
 import { faultOfRelease, faultsOfClaims, type FindFault } from '../execution/store-answers.ts'
-import { checkFunction } from '../foundation/option-checks.ts'
-import { millis, or, readOptions, refuse, plainText, type Complete, type Table } from '../foundation/options.ts'
+import { func, millis, or, readOptions, refuse, plainText, type Complete, type Table } from '../foundation/options.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import { ONCE } from './options.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -157,7 +156,7 @@ function settingsOf(
   }
   plainText().read(name, { name: 'name', problems })
   if (typeof name === 'string' && Buffer.byteLength(name) > 512) problems.push('name: expected at most 512 bytes')
-  checkFunction('fn', fn, problems)
+  func().read(fn, { name: 'fn', problems })
   refuse('withLock', problems)
   return options
 }

@@ -1,4 +1,9 @@
 /** Creates and updates the tables of a store, on a person's command. */
+export interface UpOptions {
+  /** @defaultValue false */
+  readonly dryRun?: boolean
+}
+
 export interface Migrations {
   /** Name for people: `Postgres, schema consume_once`. No secrets. */
   readonly where: string
@@ -7,10 +12,10 @@ export interface Migrations {
   /** Changes nothing. */
   status(): Promise<MigrationStatus>
   /**
-   * Runs the pending migrations and resolves with their names, in order. `isDryRun` changes nothing: it runs them in one transaction and
+   * Runs the pending migrations and resolves with their names, in order. `dryRun` changes nothing: it runs them in one transaction and
    * rolls it back, or only names them where the server cannot undo DDL. Several processes may call it at once.
    */
-  up(options?: { readonly isDryRun?: boolean }): Promise<readonly string[]>
+  up(options?: UpOptions): Promise<readonly string[]>
   /** All migrations as plain SQL, for a database without the tables. */
   print(): string
 }

@@ -16,7 +16,7 @@ import type {
   TransactionClaim,
 } from '../ports/store.ts'
 import { sequenceAdmin } from './admin.ts'
-import type { ResolvedSequences } from './options.ts'
+import type { SequenceOptions } from './options.ts'
 import { Sources, type DoneNumber } from './sources.ts'
 import { numberedIn } from './store.ts'
 
@@ -29,7 +29,7 @@ import { numberedIn } from './store.ts'
 export function inboxSequencesOver<Tx>(
   records: InboxStore<Tx>,
   ledger: SequenceLedger,
-  options: ResolvedSequences & { readonly name: string },
+  options: Required<SequenceOptions> & { readonly name: string },
 ): InboxStore<Tx> {
   return new InboxSequences(records, ledger, options)
 }
@@ -52,12 +52,16 @@ class InboxSequences<Tx> implements InboxStore<Tx> {
   readonly onReachable?: (listener: () => void) => () => void
   readonly #records: InboxStore<Tx>
   readonly #sources: Sources
-  readonly #onBehind: ResolvedSequences['onBehind']
+  readonly #onBehind: Required<SequenceOptions>['onBehind']
   /** Claims that a person lets run again: their source may say done for the run before. */
   readonly #known = new WeakSet<TransactionClaim<Tx>>()
   #late: (DoneNumber & { readonly scope: string })[] = []
 
-  constructor(records: InboxStore<Tx>, ledger: SequenceLedger, options: ResolvedSequences & { readonly name: string }) {
+  constructor(
+    records: InboxStore<Tx>,
+    ledger: SequenceLedger,
+    options: Required<SequenceOptions> & { readonly name: string },
+  ) {
     const { name, tail, maxGaps, onBehind } = options
     this.name = name
     this.#records = records

@@ -1,4 +1,4 @@
-import { oneOf, optionsOf, or, whole, type Table } from '../foundation/options.ts'
+import { oneOf, or, whole, type Table } from '../foundation/options.ts'
 
 /** Options of stores that keep a mark for each source instead of a record for each message. */
 export interface SequenceOptions {
@@ -26,27 +26,9 @@ export interface SequenceOptions {
   readonly maxGaps?: number
 }
 
-export type ResolvedSequences = Required<SequenceOptions>
-
 /** Stores take them beside their own. */
 export const SEQUENCES: Table<SequenceOptions> = {
   tail: or(100, whole({ least: 0, most: 10_000 })),
   onBehind: or('park', oneOf('park', 'duplicate')),
   maxGaps: or(1_000, whole({ most: 10_000 })),
-}
-
-/** For the checks of stores that take them beside their own. */
-export const SEQUENCE_OPTIONS: Record<keyof SequenceOptions, true> = { tail: true, onBehind: true, maxGaps: true }
-
-/** Takes the options of sequences out of others. */
-export function splitSequences<Options extends SequenceOptions>(
-  options: Options,
-): { readonly sequences: SequenceOptions; readonly others: Omit<Options, keyof SequenceOptions> } {
-  const { tail, onBehind, maxGaps, ...others } = options
-  return { sequences: { tail, onBehind, maxGaps } as SequenceOptions, others }
-}
-
-/** @throws ConfigError `CONFIG_INVALID` */
-export function resolveSequences(options: SequenceOptions, store: string): ResolvedSequences {
-  return optionsOf(store, SEQUENCES, options)
 }

@@ -9,7 +9,7 @@ import type { StoreAdmin } from '../ports/store-admin.ts'
 import type { Claim, ClaimRequest, LeaseAnswer, LeaseStore, ReleaseOptions, SetAsideOptions } from '../ports/store.ts'
 import { readSequenceKey, type Numbered } from '../identity/sequence-key.ts'
 import { sequenceAdmin } from './admin.ts'
-import type { ResolvedSequences } from './options.ts'
+import type { SequenceOptions } from './options.ts'
 import { Sources, type DoneNumber } from './sources.ts'
 
 /**
@@ -21,7 +21,7 @@ import { Sources, type DoneNumber } from './sources.ts'
 export function sequencesOver(
   records: LeaseStore,
   ledger: SequenceLedger,
-  options: ResolvedSequences & { readonly name: string },
+  options: Required<SequenceOptions> & { readonly name: string },
 ): LeaseStore {
   return new SequenceStore(records, ledger, options)
 }
@@ -41,9 +41,13 @@ class SequenceStore implements LeaseStore {
   readonly onReachable?: (listener: () => void) => () => void
   readonly #records: LeaseStore
   readonly #sources: Sources
-  readonly #onBehind: ResolvedSequences['onBehind']
+  readonly #onBehind: Required<SequenceOptions>['onBehind']
 
-  constructor(records: LeaseStore, ledger: SequenceLedger, options: ResolvedSequences & { readonly name: string }) {
+  constructor(
+    records: LeaseStore,
+    ledger: SequenceLedger,
+    options: Required<SequenceOptions> & { readonly name: string },
+  ) {
     const { name, tail, maxGaps, onBehind } = options
     this.name = name
     this.#records = records

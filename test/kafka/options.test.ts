@@ -31,17 +31,7 @@ function withRetry(topics: string[], retry: string): ReturnType<typeof kafkaSour
 
 describe('the options of a Kafka source', () => {
   it.each<[string, object, string]>([
-    [
-      'a leave at once',
-      { leaveAfterMs: 0 },
-      "leaveAfterMs: expected a whole number from 1 to 2147483647, or 'never', got 0",
-    ],
-    ['a leave that no timer waits for', { leaveAfterMs: 2 ** 31 }, 'leaveAfterMs: expected a whole number from 1 to'],
     ['no topic', { topics: [] }, 'topics: expected at least one'],
-    ['no group', { group: '' }, 'group: expected text'],
-    ['a blank group', { group: ' ' }, 'group: expected text'],
-    ['a group with a direction mark', { group: 'g\u202E' }, 'group: expected text without control characters'],
-    ['a pattern', { topics: [/t/] }, 'topics: expected names of topics'],
     ['its own dead letters', { topics: ['t', 't.dead-letter'] }, 'got t.dead-letter, where dead letters of t go'],
     ['its own dead letters, by a function', { deadLetter: { topic: () => 't' } }, 'got t, where dead letters of t go'],
     [
@@ -64,18 +54,11 @@ describe('the options of a Kafka source', () => {
       { consumer: { maxWaitTimeInMs: 10_001 } },
       'at most a third of sessionTimeout',
     ],
-    ['too few retries', { consumer: { retry: { retries: 5 } } }, 'expected at least 8, got 5'],
     ['no retry topic', { retry: { topics: [] } }, 'retry.topics: expected at least one, got none'],
-    [
-      'a retry topic without a delay',
-      retryOn({}),
-      'retry.topics[0].delayMs: expected a whole number from 1 to 2147483647',
-    ],
-    ['a delay no timer can wait', retryOn({ delayMs: 2 ** 31 }), 'retry.topics[0].delayMs: expected a whole number'],
     [
       'a misspelt option of a retry topic',
       retryOn({ delayMs: 1, name: 'r' }),
-      'retry.topics[0].name: unknown option of runKafka(); expected one of delayMs, topic',
+      'retry.topics[0].name: unknown option; expected one of delayMs, topic',
     ],
     [
       'what is no retry topic',
@@ -102,16 +85,16 @@ describe('the options of a Kafka source', () => {
       { ...retryOn({ delayMs: 1, topic: 't.dead-letter' }) },
       'got t.dead-letter, where dead letters of t go: they would be consumed again',
     ],
-    ['a misspelt option', { topic: 't' }, 'topic: unknown option of runKafka(); did you mean topics?'],
+    ['a misspelt option', { topic: 't' }, 'topic: unknown option; did you mean topics?'],
     [
       'a misspelt option of the consumer',
       { consumer: { sesionTimeout: 1 } },
-      'consumer.sesionTimeout: unknown option of runKafka(); did you mean sessionTimeout?',
+      'consumer.sesionTimeout: unknown option; did you mean sessionTimeout?',
     ],
     [
       'a misspelt option of its retries',
       { consumer: { retry: { retrys: 9 } } },
-      'consumer.retry.retrys: unknown option of runKafka(); did you mean retries?',
+      'consumer.retry.retrys: unknown option; did you mean retries?',
     ],
     ['a consumer option beside it', { sessionTimeout: 6_000 }, 'sessionTimeout: give it inside of consumer'],
     ['an option inside of consumer', { consumer: { groupId: 'g' } }, 'consumer.groupId: its name is group'],
@@ -138,24 +121,6 @@ describe('the options of a Kafka source', () => {
       'eachBatchAutoResolve: leave it out: a position moves when',
     ],
     ['a beginning of kafkajs', { fromBeginning: false }, 'fromBeginning: leave it out: kafkajs asks it again after'],
-    [
-      'unknown names of headers',
-      { deadLetter: { headers: 'all' } },
-      'deadLetter.headers: expected own, spring, both, got "all"',
-    ],
-    ['an unknown start', { start: 'end' }, 'start: expected earliest, latest, got "end"'],
-    ['an unknown setup', { setup: 'maybe' }, 'setup: expected auto, check, off, got "maybe"'],
-    ['an unknown order', { order: 'random' }, 'order: expected key, partition, none, got "random"'],
-    ['no time between commits', { commitEveryMs: 0 }, 'commitEveryMs: expected a whole number from 1, got 0'],
-    ['half a partition', { partitionsConsumedConcurrently: 0.5 }, 'partitionsConsumedConcurrently: expected a whole'],
-    ['null as retry', { retry: null }, 'retry: expected an object, got null'],
-    ['null as a retry topic', { retry: { topics: [null] } }, 'retry.topics[0]: expected an object, got null'],
-    ['null as consumer', { consumer: null }, 'consumer: expected an object, got null'],
-    [
-      'text as retries of the consumer',
-      { consumer: { retry: 'often' } },
-      'consumer.retry: expected an object, got "often"',
-    ],
   ])('refuse %s', (_what, options, problem) => {
     expect(problemsOf(options)).toEqual(expect.arrayContaining([expect.stringContaining(problem)]))
   })

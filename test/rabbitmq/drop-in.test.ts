@@ -192,7 +192,7 @@ describe("onMessage on a channel of the user's own", () => {
     const consumer = consumerOf(new Watching(), () => {})
     const options = { que: 'x', queue: '', lane: 'a', deadLetter: { queue: '' } }
     expect(() => onMessage({} as never, consumer, options as never)).toThrow(
-      /channel: .*que: unknown option of onMessage\(\).*queue: expected a name.*deadLetter\.queue: expected.*lane: expected a function/s,
+      /channel: .*que: unknown option.*queue: expected a name.*deadLetter\.queue: expected.*lane: expected a function/s,
     )
   })
 

@@ -131,7 +131,7 @@ describe('bullmqProcessor', () => {
   })
 
   it.each([
-    [{ delay: 5 }, 'delay: unknown option of bullmqProcessor()'],
+    [{ delay: 5 }, 'delay: unknown option'],
     [{ delayMs: 0 }, 'delayMs: expected a whole number'],
     [{ group: '' }, 'group: expected text'],
   ])('refuses the options %j', (options, problem) => {

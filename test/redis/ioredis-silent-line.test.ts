@@ -34,12 +34,12 @@ describeOnRedis('redisLease over a connection that falls silent', () => {
   }
 
   async function over(
-    { timeoutMs, ...options }: { readonly socketTimeout?: number; readonly timeoutMs: number },
+    { queryTimeoutMs, ...options }: { readonly socketTimeout?: number; readonly queryTimeoutMs: number },
     use: (store: Store) => Promise<void>,
   ) {
     const { port } = line.address() as AddressInfo
     const redis = new Redis({ port, retryStrategy: () => 10, ...options }).on('error', () => {})
-    const store = redisLease({ redis, timeoutMs })
+    const store = redisLease({ redis, queryTimeoutMs })
     await store.open()
     expect(await claim(store, newItem())).toMatchObject({ verdict: 'claimed' })
     fallSilent()
@@ -51,13 +51,13 @@ describeOnRedis('redisLease over a connection that falls silent', () => {
   }
 
   it('asks again on another one where the client has a socketTimeout', async () => {
-    await over({ socketTimeout: 500, timeoutMs: 5_000 }, async (store) => {
+    await over({ socketTimeout: 500, queryTimeoutMs: 5_000 }, async (store) => {
       expect(await claim(store, newItem())).toMatchObject({ verdict: 'claimed' })
     })
   })
 
   it('gives every call up in time where the client has none, until the system finds out', async () => {
-    await over({ timeoutMs: 600 }, async (store) => {
+    await over({ queryTimeoutMs: 600 }, async (store) => {
       for (const item of [newItem(), newItem()]) {
         await expect(claim(store, item)).rejects.toMatchObject({ code: 'STORE_AMBIGUOUS' })
       }

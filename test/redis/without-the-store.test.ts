@@ -51,7 +51,7 @@ class Cut implements AsyncDisposable {
       ...options,
       name: this.#name,
       id: messageId.header('id'),
-      store: redisLease({ redis: this.#redis, prefix: this.#name, timeoutMs: TIMEOUT_MS }),
+      store: redisLease({ redis: this.#redis, prefix: this.#name, queryTimeoutMs: TIMEOUT_MS }),
       observe: (event) => this.events.push(event),
       handle: ({ message }) => void this.effects.push(String(message.headers['id'])),
     })

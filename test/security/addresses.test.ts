@@ -25,7 +25,7 @@ const MISTAKES: readonly (readonly [string, () => unknown])[] = [
   ['mysqlLease', () => mysqlLease({ pool: wrong })],
   ['redisLease', () => redisLease({ redis: wrong })],
   ['redisLease, unnamed', () => redisLease(wrong)],
-  ['withDoneCache', () => withDoneCache(wrong, { max: 1 })],
+  ['withDoneCache', () => withDoneCache(wrong, { maxKeys: 1 })],
   ['defineConsumer, its store', () => defineConsumer({ name: 'a', store: wrong, handle: () => {} })],
   [
     'defineConsumer, its retention',

@@ -153,7 +153,7 @@ ifWanted('redis')('no password is told by a lease whose Redis refuses: [T115]', 
       const redis = new Redis(await urlOf(), { maxRetriesPerRequest: 1, commandTimeout: 400 })
       redis.on('error', () => {})
       closing.push(() => redis.disconnect())
-      expect(await heardOf(redisLease({ redis, timeoutMs: 600 }))).not.toContain(SECRET)
+      expect(await heardOf(redisLease({ redis, queryTimeoutMs: 600 }))).not.toContain(SECRET)
     },
     30_000,
   )
@@ -166,7 +166,7 @@ ifWanted('redis')('no password is told by a lease whose Redis refuses: [T115]', 
       const connected = redis.connect().catch(() => {})
       closing.push(() => redis.destroy())
       void connected
-      expect(await heardOf(redisLease({ redis, timeoutMs: 600 }))).not.toContain(SECRET)
+      expect(await heardOf(redisLease({ redis, queryTimeoutMs: 600 }))).not.toContain(SECRET)
     },
     30_000,
   )

@@ -31,14 +31,14 @@ function bench(options: Partial<DoneCacheOptions> = {}): Bench {
     seen = behind.calls('claim').reduce((sum, { keys }) => sum + keys.length, 0)
     return seen - before
   }
-  return { clock, behind, asked, store: withDoneCache(behind, { max: 100, clock, ...options }) }
+  return { clock, behind, asked, store: withDoneCache(behind, { maxKeys: 100, clock, ...options }) }
 }
 
 /** With the admin of the store, which a scripted one has not. */
 function decidedBench(): { readonly clock: ManualClock; readonly plain: Store; readonly store: Store } {
   const clock = new ManualClock()
   const plain = memoryStore({ clock })
-  return { clock, plain, store: withDoneCache(plain, { max: 100, clock }) }
+  return { clock, plain, store: withDoneCache(plain, { maxKeys: 100, clock }) }
 }
 
 describe('a cache of what is done', () => {
@@ -191,8 +191,8 @@ describe('a cache of what is done', () => {
     expect((await claim(store, item)).verdict).toBe('claimed')
   })
 
-  it('holds no more than max keys, the last ones [T145]', async () => {
-    const { store, asked } = bench({ max: 2 })
+  it('holds no more than maxKeys keys, the last ones [T145]', async () => {
+    const { store, asked } = bench({ maxKeys: 2 })
     const items = [newItem(), newItem(), newItem()]
     for (const item of items) await store.mark([(await hold(store, item)).claim])
     asked()
@@ -245,7 +245,7 @@ describe('a decision of a person, with a cache of what is done,', () => {
       const admin = plain.admin
       if (admin === undefined) throw new Error('expected a store with admin')
       const behind = Object.assign(scripted, { admin })
-      const store = withDoneCache(behind, { max: 100, clock })
+      const store = withDoneCache(behind, { maxKeys: 100, clock })
       const item = newItem()
       const { claim: claimed } = await hold(plain, item)
       if (call === 'claim') await plain.mark([claimed])
@@ -282,29 +282,29 @@ describe('a decision of a person, with a cache of what is done,', () => {
 
 describe('a store with a cache in front of it', () => {
   it('answers random calls of three owners and of people as transition() does', async () => {
-    const store = withDoneCache(memoryStore(), { max: 2 })
+    const store = withDoneCache(memoryStore(), { maxKeys: 2 })
     await expect(assertLikeTransition(store, { numRuns: 1_000 })).resolves.toBeUndefined()
   })
 
   it('has what it had before, and nothing else', async () => {
     const plain = scriptedStore(memoryStore())
-    expect(withDoneCache(plain, { max: 1 }).admin).toBeUndefined()
-    expect(withDoneCache(plain, { max: 1 }).checkup).toBeUndefined()
+    expect(withDoneCache(plain, { maxKeys: 1 }).admin).toBeUndefined()
+    expect(withDoneCache(plain, { maxKeys: 1 }).checkup).toBeUndefined()
     const finding = { check: 'test', verdict: 'holds', found: '', meaning: '' } as const
-    const looked = withDoneCache(Object.assign(plain, { checkup: async () => [finding] }), { max: 1 })
+    const looked = withDoneCache(Object.assign(plain, { checkup: async () => [finding] }), { maxKeys: 1 })
     expect(await looked.checkup?.()).toEqual([finding])
-    expect(withDoneCache(new MemoryInbox(), { max: 1 }).strategy).toBe('inbox')
+    expect(withDoneCache(new MemoryInbox(), { maxKeys: 1 }).strategy).toBe('inbox')
   })
 
   it.each<readonly [string, unknown, Readonly<Record<string, unknown>>, string]>([
-    ['no bound', memoryStore(), {}, 'max: expected a whole number from 1'],
-    ['no time', memoryStore(), { max: 1, ttlMs: 0 }, 'ttlMs: expected a whole number from 1'],
-    ['another option', memoryStore(), { max: 1, maxAge: 5 }, 'maxAge: unknown option of withDoneCache()'],
-    ['no store', undefined, { max: 1 }, 'store: expected a store'],
+    ['no bound', memoryStore(), {}, 'maxKeys: expected a whole number from 1'],
+    ['no time', memoryStore(), { maxKeys: 1, ttlMs: 0 }, 'ttlMs: expected a whole number from 1'],
+    ['another option', memoryStore(), { maxKeys: 1, maxAge: 5 }, 'maxAge: unknown option'],
+    ['no store', undefined, { maxKeys: 1 }, 'store: expected a store'],
     [
       'positions',
       { strategy: 'offsets', claim: () => {} },
-      { max: 1 },
+      { maxKeys: 1 },
       'store: expected one of strategy lease or inbox',
     ],
   ])('is refused with %s', (_, store, options, problem) => {
@@ -320,7 +320,7 @@ describe('a store with a cache in front of it', () => {
     const consumer = defineConsumer({
       name: 'consumer',
       id: messageId.header('id'),
-      store: withDoneCache(behind, { max: 100, clock }),
+      store: withDoneCache(behind, { maxKeys: 100, clock }),
       handle: () => ++runs,
     })
     const running = await runConsumer(consumer, { source, publisher: source, clock })

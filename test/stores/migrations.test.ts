@@ -82,7 +82,7 @@ describe.each(wanted)('a migration of a later version: %s', (_name, open) => {
       code: 'CONFIG_INVALID',
       message: expect.stringMatching(/expected .*version 2/),
     })
-    expect(await migrations.up({ isDryRun: true })).toEqual(['2 more'])
+    expect(await migrations.up({ dryRun: true })).toEqual(['2 more'])
     await expect(opened.rows('select more from TABLE')).rejects.toThrow('more')
     const later = [newStore(), newStore(), newStore()]
     await Promise.all(later.map((store) => store.open()))

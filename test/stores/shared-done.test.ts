@@ -31,7 +31,7 @@ function newProcess(records: Map<Key, MessageRecord>, share: DoneChannel): Proce
   const behind: ScriptedStore<never> = Object.assign(scriptedStore(plain), { admin: plain.admin })
   let seen = 0
   return {
-    store: withDoneCache(behind, { max: 1_000, share }),
+    store: withDoneCache(behind, { maxKeys: 1_000, share }),
     asked: () => {
       const before = seen
       seen = behind.calls('claim').reduce((sum, { keys }) => sum + keys.length, 0)
@@ -253,7 +253,7 @@ describe('a shared cache', () => {
   })
 
   it('needs a channel', () => {
-    expect(() => withDoneCache(memoryStore(), { max: 1, share: {} as DoneChannel })).toThrow(
+    expect(() => withDoneCache(memoryStore(), { maxKeys: 1, share: {} as DoneChannel })).toThrow(
       /share: expected a channel/,
     )
     const redis = new Redis({ lazyConnect: true })

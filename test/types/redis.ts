@@ -11,7 +11,7 @@ const cluster = createCluster({ rootNodes: [] })
 
 // Real clients of ioredis and node-redis fit, whatever they make of replies.
 redisLease({ redis }) satisfies Store
-redisLease({ redis: ofCluster, prefix: 'orders', shards: 64, timeoutMs: 500 }) satisfies Store
+redisLease({ redis: ofCluster, prefix: 'orders', shards: 64, queryTimeoutMs: 500 }) satisfies Store
 redisLease({ redis: client, marks: 'before-handler' }) satisfies Store
 redisLease({ redis: createClient({ RESP: 2 }) }) satisfies Store
 redisLease({ redis: createClientPool() }) satisfies Store

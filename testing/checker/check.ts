@@ -11,8 +11,7 @@ import { judgeHandlerStart, noteHandlerEnd } from './handlers.ts'
 import { judgeCopy } from './dead-letters.ts'
 import { judgeClaim, judgeMark, judgeRelease, judgeRenewal, judgeSetAside, noteDecision, noteLoss } from './records.ts'
 import { noteSend } from './sends.ts'
-import { ConfigError } from '../../src/foundation/errors.ts'
-import { checkList, knownOptions } from '../../src/foundation/option-checks.ts'
+import { flag, listOf, needed, oneOf, optionsOf, or, where, whole, type Table } from '../../src/foundation/options.ts'
 import type { Rules } from './rules.ts'
 import { judgeAck, judgeCommit } from './settles.ts'
 import { judgeTold } from './tells.ts'
@@ -25,12 +24,12 @@ export interface Verdict {
   readonly admitted: ReadonlySet<Anomaly>
 }
 
-const RULES: Record<keyof Rules, true> = {
-  promised: true,
-  hadFaults: true,
-  maxAttempts: true,
-  mostDeliveries: true,
-  admitted: true,
+const RULES: Table<Rules> = {
+  promised: needed(oneOf('inbox', 'offsets', 'lease, rerun', 'lease, park', 'lease, keyed')),
+  hadFaults: needed(flag()),
+  maxAttempts: needed(whole()),
+  mostDeliveries: needed(whole({ least: 0 })),
+  admitted: or([], listOf(where('an anomaly', (name) => typeof name === 'string'))),
 }
 
 /**
@@ -38,10 +37,7 @@ const RULES: Record<keyof Rules, true> = {
  * @throws ConfigError `CONFIG_INVALID` for unknown rules: a mistyped one would judge by another
  */
 export function check(history: History, asked: Rules): Verdict {
-  const rules = knownOptions(asked, { of: 'check()', known: RULES })
-  const problems: string[] = []
-  checkList('admitted', rules.admitted, problems)
-  if (problems.length > 0) throw new ConfigError(problems)
+  const rules = optionsOf('check', RULES, asked)
   const facts = new Facts(history, rules)
   for (const event of history.events) {
     facts.index++

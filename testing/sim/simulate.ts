@@ -1,4 +1,4 @@
-import { checkNames, givenOf } from '../../src/foundation/option-checks.ts'
+import { func, oneOf, optionsOf, type Table } from '../../src/foundation/options.ts'
 import type { Rules } from '../checker/rules.ts'
 import type { History } from '../history.ts'
 import { PROMISES, type Plan } from './plan.ts'
@@ -12,6 +12,8 @@ export interface Simulated {
   readonly rules: Rules
 }
 
+const SIMULATE: Table<SimulationOptions, 'promised' | 'handle'> = { promised: oneOf(...PROMISES), handle: func() }
+
 /** Schedules that run side by side: one turn of the event loop serves all of them. */
 const ABREAST = 64
 
@@ -23,7 +25,7 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
 
 /**
  * Runs the schedules of the seeds from `from` to `to`, in any order.
- * @throws TypeError if that is no range, or an option is unknown: nothing would be tested
+ * @throws TypeError if that is no range, ConfigError for wrong options: nothing would be tested
  */
 export async function* simulateAll(
   from: number,
@@ -50,13 +52,5 @@ function checkAsked(from: number, to: number, options: SimulationOptions): void 
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to) || from > to) {
     throw new TypeError(`seeds: expected two whole numbers, the first at most the second, got ${from} and ${to}`)
   }
-  const given = givenOf(options)
-  const { promised, handle } = given
-  const problems: string[] = []
-  checkNames('', given, { of: 'simulate()', known: { promised, handle } }, problems)
-  if (problems.length > 0) throw new TypeError(problems.join('; '))
-  if (promised !== undefined && !PROMISES.includes(promised)) {
-    throw new TypeError(`promised: expected one of '${PROMISES.join("', '")}', got '${promised}'`)
-  }
-  if (handle !== undefined && typeof handle !== 'function') throw new TypeError('handle: expected a function')
+  optionsOf('simulate', SIMULATE, options)
 }

@@ -1,4 +1,5 @@
-import { knownOptions } from '../../src/foundation/option-checks.ts'
+import { func, having, oneOf, optionsOf, or, type Table } from '../../src/foundation/options.ts'
+import { clockOption } from '../../src/foundation/system-options.ts'
 import {
   transition,
   viewOf,
@@ -13,7 +14,6 @@ import {
   type Result,
   type SetAsideVerdict,
 } from '../../src/core/record.ts'
-import { systemClock } from '../../src/foundation/clock.ts'
 import { isFailure } from '../../src/core/result.ts'
 import { StoreError } from '../../src/foundation/errors.ts'
 import { memoryAdmin, pageIn, type MemoryRecords } from '../../src/memory/admin.ts'
@@ -55,11 +55,11 @@ export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> {
   readonly whenHeld?: 'busy' | 'wait'
 }
 
-const KNOWN: Record<keyof MemoryInboxOptions<never>, true> = {
-  database: true,
-  clock: true,
-  lendAs: true,
-  whenHeld: true,
+const MEMORY_INBOX: Table<MemoryInboxOptions, 'database' | 'lendAs'> = {
+  database: having('an InboxDatabase'),
+  clock: clockOption(),
+  lendAs: func(),
+  whenHeld: or('busy', oneOf('busy', 'wait')),
 }
 
 /**
@@ -80,11 +80,14 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
   constructor(options: MemoryInboxOptions<Tx, Effect> = {}) {
     const {
       database = new InboxDatabase(),
-      clock = systemClock,
+      clock,
       // With another `Tx` than `MemoryTx` the caller must pass `lendAs`.
       lendAs = (memory) => memory as Tx,
-      whenHeld = 'busy',
-    }: MemoryInboxOptions<Tx, Effect> = knownOptions(options, { of: 'new MemoryInbox()', known: KNOWN })
+      whenHeld,
+    } = optionsOf('new MemoryInbox', MEMORY_INBOX, options as never) as unknown as Required<
+      Pick<MemoryInboxOptions<Tx, Effect>, 'clock' | 'whenHeld'>
+    > &
+      MemoryInboxOptions<Tx, Effect>
     this.database = database
     this.#clock = clock
     this.#lendAs = lendAs

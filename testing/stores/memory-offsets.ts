@@ -1,4 +1,4 @@
-import { knownOptions } from '../../src/foundation/option-checks.ts'
+import { func, having, oneOf, optionsOf, or, type Table } from '../../src/foundation/options.ts'
 import { claimStream, refundStarts, shortenStarts } from '../../src/core/position.ts'
 import type {
   Key,
@@ -45,6 +45,12 @@ export interface MemoryOffsetsOptions<Tx = MemoryTx, Effect = string> {
   readonly whenHeld?: 'busy' | 'wait'
 }
 
+const MEMORY_OFFSETS: Table<MemoryOffsetsOptions, 'database' | 'lendAs'> = {
+  database: having('an OffsetsDatabase'),
+  lendAs: func(),
+  whenHeld: or('busy', oneOf('busy', 'wait')),
+}
+
 /**
  * The strategy `offsets` in memory, for tests: `claimStream` and a Map. One instance is one process; `die()` ends it.
  */
@@ -80,13 +86,15 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsSto
 
   /** @throws ConfigError `CONFIG_INVALID` for an unknown option */
   constructor(options: MemoryOffsetsOptions<Tx, Effect> = {}) {
-    const known = { database: true, lendAs: true, whenHeld: true }
     const {
       database = new OffsetsDatabase(),
       // With another `Tx` than `MemoryTx` the caller must pass `lendAs`.
       lendAs = (memory) => memory as Tx,
-      whenHeld = 'busy',
-    }: MemoryOffsetsOptions<Tx, Effect> = knownOptions(options, { of: 'new MemoryOffsets()', known })
+      whenHeld,
+    } = optionsOf('new MemoryOffsets', MEMORY_OFFSETS, options as never) as unknown as Required<
+      Pick<MemoryOffsetsOptions<Tx, Effect>, 'whenHeld'>
+    > &
+      MemoryOffsetsOptions<Tx, Effect>
     this.database = database
     this.#lendAs = lendAs
     this.#whenHeld = whenHeld

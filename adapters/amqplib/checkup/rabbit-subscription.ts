@@ -24,7 +24,7 @@ import { consumerTimeout } from './consumer-timeout.ts'
  * @throws ConfigError `CONFIG_INVALID`, as `runRabbit` does
  */
 export function rabbitSubscription(connect: RabbitConnect, options: RabbitOptions): Subscription {
-  const settings = resolveRabbitOptions(options, 'rabbitSubscription()')
+  const settings = resolveRabbitOptions(options, 'rabbitSubscription')
   const connector = connectorOf(connect)
   const { queue } = settings
   return {

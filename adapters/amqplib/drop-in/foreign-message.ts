@@ -1,4 +1,4 @@
-import { knownOptions, type Message } from '../../../src/spi.ts'
+import { needed, optionsOf, where, type Message, type Table } from '../../../src/spi.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { AmqpMessage, AmqpProperties } from '../amqplib-like.ts'
 
@@ -18,6 +18,18 @@ interface RabbitClientMessage extends AmqpProperties {
   readonly body?: unknown
 }
 
+const RABBIT_MESSAGE: Table<{ readonly queue: string }> = {
+  queue: needed(where('the name of a queue', (queue) => typeof queue === 'string' && queue !== '')),
+}
+
+/** Once for each message: nothing is made where all is right. */
+function isQueue(options: unknown): boolean {
+  if (typeof options !== 'object' || options === null) return false
+  for (const name in options) if (name !== 'queue') return false
+  const { queue } = options as { readonly queue?: unknown }
+  return typeof queue === 'string' && queue !== ''
+}
+
 /**
  * Converts a message for frameworks that own the ack: `runInline(consumer, { group: queue }).handle(rabbitMessage(raw,
  * { queue }))` resolves with the settlement to carry out. With the same `queue` the keys are those of `runRabbit`.
@@ -30,12 +42,8 @@ interface RabbitClientMessage extends AmqpProperties {
  * @throws TypeError for anything else
  */
 export function rabbitMessage(raw: ForeignMessage, options: { readonly queue: string }): Message {
-  if (typeof options !== 'object' || options === null)
-    knownOptions(options, { of: 'rabbitMessage()', known: { queue: true } })
+  if (!isQueue(options)) optionsOf('rabbitMessage', RABBIT_MESSAGE, options)
   const { queue } = options
-  // Once for each message: nothing is made where the names are right.
-  for (const name in options) if (name !== 'queue') knownOptions(options, { of: 'rabbitMessage()', known: { queue } })
-  if (typeof queue !== 'string' || queue === '') throw new TypeError('rabbitMessage: expected the name of a queue')
   const message = 'fields' in raw ? raw : ofRabbitClient(raw)
   if (!(message.content instanceof Uint8Array)) {
     throw new TypeError('rabbitMessage: expected a message as amqplib or rabbitmq-client deliver it')

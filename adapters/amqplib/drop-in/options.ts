@@ -1,5 +1,18 @@
-import { ConfigError, checkFunction, checkNames, givenOf, type Message } from '../../../src/spi.ts'
-import { isName, MOST_NAME_BYTES } from '../options/names.ts'
+import {
+  asGiven,
+  ConfigError,
+  either,
+  func,
+  having,
+  needed,
+  object,
+  oneOf,
+  readOptions,
+  refuse,
+  type Message,
+  type Table,
+} from '../../../src/spi.ts'
+import { NAME } from '../options/names.ts'
 import type { ConfirmedPublisher } from '../publishing/confirmed-publisher.ts'
 
 export interface OnMessageOptions {
@@ -26,44 +39,31 @@ export interface OnMessageOptions {
   readonly lane?: (message: Message) => string | undefined
 }
 
-const KNOWN: Readonly<Record<keyof OnMessageOptions, true>> = { queue: true, deadLetter: true, lane: true }
+type OwnDeadLetter = Exclude<NonNullable<OnMessageOptions['deadLetter']>, 'reject'>
 
-/**
- * Reports all problems in one error.
- * @throws ConfigError `CONFIG_INVALID`
- */
-export function checkOnMessage(channel: unknown, options: OnMessageOptions): void {
+const DEAD_LETTER: Table<OwnDeadLetter> = {
+  publisher: needed(having('what confirmedPublisher() returned')),
+  queue: needed(NAME),
+}
+
+const ON_MESSAGE: Table<OnMessageOptions, keyof OnMessageOptions> = {
+  queue: NAME,
+  deadLetter: either(oneOf('reject'), asGiven(object(DEAD_LETTER))),
+  lane: func(),
+}
+
+const CHANNEL = having(
+  'a channel of amqplib, such as createChannel() resolves with',
+  ...['ack', 'nack', 'reject', 'on', 'removeListener'],
+)
+
+/** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
+export function checkOnMessage(channel: unknown, given: OnMessageOptions): void {
   const problems: string[] = []
-  if (!isChannel(channel))
-    problems.push('channel: expected a channel of amqplib, such as createChannel() resolves with')
-  const given = givenOf(options)
-  checkNames('', given, { of: 'onMessage()', known: KNOWN }, problems)
-  const { queue, deadLetter, lane } = given
-  const expectName = (value: unknown, name: string): void => {
-    if (!isName(value))
-      problems.push(
-        `${name}: expected a name of 1 to ${MOST_NAME_BYTES} bytes without control characters, got ${JSON.stringify(value)}`,
-      )
+  CHANNEL.read(channel, { name: 'channel', problems })
+  const { queue, deadLetter } = readOptions(ON_MESSAGE, given, { name: '', problems })
+  if (typeof deadLetter === 'object' && queue !== undefined && deadLetter.queue === queue) {
+    problems.push(`deadLetter.queue: expected another queue than the one consumed, got ${JSON.stringify(queue)}`)
   }
-  if (queue !== undefined) expectName(queue, 'queue')
-  if (typeof deadLetter === 'object' && deadLetter !== null) {
-    const known = { publisher: true, queue: true }
-    checkNames('deadLetter.', deadLetter, { of: 'onMessage()', known }, problems)
-    expectName(deadLetter.queue, 'deadLetter.queue')
-    if (queue !== undefined && deadLetter.queue === queue)
-      problems.push(`deadLetter.queue: expected another queue than the one consumed, got ${JSON.stringify(queue)}`)
-  } else if (deadLetter !== undefined && deadLetter !== 'reject') {
-    problems.push(`deadLetter: expected 'reject' or { publisher, queue }, got ${JSON.stringify(deadLetter)}`)
-  }
-  if (lane !== undefined) checkFunction('lane', lane, problems)
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `onMessage: ${problem}`))
-}
-
-function isChannel(channel: unknown): boolean {
-  const wanted = ['ack', 'nack', 'reject', 'on', 'removeListener']
-  return typeof channel === 'object' && channel !== null && wanted.every((name) => isMethod(channel, name))
-}
-
-function isMethod(target: object, name: string): boolean {
-  return typeof (target as Readonly<Record<string, unknown>>)[name] === 'function'
+  refuse('onMessage', problems)
 }

@@ -1,7 +1,17 @@
-import { checkNames, checkWhole, type DurationMs } from '../../../src/spi.ts'
-import { isName, MOST_NAME_BYTES } from './names.ts'
-import { shown } from './shown.ts'
-import type { RabbitDelayQueue, RabbitDelayedByQueue, RabbitDelayQueues, RabbitOptions } from './options.ts'
+import {
+  either,
+  ELSEWHERE,
+  listOf,
+  millis,
+  needed,
+  object,
+  or,
+  type DurationMs,
+  type Rule,
+  type Table,
+} from '../../../src/spi.ts'
+import { NAME } from './names.ts'
+import type { RabbitDelayedByQueue, RabbitDelayQueue, RabbitOptions, RabbitRetry } from './options.ts'
 
 export type DelayQueue = Required<RabbitDelayQueue>
 
@@ -21,103 +31,61 @@ export type RetryWay =
       readonly busyWaitMs: DurationMs
     }
 
-const DEFAULTS = { busyWaitMs: 2_000, overdueAfterMs: 60_000 }
+const DELAY_QUEUE: Table<RabbitDelayQueue, 'queue'> = { delayMs: needed(millis()), queue: NAME }
 
-const A_DELAY = { most: 2_147_483_647, show: shown }
-
-const RETRY: Record<keyof RabbitDelayQueues | keyof RabbitDelayedByQueue, true> = {
-  delayQueues: true,
-  delayedByQueue: true,
-  busyWaitMs: true,
-  overdueAfterMs: true,
-}
-
-const DELAY_QUEUE: Record<keyof RabbitDelayQueue, true> = { delayMs: true, queue: true }
-
-const BY_QUEUE: Record<keyof RabbitDelayedByQueue['delayedByQueue'], true> = { minMs: true, maxMs: true }
+type ByQueue = RabbitDelayedByQueue['delayedByQueue']
+const BY_QUEUE: Table<ByQueue> = { minMs: needed(millis()), maxMs: needed(millis()) }
 
 const OF_THE_CONSUMER = 'give it to defineConsumer()'
-const MISPLACED = { maxAttempts: OF_THE_CONSUMER, initialMs: OF_THE_CONSUMER, maxMs: OF_THE_CONSUMER }
 
-export function resolveRetry(options: RabbitOptions, of: string, problems: string[]): RetryWay {
-  const { retry } = options
+const TABLE: Table<RabbitRetry, 'delayQueues' | 'delayedByQueue' | 'overdueAfterMs'> = {
+  delayQueues: listOf(either(millis(), object(DELAY_QUEUE)), { least: 1, what: 'delays' }),
+  delayedByQueue: object(BY_QUEUE),
+  busyWaitMs: or(2_000, millis()),
+  overdueAfterMs: millis(),
+  [ELSEWHERE]: { maxAttempts: OF_THE_CONSUMER, initialMs: OF_THE_CONSUMER, maxMs: OF_THE_CONSUMER },
+}
+
+export const RETRY: Rule<RabbitRetry> = object(TABLE)
+
+/** Of options that were checked. */
+export function retryWay(origin: string, retry: RabbitRetry | undefined): RetryWay {
   if (retry === undefined) return { kind: 'lane' }
-  if (typeof retry !== 'object' || retry === null) {
-    problems.push(`retry: expected { delayQueues } or { delayedByQueue }, got ${shown(retry)}`)
-    return { kind: 'lane' }
-  }
-  checkNames('retry.', retry, { of, known: RETRY, misplaced: MISPLACED }, problems)
-  const { busyWaitMs = DEFAULTS.busyWaitMs } = retry
-  checkWhole('retry.busyWaitMs', busyWaitMs, problems, A_DELAY)
-  const { delayQueues, delayedByQueue }: { readonly delayQueues?: unknown; readonly delayedByQueue?: unknown } = retry
+  const { busyWaitMs = 2_000 } = retry
+  if (retry.delayQueues === undefined) return { kind: 'delayed-by-queue', ...retry.delayedByQueue, busyWaitMs }
+  const { delayQueues, overdueAfterMs = 60_000 } = retry
+  const queues = delayQueues.map((entry): DelayQueue => {
+    const { delayMs, queue = `${origin}.retry.${delayMs}` }: RabbitDelayQueue =
+      typeof entry === 'number' ? { delayMs: entry } : entry
+    return { delayMs, queue }
+  })
+  return { kind: 'delay-queues', queues, busyWaitMs, overdueAfterMs }
+}
+
+/** @param problems - problems are added here */
+export function problemsOfRetry(
+  retry: RabbitRetry | undefined,
+  queueType: RabbitOptions['queueType'],
+  problems: string[],
+): void {
+  if (retry === undefined) return
+  const { delayQueues, delayedByQueue, overdueAfterMs } = retry
   if ((delayQueues === undefined) === (delayedByQueue === undefined)) {
     const got = delayQueues === undefined ? 'neither' : 'both'
     problems.push(
       `retry: expected delayQueues or delayedByQueue, got ${got}; without retry a message waits in its lane`,
     )
-    return { kind: 'lane' }
+    return
   }
-  return retry.delayQueues === undefined
-    ? { ...resolveByQueue(options, retry, of, problems), busyWaitMs }
-    : { ...resolveDelayQueues(options.queue, retry, of, problems), busyWaitMs }
-}
-
-function resolveDelayQueues(
-  origin: string,
-  retry: RabbitDelayQueues,
-  of: string,
-  problems: string[],
-): Omit<Extract<RetryWay, { kind: 'delay-queues' }>, 'busyWaitMs'> {
-  const { delayQueues, overdueAfterMs = DEFAULTS.overdueAfterMs } = retry
-  checkWhole('retry.overdueAfterMs', overdueAfterMs, problems, { show: shown })
-  const isList = Array.isArray(delayQueues) && delayQueues.length > 0
-  if (!isList) problems.push(`retry.delayQueues: expected at least one delay, got ${shown(delayQueues)}`)
-  const queues = (isList ? delayQueues : []).map((entry, index) => delayQueueOf(origin, entry, index, { of, problems }))
-  return { kind: 'delay-queues', queues, overdueAfterMs }
-}
-
-function delayQueueOf(
-  origin: string,
-  entry: RabbitDelayQueues['delayQueues'][number],
-  index: number,
-  { of, problems }: { readonly of: string; readonly problems: string[] },
-): DelayQueue {
-  const place = `retry.delayQueues[${index}]`
-  const isNumber = typeof entry !== 'object' || entry === null
-  const given = isNumber ? { delayMs: entry } : entry
-  if (!isNumber) checkNames(`${place}.`, given, { of, known: DELAY_QUEUE }, problems)
-  const { delayMs, queue = `${origin}.retry.${delayMs}` }: RabbitDelayQueue = given
-  checkWhole(isNumber ? place : `${place}.delayMs`, delayMs, problems, A_DELAY)
-  if (!isName(queue)) {
-    problems.push(
-      `${place}.queue: expected a name of 1 to ${MOST_NAME_BYTES} bytes without control characters, got ${shown(queue)}`,
-    )
-  }
-  return { delayMs, queue }
-}
-
-function resolveByQueue(
-  { queueType }: RabbitOptions,
-  { delayedByQueue, overdueAfterMs }: RabbitDelayedByQueue,
-  of: string,
-  problems: string[],
-): Omit<Extract<RetryWay, { kind: 'delayed-by-queue' }>, 'busyWaitMs'> {
+  if (delayedByQueue === undefined) return
   if (overdueAfterMs !== undefined) {
     problems.push('retry.overdueAfterMs: leave it out with delayedByQueue: what waits there is in the queue')
   }
   if (queueType === 'classic') {
-    problems.push("retry.delayedByQueue: expected queueType 'quorum', got 'classic', which delays nothing")
+    problems.push('retry.delayedByQueue: expected queueType "quorum", got "classic", which delays nothing')
   }
-  if (typeof delayedByQueue !== 'object' || delayedByQueue === null) {
-    problems.push(`retry.delayedByQueue: expected { minMs, maxMs }, got ${shown(delayedByQueue)}`)
-    return { kind: 'delayed-by-queue', minMs: 1, maxMs: 1 }
-  }
-  checkNames('retry.delayedByQueue.', delayedByQueue, { of, known: BY_QUEUE }, problems)
-  const { minMs, maxMs } = delayedByQueue
-  checkWhole('retry.delayedByQueue.minMs', minMs, problems, A_DELAY)
-  checkWhole('retry.delayedByQueue.maxMs', maxMs, problems, A_DELAY)
+  const { minMs, maxMs } = delayedByQueue as ByQueue
   if (maxMs < minMs) {
     problems.push(`retry.delayedByQueue.maxMs: expected at least minMs (${minMs}), got ${maxMs}`)
   }
-  return { kind: 'delayed-by-queue', minMs, maxMs }
 }

@@ -13,7 +13,7 @@ export interface ConfirmedPublisher extends AsyncDisposable {
    * After a rejection the message may have arrived nevertheless; send it again with the same message ID. You can call
    * it without awaiting: 1,000 messages may be in flight, and 10,000 more may wait.
    *
-   * @throws TypeError for a message ID, routing key or body that cannot be sent, or an unknown field
+   * @throws ConfigError for a message ID, routing key or body that cannot be sent, or an unknown field
    * @throws BrokerError `BROKER_UNREACHABLE`, `BROKER_PUBLISH_REFUSED` (no queue, no confirm within 10 s, a broker that
    * blocks publishers, a missing exchange: this one also refuses the other messages in flight)
    * @throws StoppedError after `close()`

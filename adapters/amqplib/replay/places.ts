@@ -1,8 +1,8 @@
-import { BrokerError, ConfigError, ReplayError, isConsumeOnceError, type ReplayPlaces } from '../../../src/spi.ts'
+import { BrokerError, isConsumeOnceError, refuse, ReplayError, type ReplayPlaces } from '../../../src/spi.ts'
 import type { Connector } from '../connection/connector.ts'
 import { reasonOf } from '../connection/advice.ts'
 import { Link } from '../connection/link.ts'
-import { isName, MOST_NAME_BYTES } from '../options/names.ts'
+import { NAME } from '../options/names.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import { asConfigError, checkQueue, consumersOf, declarationOf } from '../topology/questions.ts'
 import type { KnownQueue } from './cost.ts'
@@ -21,11 +21,9 @@ export function rabbitReplay(connector: Connector, { deadLetter }: RabbitSetting
 }
 
 async function openQueue(connector: Connector, queue: string): Promise<QueueReader> {
-  if (!isName(queue)) {
-    throw new ConfigError([
-      `rabbitmq: expected the name of a queue, 1 to ${MOST_NAME_BYTES} bytes without control characters`,
-    ])
-  }
+  const problems: string[] = []
+  NAME.read(queue, { name: 'queue', problems })
+  refuse('rabbitmq', problems)
   const link = await Link.open(connector, `consume-once ${queue}, replay`)
   try {
     return new QueueReader(link, await known(link, queue), (messages) => publishAgain(connector, queue, messages))

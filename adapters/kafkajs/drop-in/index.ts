@@ -50,7 +50,7 @@ export type EachBatch = ((payload: DropInBatchPayloadLike) => Promise<void>) & D
  * @throws ConfigError `CONFIG_INVALID`: all problems of the options at once; a store of strategy `offsets`
  */
 export function eachMessage(consumer: Consumer, options: DropInOptions = {}): EachMessage {
-  const handler = new DropInHandler(consumer, options, 'eachMessage()')
+  const handler = new DropInHandler(consumer, options, 'eachMessage')
   return withLife(handler, async (payload: EachMessagePayloadLike) => {
     const { topic, partition, message } = payload
     await handler.take(() => {
@@ -79,7 +79,7 @@ export function eachMessage(consumer: Consumer, options: DropInOptions = {}): Ea
  * @throws ConfigError `CONFIG_INVALID`: all problems of the options at once; a store of strategy `offsets`
  */
 export function eachBatch(consumer: Consumer, options: DropInOptions = {}): EachBatch {
-  const handler = new DropInHandler(consumer, options, 'eachBatch()')
+  const handler = new DropInHandler(consumer, options, 'eachBatch')
   return withLife(handler, async (payload: DropInBatchPayloadLike) => {
     await handler.take(() => {
       const { batch } = payload

@@ -1,14 +1,17 @@
 import {
   ConfigError,
-  checkNames,
-  checkOneOf,
-  checkText,
-  checkNumber,
-  givenOf,
+  flag,
+  having,
+  millis,
+  optionsOf,
+  or,
+  plainText,
   type DurationMs,
+  type Table,
 } from '../../../src/spi.ts'
 import type { Order } from '../options/options.ts'
-import { resolveDeadLetter } from '../options/dead-letter.ts'
+import { DEAD_LETTER } from '../options/dead-letter.ts'
+import { ORDER, SETUP } from '../options/resolve.ts'
 import type { DeadLetterHeaders, KafkaOptions } from '../options/options.ts'
 import type { KafkaLike } from '../kafkajs-like.ts'
 
@@ -67,52 +70,33 @@ export interface ResolvedDropIn {
   readonly checkFetches: boolean
 }
 
-/** The only place that defines defaults. */
-const DEFAULTS = {
-  setup: 'auto',
-  order: 'key',
-  heartbeatEveryMs: 1_000,
-  checkFetches: true,
-} as const satisfies DropInOptions
+const DROP_IN: Table<DropInOptions, 'group' | 'kafka'> = {
+  group: plainText(),
+  kafka: having('a client such as new Kafka({ brokers }) of kafkajs', 'producer', 'admin'),
+  deadLetter: or({}, DEAD_LETTER),
+  setup: SETUP,
+  order: or('key', ORDER),
+  heartbeatEveryMs: or(1_000, millis()),
+  checkFetches: or(true, flag()),
+}
 
-const KNOWN: Record<keyof DropInOptions, unknown> = { group: true, kafka: true, deadLetter: true, ...DEFAULTS }
-
-/** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
+/** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
 export function resolveDropIn(asked: DropInOptions, of: string): ResolvedDropIn {
-  const options = givenOf(asked)
-  const problems: string[] = []
-  const { group, kafka } = options
-  const heartbeatEveryMs = options.heartbeatEveryMs ?? DEFAULTS.heartbeatEveryMs
-  checkNames('', options, { of, known: KNOWN }, problems)
-  if (group !== undefined) checkText('group', group, problems)
-  if (kafka !== undefined && (typeof kafka?.producer !== 'function' || typeof kafka.admin !== 'function')) {
-    problems.push('kafka: expected a client such as new Kafka({ brokers }) of kafkajs')
-  }
-  if (kafka === undefined) {
+  const options = optionsOf(of, DROP_IN, asked, ({ kafka }, problems) => {
     for (const name of ['deadLetter', 'setup'] as const) {
-      if (options[name] !== undefined)
+      if (kafka === undefined && asked[name] !== undefined)
         problems.push(`${name}: expected with kafka only, which publishes the dead letters`)
     }
-  }
-  checkNumber('heartbeatEveryMs', heartbeatEveryMs, problems)
-  const setup = options.setup ?? DEFAULTS.setup
-  const { topic, headers } = resolveDeadLetter(options.deadLetter, of, problems)
-  const order = options.order ?? DEFAULTS.order
-  checkOneOf('setup', setup, ['auto', 'check', 'off'], problems)
-  checkOneOf('order', order, ['key', 'partition', 'none'], problems)
-  const checkFetches = options.checkFetches ?? DEFAULTS.checkFetches
-  if (typeof checkFetches !== 'boolean')
-    problems.push(`checkFetches: expected true or false, got ${typeof checkFetches}`)
-  if (problems.length > 0) throw new ConfigError(problems)
-
+  })
+  const { topic, headers } = options.deadLetter as Required<NonNullable<DropInOptions['deadLetter']>>
   return Object.freeze({
-    group,
-    kafka,
+    group: options.group,
+    kafka: options.kafka,
     deadLetterTopicOf: typeof topic === 'function' ? topic : (): string => topic,
-    setup,
+    setup: options.setup,
     deadLetterHeaders: headers,
-    order,
-    heartbeatEveryMs,
-    checkFetches,
+    order: options.order,
+    heartbeatEveryMs: options.heartbeatEveryMs,
+    checkFetches: options.checkFetches,
   })
 }

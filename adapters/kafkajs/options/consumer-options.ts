@@ -1,36 +1,63 @@
-import { checkNames, checkObject, checkWhole, withoutUndefined } from '../../../src/spi.ts'
+import {
+  ELSEWHERE,
+  flag,
+  listOf,
+  object,
+  or,
+  plainText,
+  where,
+  whole,
+  withoutUndefined,
+  type Rule,
+  type Table,
+} from '../../../src/spi.ts'
 import type { KafkaConsumerOptions, KafkaOptions } from './options.ts'
 import type { ConsumerConfigLike } from '../kafkajs-like.ts'
 
-/** The only place that defines defaults of `consumer`. */
-const DEFAULTS = {
-  sessionTimeout: 30_000,
-  heartbeatInterval: 3_000,
-  maxWaitTimeInMs: 500,
-  // kafkajs decodes a fetch response synchronously, and each of its messages keeps all bytes of the response in memory.
-  maxBytesPerPartition: 256 * 1024,
-  maxBytes: 1024 * 1024,
-  metadataMaxAge: 30_000,
-  allowAutoTopicCreation: false,
-} as const satisfies KafkaConsumerOptions
+const ABOVE_0: Rule<number> = where('a number above 0', (value) => Number.isFinite(value) && Number(value) > 0)
 
 type Retry = NonNullable<KafkaConsumerOptions['retry']>
 
-const RETRY_DEFAULTS = { initialRetryTime: 100, maxRetryTime: 1_500, retries: 10 } as const satisfies Retry
+const NUMBER = whole({ least: 0 })
 
-const MIN_RETRIES = 8
-
-export const CONSUMER_OPTIONS: Record<keyof KafkaConsumerOptions, unknown> = {
-  ...DEFAULTS,
-  partitionAssigners: true,
-  rebalanceTimeout: true,
-  minBytes: true,
-  retry: true,
-  maxInFlightRequests: true,
-  rackId: true,
+const RETRY: Table<Retry, 'factor' | 'multiplier'> = {
+  initialRetryTime: or(100, NUMBER),
+  maxRetryTime: or(1_500, NUMBER),
+  retries: or(10, whole({ least: 8 }, 'kafkajs never resets the count')),
+  factor: ABOVE_0,
+  multiplier: ABOVE_0,
+  [ELSEWHERE]: {
+    restartOnFailure:
+      'leave it out: after a crash the adapter builds a new consumer, for ever, with a pause that grows; kafkajs would keep what it crashed with',
+  },
 }
 
-const RETRY_OPTIONS: Record<keyof Retry, unknown> = { ...RETRY_DEFAULTS, factor: true, multiplier: true }
+type WithoutDefault =
+  | 'heartbeatInterval'
+  | 'maxWaitTimeInMs'
+  | 'partitionAssigners'
+  | 'rebalanceTimeout'
+  | 'minBytes'
+  | 'maxInFlightRequests'
+  | 'rackId'
+
+/** The options of the kafkajs consumer. */
+export const CONSUMER: Table<KafkaConsumerOptions, WithoutDefault> = {
+  sessionTimeout: or(30_000, whole()),
+  heartbeatInterval: whole(),
+  maxWaitTimeInMs: whole(),
+  // kafkajs decodes a fetch response synchronously, and each of its messages keeps all bytes of the response in memory.
+  maxBytesPerPartition: or(256 * 1024, NUMBER),
+  maxBytes: or(1024 * 1024, NUMBER),
+  metadataMaxAge: or(30_000, NUMBER),
+  allowAutoTopicCreation: or(false, flag()),
+  partitionAssigners: listOf(where('an assigner', (value) => value !== undefined)),
+  rebalanceTimeout: NUMBER,
+  minBytes: NUMBER,
+  retry: or({}, object(RETRY)),
+  maxInFlightRequests: NUMBER,
+  rackId: plainText(),
+}
 
 const DETACHED = 'leave it out: handlers run outside of kafkajs, whose own commit would pass unfinished messages'
 const BY_TIMER = `${DETACHED}. commitEveryMs says how often the watermark is committed`
@@ -51,43 +78,33 @@ export const OWNED_BY_ADAPTER: Readonly<Record<string, string>> = {
     "leave it out: kafkajs asks it again after each OFFSET_OUT_OF_RANGE, where the end would lose messages; start: 'latest' is for the group's first start",
 }
 
-const RESTART =
-  'leave it out: after a crash the adapter builds a new consumer, for ever, with a pause that grows; kafkajs would keep what it crashed with'
-
-/** Defaults that a short session bounds: a third of it leaves time for two more. */
-function within(sessionTimeout: unknown): Pick<KafkaConsumerOptions, 'heartbeatInterval' | 'maxWaitTimeInMs'> {
-  if (typeof sessionTimeout !== 'number' || !Number.isInteger(sessionTimeout) || sessionTimeout < 3) return {}
-  const third = Math.floor(sessionTimeout / 3)
+/** The configuration for `kafka.consumer()`, with defaults that a short session bounds: a third of it leaves time for two more. */
+export function consumerConfig({
+  group: groupId,
+  consumer,
+}: Pick<KafkaOptions, 'group' | 'consumer'>): ConsumerConfigLike & {
+  readonly heartbeatInterval: number
+  readonly maxWaitTimeInMs: number
+  readonly sessionTimeout: number
+} {
+  const { partitionAssigners, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer ?? {})
+  const { sessionTimeout = 30_000 } = given
+  const third = Math.max(1, Math.floor(sessionTimeout / 3))
   return {
-    heartbeatInterval: Math.min(DEFAULTS.heartbeatInterval, third),
-    maxWaitTimeInMs: Math.min(DEFAULTS.maxWaitTimeInMs, third),
+    heartbeatInterval: Math.min(3_000, third),
+    maxWaitTimeInMs: Math.min(500, third),
+    ...given,
+    sessionTimeout,
+    ...(partitionAssigners === undefined ? {} : { partitionAssigners: [...partitionAssigners] }),
+    groupId,
   }
 }
 
-/** The configuration for `kafka.consumer()`. Adds options that cannot work to `problems`. */
-export function resolveConsumer(
-  { group: groupId, consumer: asked = {} }: KafkaOptions,
-  { of, elsewhere }: { readonly of: string; readonly elsewhere: Readonly<Record<string, string>> },
+/** @param problems - problems are added here */
+export function problemsOfSession(
+  { sessionTimeout, heartbeatInterval, maxWaitTimeInMs }: ReturnType<typeof consumerConfig>,
   problems: string[],
-): ConsumerConfigLike & { readonly heartbeatInterval: number; readonly sessionTimeout: number } {
-  const consumer: KafkaConsumerOptions = checkObject('consumer', asked, problems)
-  const askedRetry: Retry = checkObject('consumer.retry', consumer.retry ?? {}, problems)
-  checkNames(
-    'consumer.',
-    consumer,
-    { of, known: CONSUMER_OPTIONS, misplaced: { ...elsewhere, ...OWNED_BY_ADAPTER } },
-    problems,
-  )
-  const retryNames = { of, known: RETRY_OPTIONS, misplaced: { restartOnFailure: RESTART } }
-  checkNames('consumer.retry.', askedRetry, retryNames, problems)
-
-  const { partitionAssigners, retry: _, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer)
-  const config = { ...DEFAULTS, ...within(given.sessionTimeout), ...given }
-  const retry = { ...RETRY_DEFAULTS, ...withoutUndefined<Retry>(askedRetry) }
-  const { sessionTimeout, heartbeatInterval, maxWaitTimeInMs } = config
-  for (const [name, value] of Object.entries({ sessionTimeout, heartbeatInterval, maxWaitTimeInMs })) {
-    checkWhole(`consumer.${name}`, value, problems)
-  }
+): void {
   if (heartbeatInterval * 3 > sessionTimeout) {
     problems.push(
       `consumer.heartbeatInterval: expected at most a third of sessionTimeout (${sessionTimeout}), got ${heartbeatInterval}: one late heartbeat would end the membership; lower it, or raise sessionTimeout to ${heartbeatInterval * 3}`,
@@ -97,16 +114,5 @@ export function resolveConsumer(
     problems.push(
       `consumer: expected maxWaitTimeInMs of at most a third of sessionTimeout (${sessionTimeout}), got ${maxWaitTimeInMs}: no heartbeat is sent meanwhile`,
     )
-  }
-  if (retry.retries < MIN_RETRIES) {
-    problems.push(
-      `consumer.retry.retries: expected at least ${MIN_RETRIES}, got ${retry.retries}: kafkajs never resets the count`,
-    )
-  }
-  return {
-    ...config,
-    ...(partitionAssigners === undefined ? {} : { partitionAssigners: [...partitionAssigners] }),
-    groupId,
-    retry,
   }
 }

@@ -1,20 +1,14 @@
-import { checkNames, checkObject, checkOneOf } from '../../../src/spi.ts'
+import { either, func, isTopicName, object, oneOf, or, where, type Rule, type Table } from '../../../src/spi.ts'
 import type { KafkaDeadLetter } from './options.ts'
 
-/** The only place that defines defaults of `deadLetter`. */
-const DEFAULTS = { topic: (origin: string): string => `${origin}.dead-letter`, headers: 'own' } as const
+type NameOf = (origin: string) => string
 
-const KNOWN: Record<keyof KafkaDeadLetter, true> = { topic: true, headers: true }
+/** The name of a topic, or a function of the origin. */
+export const TOPIC: Rule<string | NameOf> = either(where<string>('the name of a topic', isTopicName), func<NameOf>())
 
-export function resolveDeadLetter(
-  deadLetter: KafkaDeadLetter | undefined,
-  of: string,
-  problems: string[],
-): Required<KafkaDeadLetter> {
-  if (deadLetter === undefined) return DEFAULTS
-  const given = checkObject<KafkaDeadLetter>('deadLetter', deadLetter, problems)
-  checkNames('deadLetter.', given, { of, known: KNOWN }, problems)
-  const { topic = DEFAULTS.topic, headers = DEFAULTS.headers } = given
-  checkOneOf('deadLetter.headers', headers, ['own', 'spring', 'both'], problems)
-  return { topic, headers }
+const TABLE: Table<KafkaDeadLetter> = {
+  topic: or((origin: string): string => `${origin}.dead-letter`, TOPIC),
+  headers: or('own', oneOf('own', 'spring', 'both')),
 }
+
+export const DEAD_LETTER: Rule<KafkaDeadLetter> = object(TABLE)

@@ -1,18 +1,28 @@
 import {
   ConfigError,
-  checkNames,
-  checkOneOf,
-  checkText,
-  checkWhole,
-  givenOf,
-  resolveLeaveAfter,
+  ELSEWHERE,
+  isTopicName,
+  LEAVE_AFTER,
+  listOf,
+  millis,
+  needed,
+  object,
+  oneOf,
+  optionsOf,
+  or,
+  plainText,
+  where,
+  whole,
+  type Defaulted,
   type DurationMs,
+  type Rule,
+  type Table,
 } from '../../../src/spi.ts'
-import { CONSUMER_OPTIONS, OWNED_BY_ADAPTER, resolveConsumer } from './consumer-options.ts'
-import type { DeadLetterHeaders, KafkaOptions, Order } from './options.ts'
+import { CONSUMER, consumerConfig, OWNED_BY_ADAPTER, problemsOfSession } from './consumer-options.ts'
+import type { DeadLetterHeaders, KafkaConsumerOptions, KafkaOptions, Order } from './options.ts'
 import type { ConsumerConfigLike } from '../kafkajs-like.ts'
-import { resolveTopology, type Topology } from './topology.ts'
-import { resolveDeadLetter } from './dead-letter.ts'
+import { resolveTopology, RETRY, type Topology } from './topology.ts'
+import { DEAD_LETTER } from './dead-letter.ts'
 
 export interface ResolvedKafka {
   /** All topics to which the group subscribes, including retry topics. */
@@ -34,64 +44,67 @@ export interface ResolvedKafka {
   readonly consumer: ConsumerConfigLike
 }
 
-/** The only place that defines defaults, except those of `consumer`. */
-const DEFAULTS = {
-  start: 'earliest',
-  setup: 'auto',
-  commitEveryMs: 1_000,
-  maxBytesInFlight: 32 * 1024 * 1024,
-  maxWatermarkLag: 100_000,
-  partitionsConsumedConcurrently: 8,
-} as const satisfies Partial<KafkaOptions>
+type WithoutDefault = 'order' | 'retry'
 
-const KAFKA_OPTIONS: Record<keyof KafkaOptions, unknown> = {
-  topics: true,
-  group: true,
-  deadLetter: true,
-  retry: true,
-  order: true,
-  consumer: true,
-  leaveAfterMs: true,
-  ...DEFAULTS,
+export const SETUP: Defaulted<'auto' | 'check' | 'off'> = or('auto', oneOf('auto', 'check', 'off'))
+export const ORDER: Rule<Order> = oneOf('key', 'partition', 'none')
+
+const OPTIONS: Table<KafkaOptions, WithoutDefault> = {
+  topics: needed(listOf(where<string>('the name of a topic', isTopicName), { least: 1 })),
+  group: needed(plainText()),
+  start: or('earliest', oneOf('earliest', 'latest')),
+  deadLetter: or({}, DEAD_LETTER),
+  retry: RETRY,
+  setup: SETUP,
+  order: ORDER,
+  maxBytesInFlight: or(32 * 1024 * 1024, whole()),
+  maxWatermarkLag: or(100_000, whole()),
+  commitEveryMs: or(1_000, millis()),
+  leaveAfterMs: LEAVE_AFTER,
+  partitionsConsumedConcurrently: or(8, whole()),
+  consumer: or({}, object(CONSUMER)),
 }
 
 /** Options that belong elsewhere, with the right place. */
 const OF_THE_CLIENT = placed(['brokers', 'clientId', 'ssl', 'sasl', 'logLevel'], 'give it to new Kafka()')
-const OF_THE_CONSUMER = placed(Object.keys(CONSUMER_OPTIONS), 'give it inside of consumer')
-const BESIDE_THE_CONSUMER = placed(Object.keys(KAFKA_OPTIONS), 'give it beside consumer, not inside')
+const OF_THE_CONSUMER = placed(Object.keys(CONSUMER), 'give it inside of consumer')
+const BESIDE_THE_CONSUMER = placed(Object.keys(OPTIONS), 'give it beside consumer, not inside')
 
-/** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolveKafka(asked: KafkaOptions, of = 'runKafka()'): ResolvedKafka {
-  const options = givenOf(asked)
-  const problems: string[] = []
-  const misplaced = { ...OF_THE_CLIENT, ...OF_THE_CONSUMER, ...OWNED_BY_ADAPTER }
-  checkNames('', options, { of, known: KAFKA_OPTIONS, misplaced }, problems)
-  const given = { ...DEFAULTS, ...options }
-  const { start, setup, order } = given
-  const { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently } = given
-  const numbers = { commitEveryMs, maxBytesInFlight, maxWatermarkLag, partitionsConsumedConcurrently }
+const KAFKA: typeof OPTIONS = {
+  ...OPTIONS,
+  consumer: or(
+    {},
+    object<KafkaConsumerOptions, never>({
+      ...CONSUMER,
+      [ELSEWHERE]: { ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER, ...OWNED_BY_ADAPTER },
+    } as never),
+  ),
+  [ELSEWHERE]: { ...OF_THE_CLIENT, ...OF_THE_CONSUMER, ...OWNED_BY_ADAPTER },
+}
 
-  const deadLetter = resolveDeadLetter(options.deadLetter, of, problems)
-  const topology = resolveTopology(options, deadLetter.topic, of, problems)
-  checkText('group', options.group, problems)
-  for (const [name, value] of Object.entries(numbers)) checkWhole(name, value, problems)
-  const leaveAfterMs = resolveLeaveAfter(options.leaveAfterMs, problems)
-  if (order !== undefined) checkOneOf('order', order, ['key', 'partition', 'none'], problems)
-  checkOneOf('start', start, ['earliest', 'latest'], problems)
-  checkOneOf('setup', setup, ['auto', 'check', 'off'], problems)
-  const consumer = resolveConsumer(options, { of, elsewhere: { ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER } }, problems)
-  if (problems.length > 0) throw new ConfigError(problems)
-
+/** @param of - the function that got the options. @throws ConfigError `CONFIG_INVALID`, with all problems at once */
+export function resolveKafka(asked: KafkaOptions, of = 'runKafka'): ResolvedKafka {
+  let topology: Topology | undefined
+  const options = optionsOf(of, KAFKA, asked, (all, problems) => {
+    topology = resolveTopology(all, problems)
+    problemsOfSession(consumerConfig(all), problems)
+  })
+  const consumer = consumerConfig(options)
+  if (topology === undefined) throw new TypeError('options without a topology (kafka.resolve)')
+  const { leaveAfterMs, deadLetter } = options
   return Object.freeze({
     topics: topology.subscribed,
     topology,
     group: options.group,
-    start,
-    setup,
-    deadLetterHeaders: deadLetter.headers,
-    order,
-    ...numbers,
-    leaveAfterMs,
+    start: options.start,
+    setup: options.setup,
+    deadLetterHeaders: deadLetter.headers as DeadLetterHeaders,
+    order: options.order,
+    commitEveryMs: options.commitEveryMs,
+    maxBytesInFlight: options.maxBytesInFlight,
+    maxWatermarkLag: options.maxWatermarkLag,
+    partitionsConsumedConcurrently: options.partitionsConsumedConcurrently,
+    leaveAfterMs: leaveAfterMs === 'never' ? undefined : leaveAfterMs,
     heartbeatEveryMs: consumer.heartbeatInterval,
     sessionMs: consumer.sessionTimeout,
     consumer,

@@ -1,13 +1,17 @@
 import {
-  checkNames,
-  checkObject,
-  checkWhole,
   isTopicName,
+  listOf,
+  millis,
+  needed,
+  object,
   promiseRefused,
   type DurationMs,
   type Message,
+  type Rule,
+  type Table,
 } from '../../../src/spi.ts'
-import type { KafkaDeadLetter, KafkaOptions, KafkaRetryTopic } from './options.ts'
+import { TOPIC } from './dead-letter.ts'
+import type { KafkaOptions, KafkaRetryTopic } from './options.ts'
 
 /** A topic for copies. */
 export interface CopyPlace {
@@ -98,50 +102,33 @@ export class Topology {
   }
 }
 
+const RETRY_TOPIC: Table<KafkaRetryTopic, 'topic'> = { delayMs: needed(millis()), topic: TOPIC }
+
+export const RETRY: Rule<NonNullable<KafkaOptions['retry']>> = object<NonNullable<KafkaOptions['retry']>, never>({
+  topics: needed(listOf(object(RETRY_TOPIC), { least: 1, what: 'retry topics' })),
+})
+
 /** Adds a problem for each setting that cannot work, such as a topic that would lead back to itself. */
 export function resolveTopology(
-  options: KafkaOptions,
-  deadLetterTopic: Required<KafkaDeadLetter>['topic'],
-  of: string,
+  {
+    topics,
+    group,
+    retry,
+    deadLetter,
+  }: Pick<KafkaOptions, 'topics' | 'group' | 'deadLetter'> & { retry: KafkaOptions['retry'] | undefined },
   problems: string[],
 ): Topology {
-  const named = Array.isArray(options.topics) ? [...new Set<unknown>(options.topics)] : []
-  if (named.length === 0) problems.push('topics: expected at least one, got none')
-  for (const topic of named) {
-    if (!isTopicName(topic)) problems.push(`topics: expected names of topics, got ${JSON.stringify(topic)}`)
-  }
-  const sources = named.filter(isTopicName)
+  const sources = [...new Set(topics)]
   const place = { kind: 'dead-letter', delayMs: 0, option: 'deadLetter.topic' } as const
-  const deadLetters = placesOf(sources, deadLetterTopic, place, problems)
-  const retries = retryPlaces(options, sources, of, problems)
+  const deadLetters = placesOf(sources, deadLetter?.topic ?? '', place, problems)
+  const retries = (retry?.topics ?? []).map(({ delayMs, topic }, index) => {
+    const byDefault = (origin: string): string => `${origin}.${group}.retry-${index + 1}`
+    const option = `retry.topics[${index}].topic`
+    return placesOf(sources, topic ?? byDefault, { kind: 'retry', delayMs, option }, problems)
+  })
   const topology = new Topology(sources, deadLetters, retries)
   problems.push(...circles(topology))
   return topology
-}
-
-/** The longest timer of Node. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1
-
-const RETRY_OPTIONS = { topics: true }
-const RETRY_TOPIC_OPTIONS: Record<keyof KafkaRetryTopic, true> = { delayMs: true, topic: true }
-
-function retryPlaces(options: KafkaOptions, sources: readonly string[], of: string, problems: string[]): CopyPlace[][] {
-  const { retry: asked, group: groupId } = options
-  if (asked === undefined) return []
-  const retry = checkObject('retry', asked, problems)
-  checkNames('retry.', retry, { of, known: RETRY_OPTIONS }, problems)
-  if (!Array.isArray(retry.topics) || retry.topics.length === 0) {
-    problems.push('retry.topics: expected at least one, got none; without retry a message waits in its lane')
-    return []
-  }
-  return retry.topics.map((given, index) => {
-    const option = `retry.topics[${index}]`
-    const entry = checkObject<Partial<KafkaRetryTopic>>(option, given, problems)
-    checkNames(`${option}.`, entry, { of, known: RETRY_TOPIC_OPTIONS }, problems)
-    checkWhole(`${option}.delayMs`, entry.delayMs, problems, { most: LONGEST_DELAY_MS })
-    const { delayMs = 0, topic = (origin: string): string => `${origin}.${groupId}.retry-${index + 1}` } = entry
-    return placesOf(sources, topic, { kind: 'retry', delayMs, option: `${option}.topic` }, problems)
-  })
 }
 
 export const NAME_AT_ONCE = 'return the name of the topic'

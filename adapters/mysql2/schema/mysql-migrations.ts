@@ -1,4 +1,4 @@
-import { ConfigError, knownOptions, type Migrations } from '../../../src/spi.ts'
+import { ConfigError, optionsOf, refuse, type Migrations, type Table } from '../../../src/spi.ts'
 import { explainKey } from '../../sql/schema/keys.ts'
 import {
   bringUp,
@@ -6,11 +6,12 @@ import {
   isMysqlUrl,
   migrationsOf,
   notInstalled,
+  URL_OF_DATABASE,
   usingPool,
 } from '../../sql/schema/migrations.ts'
 import { checkServer } from '../check-server.ts'
 import type { MysqlPoolLike } from '../clients.ts'
-import { databaseProblems, resolveMysql } from '../options.ts'
+import { DATABASE, POOL, resolveMysql } from '../options.ts'
 import { MysqlSessions } from '../sessions/sessions.ts'
 import { ERRORS } from '../sql-errors.ts'
 import { tablesIn } from '../statements/tables.ts'
@@ -38,6 +39,12 @@ export type MysqlMigrationsOptions = {
     }
 )
 
+const MIGRATIONS: Table<MysqlMigrationsOptions, 'pool' | 'url' | 'database'> = {
+  pool: POOL,
+  url: URL_OF_DATABASE,
+  database: DATABASE,
+}
+
 /** Long limits: a migration may have to build a table. */
 const LIMITS = { lockTimeoutMs: 5_000, queryTimeoutMs: 600_000 }
 
@@ -48,15 +55,14 @@ const LIMITS = { lockTimeoutMs: 5_000, queryTimeoutMs: 600_000 }
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function mysqlMigrations(options: MysqlMigrationsOptions): Migrations {
-  const known = { pool: true, url: true, database: true }
-  const given = knownOptions(options, { of: 'mysqlMigrations()', known })
+  const given = optionsOf('mysqlMigrations', MIGRATIONS, options)
   const { pool, url } = given
   checkPoolOrUrl('mysqlMigrations', given)
   const database = given.database ?? (pool === undefined ? databaseIn(url) : databaseOf(pool))
-  const problems = databaseProblems(database)
-  if (database === undefined || problems.length > 0) {
-    throw new ConfigError(problems.map((problem) => `mysqlMigrations: ${problem}`))
-  }
+  const problems: string[] = []
+  DATABASE.read(database, { name: 'database', problems })
+  refuse('mysqlMigrations', problems)
+  if (database === undefined) throw new TypeError('no database (mysql-migrations)')
   const tables = tablesIn(database)
   const schema = schemaOf(tables)
   const made: Migrations = migrationsOf({
@@ -83,7 +89,7 @@ export function mysqlMigrations(options: MysqlMigrationsOptions): Migrations {
   return made
 }
 
-function databaseIn(url: string): string | undefined {
+function databaseIn(url = ''): string | undefined {
   const name = URL.canParse(url) ? decodeURIComponent(new URL(url).pathname.slice(1)) : ''
   return name === '' ? undefined : name
 }

@@ -1,7 +1,7 @@
-import { checkNames, ConfigError, givenOf, SEQUENCE_OPTIONS, type DurationMs } from '../../../src/spi.ts'
-import { commonProblems } from '../../sql/options.ts'
+import { ConfigError, needed, optionsOf, or, type Complete, type DurationMs, type Table } from '../../../src/spi.ts'
+import { problemsOfLockWait, SQL } from '../../sql/options.ts'
 import type { PgliteLike, PoolLike } from '../clients.ts'
-import { DEFAULTS as INBOX, maxOf, refusePoolAsOptions, schemaProblems } from '../options.ts'
+import { maxOf, POOL, refusePoolAsOptions, SCHEMA } from '../options.ts'
 import { tablesIn, type Tables } from '../statements/tables.ts'
 
 export interface PostgresLeaseOptions {
@@ -45,26 +45,15 @@ export interface PgliteLeaseOptions {
   readonly schema?: string
 }
 
-/** The only place that defines defaults of leases. */
-export const DEFAULTS: Required<Omit<PostgresLeaseOptions, 'pool'>> = {
-  schema: INBOX.schema,
-  setup: INBOX.setup,
-  lockTimeoutMs: INBOX.lockTimeoutMs,
-  queryTimeoutMs: 5_000,
+export const LEASE: Table<PostgresLeaseOptions> = {
+  pool: needed(POOL),
+  schema: SCHEMA,
+  setup: SQL.setup,
+  lockTimeoutMs: SQL.lockTimeoutMs,
+  queryTimeoutMs: or(5_000, SQL.queryTimeoutMs),
 }
 
-const OF_LEASE: Record<keyof PostgresLeaseOptions, true> = {
-  pool: true,
-  schema: true,
-  setup: true,
-  lockTimeoutMs: true,
-  queryTimeoutMs: true,
-}
-
-/** Known options of each store. */
-const KNOWN = { postgresLease: OF_LEASE, postgresSequences: { ...OF_LEASE, ...SEQUENCE_OPTIONS } }
-
-interface ResolvedLease {
+export interface ResolvedLease {
   readonly pool: PoolLike
   readonly max: number
   readonly setup: 'auto' | 'check'
@@ -72,20 +61,26 @@ interface ResolvedLease {
   readonly limits: { readonly lockTimeoutMs: DurationMs; readonly queryTimeoutMs: DurationMs }
 }
 
-/** Checks every bound and relation and reports all problems in one error. @throws ConfigError `CONFIG_INVALID` */
-export function resolveLease(
-  options: PostgresLeaseOptions,
-  store: 'postgresLease' | 'postgresSequences',
-): ResolvedLease {
+/** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
+export function resolveLease<Given extends PostgresLeaseOptions>(
+  store: string,
+  table: Table<Given>,
+  options: Given,
+): { readonly resolved: ResolvedLease; readonly options: Complete<Given> } {
   refusePoolAsOptions(options, store)
-  const given = givenOf(options)
-  const { pool, schema, setup, lockTimeoutMs, queryTimeoutMs } = { ...DEFAULTS, ...given }
-  const problems = [...schemaProblems(schema)]
-  checkNames('', given, { of: `${store}()`, known: KNOWN[store] }, problems)
-  const max = maxOf(pool)
-  if (!(max >= 1)) problems.push(`pool: expected a pg Pool with max >= 1, got ${max}`)
+  const all = optionsOf(store, table, options, (given, problems) => problemsOf(given as unknown as Checked, problems))
+  const { pool, schema, setup, lockTimeoutMs, queryTimeoutMs } = all as unknown as Checked
   const limits = { lockTimeoutMs, queryTimeoutMs }
-  problems.push(...commonProblems({ setup, limits, lockWait: { ms: lockTimeoutMs, unit: '' } }))
-  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${store}: ${problem}`))
-  return Object.freeze({ pool, max, setup, tables: tablesIn(schema), limits })
+  return {
+    resolved: Object.freeze({ pool, max: maxOf(pool), setup, tables: tablesIn(schema), limits }),
+    options: all,
+  }
+}
+
+type Checked = Complete<PostgresLeaseOptions>
+
+function problemsOf(options: Checked, problems: string[]): void {
+  const max = maxOf(options.pool)
+  if (!(max >= 1)) problems.push(`pool: expected a pg Pool with max >= 1, got ${max}`)
+  problemsOfLockWait(options, { ms: options.lockTimeoutMs, unit: '' }, problems)
 }

@@ -1,9 +1,17 @@
-import { knownOptions, type Migrations } from '../../../src/spi.ts'
+import { optionsOf, type Migrations, type Table } from '../../../src/spi.ts'
 import { explainKey } from '../../sql/schema/keys.ts'
-import { checkPoolOrUrl, isMysqlUrl, migrationsOf, notInstalled, usingPool } from '../../sql/schema/migrations.ts'
+import {
+  checkPoolOrUrl,
+  URL_OF_DATABASE,
+  isMysqlUrl,
+  migrationsOf,
+  notInstalled,
+  usingPool,
+} from '../../sql/schema/migrations.ts'
 import { checkServer } from '../check-server.ts'
 import type { PoolLike } from '../clients.ts'
-import { resolvePostgres, resolveTables } from '../options.ts'
+import { OFFSETS, POOL, resolvePostgres, SCHEMA } from '../options.ts'
+import { tablesIn } from '../statements/tables.ts'
 import { PoolSessions } from '../sessions/pool-sessions.ts'
 import type { PgSessions } from '../sessions/session.ts'
 import { ERRORS, sqlState } from '../sql-errors.ts'
@@ -34,6 +42,12 @@ export type PostgresMigrationsOptions = {
     }
 )
 
+const MIGRATIONS: Table<PostgresMigrationsOptions, 'pool' | 'url'> = {
+  schema: SCHEMA,
+  pool: POOL,
+  url: URL_OF_DATABASE,
+}
+
 /** Long limits: a migration may have to wait for a lock and to build a table. */
 const LIMITS = { lockTimeoutMs: 5_000, queryTimeoutMs: 600_000 }
 const INSUFFICIENT_PRIVILEGE = '42501'
@@ -44,15 +58,14 @@ const INSUFFICIENT_PRIVILEGE = '42501'
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresMigrations(options: PostgresMigrationsOptions): Migrations {
-  const given = knownOptions(options, { of: 'postgresMigrations()', known: { schema: true, pool: true, url: true } })
+  const given = optionsOf('postgresMigrations', MIGRATIONS, options)
   const { pool, url, schema } = given
-  const tables = resolveTables(schema)
+  const tables = tablesIn(schema)
   checkPoolOrUrl('postgresMigrations', given)
   const made: Migrations = migrationsOf({
     schema: schemaOf(tables),
     where: `Postgres, schema ${tables.schema}`,
-    as: (other) =>
-      isMysqlUrl(other) ? made : postgresMigrations({ url: other, ...(schema === undefined ? {} : { schema }) }),
+    as: (other) => (isMysqlUrl(other) ? made : postgresMigrations({ url: other, schema })),
     errors: ERRORS,
     using: (work) =>
       usingPool(
@@ -84,7 +97,10 @@ export function postgresMigrations(options: PostgresMigrationsOptions): Migratio
 }
 
 function sessionsOn(given: PoolLike): PgSessions {
-  const { pool, transactions, limits } = resolvePostgres({ pool: given, ...LIMITS }, 'postgresMigrations')
+  const { pool, transactions, limits } = resolvePostgres('postgresMigrations', OFFSETS, {
+    pool: given,
+    ...LIMITS,
+  }).resolved
   return new PoolSessions(pool, transactions, limits, 'at-once')
 }
 

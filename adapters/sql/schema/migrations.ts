@@ -1,4 +1,16 @@
-import { ConfigError, knownOptions, type Migrations, type MigrationStatus } from '../../../src/spi.ts'
+import {
+  ConfigError,
+  ELSEWHERE,
+  flag,
+  optionsOf,
+  or,
+  where,
+  type Migrations,
+  type MigrationStatus,
+  type Rule,
+  type Table,
+  type UpOptions,
+} from '../../../src/spi.ts'
 import { answered, type SqlErrors } from '../errors.ts'
 
 /** One step of the tables. Versions are never reused, and a released step is never changed. */
@@ -74,6 +86,13 @@ export async function bringUp<Sessions>(
   ])
 }
 
+/** Its password is not told. */
+export const URL_OF_DATABASE: Rule<string> = where('the URL of a database', (url) => typeof url === 'string', {
+  got: (url) => typeof url,
+})
+
+const UP: Table<UpOptions> = { dryRun: or(false, flag()), [ELSEWHERE]: { isDryRun: 'it is now called dryRun' } }
+
 interface Managed<Tables, Sessions> {
   readonly schema: Schema<Tables, Sessions>
   readonly where: string
@@ -113,7 +132,7 @@ export function migrationsOf<Tables, Sessions>(managed: Managed<Tables, Sessions
         return { ...status, ...(await managed.drift(sessions, rows, pending.length > 0)) }
       }),
     up: async (how) => {
-      const { isDryRun = false } = knownOptions(how, { of: 'up()', known: { isDryRun: true } })
+      const { dryRun: isDryRun } = optionsOf('up', UP, how)
       return ask(async (sessions) => {
         const before = await schema.read(sessions)
         if (isDryRun) await rehearse?.(sessions)

@@ -104,7 +104,7 @@ function storeOf(name: string, { cell, stage, prefix }: Given, port: number): St
         strategy: 'lease',
         url: through(stage.redis.url, port),
         client: { maxRetriesPerRequest: null },
-        options: { prefix, durability, ...(durability === 'memory' ? { timeoutMs: 1_000 } : {}) },
+        options: { prefix, durability, ...(durability === 'memory' ? { queryTimeoutMs: 1_000 } : {}) },
       }
     case 'lease on postgres':
       return { ...onPostgres, strategy: 'lease', options: { setup: 'check', lockTimeoutMs: 300, queryTimeoutMs: 600 } }

@@ -363,11 +363,7 @@ describe('what is refused', () => {
       'deadLetter.headers: expected own, spring, both, got "camel"',
     ],
     ['no time between heartbeats', () => eachBatch(consumer, { heartbeatEveryMs: 0 }), 'heartbeatEveryMs'],
-    [
-      'a misspelt option',
-      () => eachBatch(consumer, { groupID: 'g' } as DropInOptions),
-      'groupID: unknown option of eachBatch()',
-    ],
+    ['a misspelt option', () => eachBatch(consumer, { groupID: 'g' } as DropInOptions), 'groupID: unknown option'],
     ['what is no client', () => eachMessage(consumer, { kafka: {} as ScriptedKafka }), 'kafka: expected a client'],
     [
       'a dead-letter topic that nobody publishes to',

@@ -144,10 +144,7 @@ describe('an event of Amazon MSK', () => {
   })
 
   it.each([
-    [
-      { group: 'g', reportFailures: true },
-      'reportFailures: unknown option of mskHandler(); did you mean reportsFailures?',
-    ],
+    [{ group: 'g', reportFailures: true }, 'reportFailures: unknown option; did you mean reportsFailures?'],
     [{ group: 'g', marginMs: 0 }, 'marginMs: expected a whole number from 1'],
     [{ group: 'g', order: 'offset' }, 'order: expected'],
     [{}, 'group: expected text'],

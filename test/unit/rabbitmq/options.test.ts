@@ -32,43 +32,30 @@ function fitted(options: Partial<RabbitOptions>, capacity: Partial<Capacity> = {
 
 describe('options of runRabbit', () => {
   it('refuses misspelt and misplaced names, and says where they belong', () => {
-    expect(problemsOf({ prefech: 5 })).toMatch(
-      /^RabbitMQ: prefech: unknown option of runRabbit\(\); did you mean prefetch\?/,
-    )
-    expect(problemsOf({ concurrency: 5 })).toBe(
-      'RabbitMQ: concurrency: give it to defineConsumer() (runRabbit() has no such option)',
-    )
-    expect(problemsOf({ heartbeat: 5 })).toBe(
-      'RabbitMQ: heartbeat: give it to the connection, the first argument (runRabbit() has no such option)',
-    )
-    expect(problemsOf({ delayQueues: [1] })).toBe(
-      'RabbitMQ: delayQueues: give it inside of retry (runRabbit() has no such option)',
-    )
-    expect(problemsOf({ noAck: true })).toMatch(/^RabbitMQ: noAck: leave it out: /)
-    expect(problemsOf({ retry: { delayQueues: [1], busyWait: 1 } })).toMatch(
-      /retry\.busyWait: unknown option of runRabbit\(\)/,
-    )
+    expect(problemsOf({ prefech: 5 })).toMatch(/^runRabbit: prefech: unknown option; did you mean prefetch\?/)
+    expect(problemsOf({ concurrency: 5 })).toBe('runRabbit: concurrency: give it to defineConsumer()')
+    expect(problemsOf({ heartbeat: 5 })).toBe('runRabbit: heartbeat: give it to the connection, the first argument')
+    expect(problemsOf({ delayQueues: [1] })).toBe('runRabbit: delayQueues: give it inside of retry')
+    expect(problemsOf({ noAck: true })).toMatch(/^runRabbit: noAck: leave it out: /)
+    expect(problemsOf({ retry: { delayQueues: [1], busyWait: 1 } })).toMatch(/retry\.busyWait: unknown option/)
     expect(problemsOf({ retry: { delayQueues: [{ delayMs: 1, name: 'a' }] } })).toMatch(
-      /retry\.delayQueues\[0\]\.name: unknown option of runRabbit\(\); expected one of delayMs, queue/,
+      /retry\.delayQueues\[0\]\.name: unknown option; expected one of delayMs, queue/,
     )
     expect(problemsOf({ retry: { delayedByQueue: { minMs: 1, maxMs: 1, type: 'all' } } })).toMatch(
-      /retry\.delayedByQueue\.type: unknown option of runRabbit\(\)/,
+      /retry\.delayedByQueue\.type: unknown option/,
     )
   })
 
   it('tells all problems in one error', () => {
-    const message = problemsOf({ queue: '', prefetch: 0, qeueType: 'quorum', setup: 'no', retry: {} })
-    expect(problemsOf({ leaveAfterMs: 0 })).toBe(
-      "RabbitMQ: leaveAfterMs: expected a whole number from 1 to 2147483647, or 'never', got 0",
-    )
+    const message = problemsOf({ queue: '', prefetch: 0, qeueType: 'quorum', setup: 'no', retry: { delayQueues: 1 } })
     expect(problemsOf({ leaveAfterMs: 'never' })).toBe('')
     for (const name of ['queue', 'prefetch', 'qeueType', 'setup', 'retry']) {
-      expect(message).toContain(`RabbitMQ: ${name}: `)
+      expect(message).toMatch(new RegExp(`runRabbit: ${name}\\b.*: `))
     }
   })
 
   it.each<[string, object, string]>([
-    ['no delay', { delayQueues: [] }, 'retry.delayQueues: expected at least one delay, got []'],
+    ['no delay', { delayQueues: [] }, 'retry.delayQueues: expected at least one, in a list, of delays, got none'],
     ['a delay of nothing', { delayQueues: [0] }, 'retry.delayQueues[0]: expected a whole number from 1 to 2147483647'],
     ['a delay twice', { delayQueues: [5, 5] }, 'retry.delayQueues: expected each queue once, got sms.retry.5 twice'],
     ['a delay queue with a direction mark', { delayQueues: [{ delayMs: 5, queue: 'sms\u202E' }] }, 'queue'],
@@ -101,7 +88,7 @@ describe('options of runRabbit', () => {
 
   it('refuses a delayed retry of a classic queue, which delays nothing', () => {
     expect(problemsOf({ queueType: 'classic', retry: { delayedByQueue: { minMs: 1, maxMs: 2 } } })).toContain(
-      "retry.delayedByQueue: expected queueType 'quorum', got 'classic'",
+      'retry.delayedByQueue: expected queueType "quorum", got "classic"',
     )
   })
 
@@ -112,9 +99,13 @@ describe('options of runRabbit', () => {
       'deadLetter.queue: leave it out with exchange',
     ],
     ['a key alone', { deadLetter: { routingKey: 'a' } }, 'deadLetter.routingKey: leave it out without exchange'],
-    ['another way', { deadLetter: 'drop' }, "deadLetter: expected 'reject', { queue } or { exchange }, got 'drop'"],
-    ['nothing', { deadLetter: null }, "deadLetter: expected 'reject', { queue } or { exchange }, got null"],
-    ['an unknown name', { deadLetter: { topic: 'a' } }, 'deadLetter.topic: unknown option of runRabbit()'],
+    [
+      'another way',
+      { deadLetter: 'drop' },
+      'deadLetter: expected "reject" or { queue, exchange, routingKey }, got "drop"',
+    ],
+    ['nothing', { deadLetter: null }, 'deadLetter: expected "reject" or { queue, exchange, routingKey }, got null'],
+    ['an unknown name', { deadLetter: { topic: 'a' } }, 'deadLetter.topic: unknown option'],
     ['an empty exchange', { deadLetter: { exchange: '' } }, 'deadLetter.exchange: expected a name of 1 to 255 bytes'],
   ])('refuses dead letters by %s', (_what, options, expected) => {
     expect(problemsOf(options)).toContain(expected)

@@ -4,7 +4,6 @@ import { sequenceKey } from '../../../src/identity/sequence-key.ts'
 import type { SequenceLedger } from '../../../src/ports/sequence-ledger.ts'
 import type { ClaimRequest, InboxStore, TransactionAnswer } from '../../../src/ports/store.ts'
 import { inboxSequencesOver } from '../../../src/sequences/inbox.ts'
-import { resolveSequences } from '../../../src/sequences/options.ts'
 import { MemoryTransaction, type MemoryTx } from '../../../testing/stores/memory-transaction.ts'
 
 const KEY: Key = sequenceKey('s'.repeat(43), 7n)
@@ -52,7 +51,7 @@ function records(isKnown: boolean, verdicts: MarkVerdict[]): InboxStore<MemoryTx
 
 /** What a mark answers whose transaction was lost, for a number that its source says is done. */
 async function markOfLost(isKnown: boolean): Promise<readonly MarkVerdict[]> {
-  const options = { ...resolveSequences({}, 'test'), name: 'test' }
+  const options = { tail: 100, onBehind: 'park', maxGaps: 1_000, name: 'test' } as const
   const sources = ledger()
   const store = inboxSequencesOver(records(isKnown, ['refused-busy']), sources, options)
   const [first] = await store.claim(REQUEST)
@@ -73,7 +72,7 @@ it('a lost mark of a number that a person lets run again is not taken for the ru
 })
 
 it('gives no transaction for a number that its source knows as done', async () => {
-  const options = { ...resolveSequences({ tail: 0, onBehind: 'duplicate' }, 'test'), name: 'test' }
+  const options = { tail: 0, onBehind: 'duplicate', maxGaps: 1_000, name: 'test' } as const
   const store = inboxSequencesOver(records(false, ['marked']), ledger(), options)
   const [granted] = await store.claim(REQUEST)
   if (granted === undefined || !('claim' in granted)) throw new Error('not granted')

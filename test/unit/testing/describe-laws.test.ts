@@ -78,25 +78,19 @@ it.each(['lease', 'inbox', 'offsets'] as const)('a %s without admin runs no law 
 
 describe('what would show nothing is refused', () => {
   it('a store of a strategy that has no laws', () => {
-    expect(declaring({ strategy: 'Lease' as 'lease' })).toThrow("expected 'lease', 'inbox' or 'offsets', got 'Lease'")
+    expect(declaring({ strategy: 'Lease' as 'lease' })).toThrow('expected "lease", "inbox" or "offsets", got "Lease"')
   })
 
   it('a lack that is none, or that has no reason', () => {
-    expect(declaring({ lacks: { speed: 'slow' } as object })).toThrow(
-      'mine: lacks.speed: unknown option of describeStoreContract()',
-    )
+    expect(declaring({ lacks: { speed: 'slow' } as object })).toThrow('mine: lacks.speed: unknown option')
     expect(declaring({ lacks: { loss: '' } })).toThrow('mine: lacks.loss: expected the reason why')
   })
 
   it.each<readonly [string, Parameters<typeof simulateAll>, string]>([
     ['no seed', [5, 1], 'expected two whole numbers, the first at most the second, got 5 and 1'],
     ['half a seed', [1.5, 2], 'expected two whole numbers'],
-    [
-      'another option',
-      [1, 2, { promise: 'inbox' } as object],
-      'promise: unknown option of simulate(); did you mean promised?',
-    ],
-    ['another promise', [1, 2, { promised: 'lease,park' as 'inbox' }], "expected one of 'lease, rerun', 'lease, park'"],
+    ['another option', [1, 2, { promise: 'inbox' } as object], 'promise: unknown option; did you mean promised?'],
+    ['another promise', [1, 2, { promised: 'lease,park' as 'inbox' }], 'expected "lease, rerun", "lease, park"'],
     ['no handler', [1, 2, { handle: 'me' as unknown as SimulatedHandler }], 'handle: expected a function'],
   ])('schedules of %s', async (_title, asked, says) => {
     await expect(simulateAll(...asked).next()).rejects.toThrow(says)

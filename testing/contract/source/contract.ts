@@ -5,7 +5,6 @@ import { describeLaws, needsOf, type Runner } from '../law.ts'
 import type { SourceCapability, SourceHarness, SourceLaw } from './harness.ts'
 import { sourceLaws } from './laws.ts'
 
-const KNOWN: Record<keyof SourceUnderContract, true> = { createHarness: true, lacks: true }
 const WITHIN_MS = 90_000
 
 /** A source whose contract is tested. */
@@ -22,7 +21,7 @@ export interface SourceUnderContract {
  */
 export function describeSourceContract(name: string, source: SourceUnderContract, runner: Runner): void {
   const capabilities = [...new Set(sourceLaws.flatMap<SourceCapability>(needsOf))]
-  checkSuite(name, source, { of: 'describeSourceContract()', known: KNOWN, capabilities })
+  checkSuite(name, source, { capabilities })
   const { createHarness, lacks = {} } = source
   const keep = (law: SourceLaw): Promise<void> => assertSourceLaw(law, createHarness)
   describeLaws(

@@ -91,13 +91,10 @@ describe('what is no way to connect', () => {
   it('is not told from missing options, which are asked for by name', async () => {
     const consumer = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })
     const run = runRabbit as (...args: readonly unknown[]) => Promise<unknown>
-    for (const [options, got] of [
-      [[], 'nothing'],
-      [['sms'], "'sms'"],
-    ] as const) {
+    for (const options of [[], ['sms']]) {
       await expect(run(rabbit.url, consumer, ...options)).rejects.toMatchObject({
         code: 'CONFIG_INVALID',
-        message: `RabbitMQ: queue: expected options such as { queue: 'sms' }, got ${got}`,
+        message: expect.stringContaining('runRabbit: queue: expected a name of 1 to 255 bytes'),
       })
     }
   })

@@ -125,7 +125,7 @@ describe('the health server', () => {
 
   it.each([
     ['no port', {}, 'port: expected a whole number'],
-    ['a port beyond the last', { port: 65_536 }, 'port: expected a whole number from 1 to 65535, got 65536'],
+    ['a port beyond the last', { port: 65_536 }, 'port: expected a whole number from 0 to 65535, got 65536'],
     ['a misspelt option', { port: 0, metric: {} }, 'did you mean metrics'],
     ['something else as metrics', { port: 0, metrics: {} }, 'metrics: expected a registry of prom-client'],
     ['something else as live', { port: 0, live: {} }, 'live: expected what liveSignals() returned'],

@@ -362,9 +362,9 @@ it('options of untyped code are refused at creation, all at once', () => {
   expect(refused({ required: 'no', methods: 'POST', keepHeaders: 'x-a' })).toMatchObject({
     code: 'CONFIG_INVALID',
     problems: [
-      'idempotency: required: expected true, false, got "no"',
-      'idempotency: methods: expected a list of texts, got "POST"',
-      'idempotency: keepHeaders: expected a list of texts, got "x-a"',
+      'idempotency: methods: expected a list, got "POST"',
+      'idempotency: required: expected true or false, got "no"',
+      'idempotency: keepHeaders: expected a list, got "x-a"',
     ],
   })
   expect(refused({ methods: ['POST', 1] })).toMatchObject({ code: 'CONFIG_INVALID' })

@@ -351,16 +351,20 @@ describe('what is refused', () => {
       'runKafka',
     ],
     ['an empty group', () => eachMessage(consumer, { group: '' }), 'group: expected text'],
-    ['an unknown order', () => eachBatch(consumer, { order: 'fifo' as 'key' }), 'order: expected key, partition, none'],
+    [
+      'an unknown order',
+      () => eachBatch(consumer, { order: 'fifo' as 'key' }),
+      'order: expected "key", "partition" or "none"',
+    ],
     [
       'an unknown setup',
       () => eachBatch(consumer, { setup: 'maybe' as 'check' }),
-      'setup: expected auto, check, off, got "maybe"',
+      'setup: expected "auto", "check" or "off", got "maybe"',
     ],
     [
       'unknown header names',
       () => eachBatch(consumer, { deadLetter: { headers: 'camel' as 'own' } }),
-      'deadLetter.headers: expected own, spring, both, got "camel"',
+      'deadLetter.headers: expected "own", "spring" or "both", got "camel"',
     ],
     ['no time between heartbeats', () => eachBatch(consumer, { heartbeatEveryMs: 0 }), 'heartbeatEveryMs'],
     ['a misspelt option', () => eachBatch(consumer, { groupID: 'g' } as DropInOptions), 'groupID: unknown option'],

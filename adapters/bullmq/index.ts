@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   millis,
   optionsOf,
   or,

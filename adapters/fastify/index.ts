@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import {
   atOnce,
-  ConfigError,
   either,
   flag,
   func,

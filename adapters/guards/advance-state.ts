@@ -43,11 +43,11 @@ export type AdvanceStateVerdict<State extends string | number | bigint> =
   | { readonly verdict: 'unset'; readonly problem: string }
   | { readonly verdict: 'missing' }
 
-type State = string | number | bigint
+type AnyState = string | number | bigint
 
-const STATE: Rule<State> = where('a text that is not empty or a finite number', isState, { got: shownValue })
+const STATE: Rule<AnyState> = where('a text that is not empty or a finite number', isState, { got: shownValue })
 
-const ADVANCE_STATE: Table<AdvanceStateOptions<State>> = {
+const ADVANCE_STATE: Table<AdvanceStateOptions<AnyState>> = {
   table: needed(TABLE),
   key: needed(KEY),
   column: needed(COLUMN),
@@ -86,7 +86,7 @@ export async function advanceState<State extends string | number | bigint>(
   return { verdict: changed.isThere ? 'already' : 'out-of-order', state }
 }
 
-function problemsOf({ key, column, to, from, set }: Complete<AdvanceStateOptions<State>>, problems: string[]): void {
+function problemsOf({ key, column, to, from, set }: Complete<AdvanceStateOptions<AnyState>>, problems: string[]): void {
   problemsOfTaken('key', key, column, problems)
   problemsOfTaken('set', set, column, problems)
   if (from === 'lower') {

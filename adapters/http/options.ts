@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   CONSUMER,
   ELSEWHERE,
   flag,

@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   flag,
   having,
   millis,

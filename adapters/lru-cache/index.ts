@@ -1,6 +1,5 @@
 import {
   clockOption,
-  ConfigError,
   ELSEWHERE,
   having,
   millis,

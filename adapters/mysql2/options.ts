@@ -109,7 +109,8 @@ export function resolveMysql(
     problemsOfLockWait(all, { ms, unit: ' in whole seconds' }, problems)
   })
   const { pool, setup, lockTimeoutMs, queryTimeoutMs } = options
-  const { idleInTransactionTimeoutMs = SQL.idleInTransactionTimeoutMs.default } = options
+  // Leases have no such option, and the same sessions.
+  const idleInTransactionTimeoutMs = given.idleInTransactionTimeoutMs ?? SQL.idleInTransactionTimeoutMs.default
   const limits = { lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs }
   return Object.freeze({ pool, max: maxOf(pool), database: databaseOf(options) ?? '', setup, limits })
 }

@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   COUNTERS,
   GAUGES,
   HISTOGRAMS,
@@ -151,4 +150,7 @@ function histogramOf({ buckets: boundaries }: HistogramMetric, { labels, buckets
   }
 }
 
-  const { readStores, temporality } = optionsOf('otelMetricProducer', METRIC_PRODUCER, options)
+const METRIC_PRODUCER: Table<OtelMetricProducerOptions> = {
+  readStores: READ_STORES,
+  temporality: or('cumulative', oneOf('cumulative', 'delta')),
+}

@@ -10,7 +10,6 @@ import {
   type Tracer,
 } from '@opentelemetry/api'
 import {
-  ConfigError,
   having,
   oneOf,
   optionsOf,

@@ -1,6 +1,5 @@
 import {
   backoffMs,
-  ConfigError,
   having,
   matching,
   needed,

@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   hasMethod,
   having,
   matching,

@@ -1,4 +1,16 @@
-import { millis, oneOf, or, type Defaulted, type DurationMs } from '../../src/spi.ts'
+import {
+  ELSEWHERE,
+  flag,
+  millis,
+  oneOf,
+  or,
+  where,
+  type Defaulted,
+  type DurationMs,
+  type Rule,
+  type Table,
+  type UpOptions,
+} from '../../src/spi.ts'
 
 /** The options that all stores on SQL have. */
 export const SQL: {
@@ -27,3 +39,10 @@ export function problemsOfLockWait(
     `lockTimeoutMs: expected less than queryTimeoutMs (${queryTimeoutMs})${lockWait.unit}, got ${lockTimeoutMs}`,
   )
 }
+
+/** Its password is not told. */
+export const URL_OF_DATABASE: Rule<string> = where('the URL of a database', (url) => typeof url === 'string', {
+  got: (url) => typeof url,
+})
+
+export const UP: Table<UpOptions> = { dryRun: or(false, flag()), [ELSEWHERE]: { isDryRun: 'it is now called dryRun' } }

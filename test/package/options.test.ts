@@ -246,6 +246,24 @@ describe('the options of every public function', () => {
     expect(asked).toBeGreaterThan(1_000)
   }, 120_000)
 
+  it.each([
+    ['once', 'timeoutMs', 'handlerTimeoutMs'],
+    ['idempotency', 'timeoutMs', 'handlerTimeoutMs'],
+    ['redisLease', 'timeoutMs', 'queryTimeoutMs'],
+    ['withDoneCache', 'max', 'maxKeys'],
+    ['PositionAdmin.release', 'from', 'goOnFrom'],
+    ['Migrations.up', 'isDryRun', 'dryRun'],
+    ['runInline', 'retry', 'retryWaits'],
+  ])('of %s: %s is now called %s, and the old name is refused with the new one', async (name, old, now) => {
+    const calls = found.calls.filter((call) => call.name === name && call.known.includes(now))
+    expect(calls.length).toBeGreaterThan(0)
+    for (const call of calls) {
+      for (const made of functionsOf(call)) {
+        expect(await answerTo(call, made, { [old]: 1 })).toContain(`: ${old}: it is now called ${now}`)
+      }
+    }
+  })
+
   it('of stop(), if wrong, stop nothing: a later call without them stops', async () => {
     const stops = new Set(found.calls.map(({ name }) => name).filter((name) => name.endsWith('.stop')))
     expect(stops.size).toBeGreaterThan(5)

@@ -1,6 +1,5 @@
 import {
   asGiven,
-  ConfigError,
   either,
   func,
   having,
@@ -54,7 +53,11 @@ const ON_MESSAGE: Table<OnMessageOptions, keyof OnMessageOptions> = {
 
 const CHANNEL = having(
   'a channel of amqplib, such as createChannel() resolves with',
-  ...['ack', 'nack', 'reject', 'on', 'removeListener'],
+  'ack',
+  'nack',
+  'reject',
+  'on',
+  'removeListener',
 )
 
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */

@@ -84,7 +84,7 @@ export function problemsOfRetry(
   if (queueType === 'classic') {
     problems.push('retry.delayedByQueue: expected queueType "quorum", got "classic", which delays nothing')
   }
-  const { minMs, maxMs } = delayedByQueue as ByQueue
+  const { minMs, maxMs } = delayedByQueue
   if (maxMs < minMs) {
     problems.push(`retry.delayedByQueue.maxMs: expected at least minMs (${minMs}), got ${maxMs}`)
   }

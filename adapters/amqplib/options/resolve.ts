@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   ELSEWHERE,
   flag,
   func,

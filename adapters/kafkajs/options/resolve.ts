@@ -1,5 +1,4 @@
 import {
-  ConfigError,
   ELSEWHERE,
   isTopicName,
   LEAVE_AFTER,
@@ -111,6 +110,6 @@ export function resolveKafka(asked: KafkaOptions, of = 'runKafka'): ResolvedKafk
   })
 }
 
-function placed(names: readonly string[], where: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(names.map((name) => [name, where]))
+function placed(names: readonly string[], place: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, place]))
 }

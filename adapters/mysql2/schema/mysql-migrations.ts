@@ -1,4 +1,4 @@
-import { ConfigError, optionsOf, refuse, type Migrations, type Table } from '../../../src/spi.ts'
+import { optionsOf, refuse, type Migrations, type Table } from '../../../src/spi.ts'
 import { explainKey } from '../../sql/schema/keys.ts'
 import {
   bringUp,
@@ -6,9 +6,9 @@ import {
   isMysqlUrl,
   migrationsOf,
   notInstalled,
-  URL_OF_DATABASE,
   usingPool,
 } from '../../sql/schema/migrations.ts'
+import { URL_OF_DATABASE } from '../../sql/options.ts'
 import { checkServer } from '../check-server.ts'
 import type { MysqlPoolLike } from '../clients.ts'
 import { DATABASE, POOL, resolveMysql } from '../options.ts'

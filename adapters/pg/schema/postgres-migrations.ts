@@ -1,13 +1,7 @@
 import { optionsOf, type Migrations, type Table } from '../../../src/spi.ts'
 import { explainKey } from '../../sql/schema/keys.ts'
-import {
-  checkPoolOrUrl,
-  URL_OF_DATABASE,
-  isMysqlUrl,
-  migrationsOf,
-  notInstalled,
-  usingPool,
-} from '../../sql/schema/migrations.ts'
+import { checkPoolOrUrl, isMysqlUrl, migrationsOf, notInstalled, usingPool } from '../../sql/schema/migrations.ts'
+import { URL_OF_DATABASE } from '../../sql/options.ts'
 import { checkServer } from '../check-server.ts'
 import type { PoolLike } from '../clients.ts'
 import { OFFSETS, POOL, resolvePostgres, SCHEMA } from '../options.ts'

@@ -1,17 +1,6 @@
-import {
-  ConfigError,
-  ELSEWHERE,
-  flag,
-  optionsOf,
-  or,
-  where,
-  type Migrations,
-  type MigrationStatus,
-  type Rule,
-  type Table,
-  type UpOptions,
-} from '../../../src/spi.ts'
+import { ConfigError, optionsOf, type Migrations, type MigrationStatus } from '../../../src/spi.ts'
 import { answered, type SqlErrors } from '../errors.ts'
+import { UP } from '../options.ts'
 
 /** One step of the tables. Versions are never reused, and a released step is never changed. */
 export interface Migration<Tables> {
@@ -85,13 +74,6 @@ export async function bringUp<Sessions>(
       `${printedBy}, or open it once with setup: 'auto' in a role that may create tables`,
   ])
 }
-
-/** Its password is not told. */
-export const URL_OF_DATABASE: Rule<string> = where('the URL of a database', (url) => typeof url === 'string', {
-  got: (url) => typeof url,
-})
-
-const UP: Table<UpOptions> = { dryRun: or(false, flag()), [ELSEWHERE]: { isDryRun: 'it is now called dryRun' } }
 
 interface Managed<Tables, Sessions> {
   readonly schema: Schema<Tables, Sessions>

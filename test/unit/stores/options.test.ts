@@ -1,22 +1,17 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { createClient } from 'redis'
 import { redisLease } from '../../../adapters/redis/index.ts'
-import { withDoneCache } from '../../../adapters/lru-cache/index.ts'
 import { mysqlInbox, mysqlLease } from '../../../adapters/mysql2/index.ts'
 import {
-  pgliteInbox,
-  pgliteLease,
   postgresInbox,
   postgresInboxSequences,
   postgresLease,
   postgresOffsets,
   postgresSequences,
 } from '../../../adapters/pg/index.ts'
-import { ConfigError } from '../../../src/index.ts'
-import { memoryStore } from '../../../src/memory/store.ts'
 
 it.each<readonly [string, (options: never) => unknown, string, () => unknown]>([
   ['redisLease of ioredis', redisLease, 'redis', () => new Redis({ lazyConnect: true })],

@@ -58,7 +58,9 @@ export function tell(report: Report, story: Story, request: DemoRequest): string
       'dead-lettered',
       `${report.no_id} without a usable ID in the input, ${report.conflicts} conflicts`,
     ),
-    ...(unsettled > 0 ? [row(unsettled, 'not settled', 'left by a rebalance or a crash, and delivered again')] : []),
+    ...(unsettled > 0
+      ? [row(unsettled, 'not settled', 'left behind by a rebalance or a crash, and delivered again')]
+      : []),
     ...(parked > 0 ? [row(parked, 'parked', 'in doubt, set aside for a person')] : []),
     '',
     ...(redeliveries + rebalances + crashes === 0

@@ -205,9 +205,10 @@ describe('options of postgresInbox', () => {
     const { pool } = fakePool({}, 1)
     const options = { pool, schema: 'A', lockTimeoutMs: 0, queryTimeoutMs: 1.5, idleInTransactionTimeoutMs: -1 }
     const wrong = { ...options, statementTimeoutMs: Number.NaN, setup: 'never' as never }
-    for (const name of ['pool', 'schema', 'lockTimeoutMs', 'queryTimeoutMs', 'idleIn', 'statementTimeoutMs', 'setup']) {
+    for (const name of ['schema', 'lockTimeoutMs', 'queryTimeoutMs', 'idleIn', 'statementTimeoutMs', 'setup']) {
       expect(() => postgresInbox(wrong)).toThrow(new RegExp(`postgresInbox: ${name}`))
     }
+    expect(() => postgresInbox({ pool })).toThrow('pool: expected a pg Pool with max >= 2')
     expect(() => postgresInbox({ pool: fakePool({}).pool, lockTimeoutMs: 10_000 })).toThrow('less than queryTimeoutMs')
   })
 

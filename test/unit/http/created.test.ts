@@ -13,7 +13,7 @@ const WRONG: readonly (readonly [Readonly<Record<string, unknown>>, string])[] =
   [{ retentionMs: 200 * YEARS }, 'retentionMs: expected a whole number from 1 to 3153600000000'],
   [{ maxResultBytes: 2 ** 30 }, 'maxResultBytes: '],
   [{ scope: ' ' }, 'scope: expected text'],
-  [{ onInDoubt: 'ask' }, 'onInDoubt: expected "rerun" or "park" or a function, got "ask"'],
+  [{ onInDoubt: 'ask' }, 'onInDoubt: expected "rerun" or "park", got "ask"'],
   [{ purge: 'now' }, 'purge: expected "background" or "never", got "now"'],
 ]
 

@@ -425,7 +425,7 @@ describe('once on a lease store', () => {
         expect.stringMatching(
           /^once: leaseMs: expected a whole number from 100 to 2147483647 .*, got 0: it is renewed/,
         ),
-        'once: fn: expected a function, got number',
+        'once: fn: expected a function, got 1',
         'once: key: expected text that is not blank',
         'once: store: expected a store such as postgresInbox({ pool }), redisLease({ redis }) or memoryStore(), got undefined',
       ],

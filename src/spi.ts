@@ -46,7 +46,7 @@ export { checkFindings, refusalsOf, type AtStart, type CheckFindings } from './f
 export type { Running, Starting, StopOptions } from './ports/lifecycle.ts'
 export { askedForTransaction, onceInOneRun } from './once/once.ts'
 export { noTransaction } from './execution/without-transaction.ts'
-export { LostRun } from './once/lost-run.ts'
+export { LostRun } from './once/lost.ts'
 export { ONCE, problemsOfOnce } from './once/options.ts'
 export type { OnceContext, OnceOptions } from './once/options.ts'
 export type { Health } from './ports/health.ts'

@@ -24,7 +24,7 @@ import { scriptedStore, type ScriptedStore } from '../../kit/scripted-store.ts'
 /** What the caller is told: the effect has happened; it never will, with this call; neither, or nothing yet. */
 export type Told = 'done' | 'refused' | 'open'
 
-export interface Run {
+interface Run {
   readonly signal: AbortSignal
   readonly world: World
 }

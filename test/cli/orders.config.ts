@@ -65,8 +65,8 @@ while ((await admin.inspect(IDS)).some(({ state }) => state === 'processing')) a
 
 const migrations: Migrations = {
   where: 'Postgres, schema consume_once',
-  status: async () => ({ run: ['1 initial'], pending: ['2 more'], drift: [] }),
-  up: async () => ['2 more'],
+  status: async () => ({ run: [], pending: ['1 initial'], drift: [] }),
+  up: async () => ['1 initial'],
   print: () => 'create schema ...',
 }
 

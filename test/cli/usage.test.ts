@@ -115,7 +115,7 @@ describe('the config of consume-once', () => {
     ['export default {}', /consumers: expected a list/],
     [
       'export default { consumers: [{ consumer: {}, subscription: {} }], clsoe: 1 }',
-      /clsoe: unknown option[\s\S]*defineConsumer[\s\S]*subscription: expected/,
+      /clsoe: unknown option[\s\S]*defineConsumer[\s\S]*subscription\.group: expected/,
     ],
     ['export default {', /./],
     ["throw new Error('no redis://me:s3cret@host')", /no redis:\/\/\*\*\*@host/],
@@ -128,7 +128,12 @@ describe('the config of consume-once', () => {
 })
 
 function write(name: string, text: string): void {
-  cli.file(name, text.replace('LIBRARY', JSON.stringify(compiled('src/index.ts'))))
+  cli.file(
+    name,
+    text
+      .replace('LIBRARY', JSON.stringify(compiled('src/index.ts')))
+      .replace('MEMORY', JSON.stringify(compiled('src/memory/index.ts'))),
+  )
 }
 
 describe('a config in TypeScript, without tsx', () => {
@@ -137,7 +142,8 @@ describe('a config in TypeScript, without tsx', () => {
     import { sms, Topic } from './consumers'
     export default defineConfig({ consumers: [{ consumer: sms, subscription: { group: 'g', origins: [Topic.sms] } }] })`
   const CONSUMERS = `
-    import { defineConsumer, memoryStore, type Consumer } from LIBRARY
+    import { defineConsumer, type Consumer } from LIBRARY
+    import { memoryStore } from MEMORY
     export enum Topic { sms = 'sms' }
     export const sms: Consumer = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })`
 

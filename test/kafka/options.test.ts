@@ -54,7 +54,11 @@ describe('the options of a Kafka source', () => {
       { consumer: { maxWaitTimeInMs: 10_001 } },
       'at most a third of sessionTimeout',
     ],
-    ['no retry topic', { retry: { topics: [] } }, 'retry.topics: expected at least one, got none'],
+    [
+      'no retry topic',
+      { retry: { topics: [] } },
+      'retry.topics: expected at least one, in a list, of retry topics, got none',
+    ],
     [
       'a misspelt option of a retry topic',
       retryOn({ delayMs: 1, name: 'r' }),

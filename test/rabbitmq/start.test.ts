@@ -219,7 +219,7 @@ describe('starting on RabbitMQ', () => {
     ['queueType', { queue: 'a', queueType: 'stream' as never }],
     ['lane', { queue: 'a', lane: 'key' as never }],
   ])('refuses a wrong %s', (name, options) => {
-    expect(() => rabbitSource('amqp://localhost', options)).toThrow(new RegExp(`RabbitMQ: ${name}: expected`))
+    expect(() => rabbitSource('amqp://localhost', options)).toThrow(new RegExp(`runRabbit: ${name}: expected`))
   })
 
   it.each(['http://localhost', 'secret@nowhere'])('refuses %s as a URL, without repeating it', (url) => {

@@ -223,7 +223,7 @@ describeOnRedis('redisLease that marks before the handler', () => {
     closing.push(() => client.disconnect())
     const marks = 'first' as 'before-handler'
     expect(() => redisLease({ redis: client, marks })).toThrow(
-      /marks: expected after-handler, before-handler, got "first"/,
+      /marks: expected "after-handler" or "before-handler", got "first"/,
     )
     const store = redisLease({ redis: client, marks: 'before-handler', prefix })
     expect(() => defineConsumer({ name: 'c', store, handle: () => 1, rememberResult: true })).toThrow(

@@ -8,6 +8,7 @@ import { inRun } from './servers/test-run.ts'
 const PROGRAMS: readonly string[] = [
   'cli/main.ts',
   'src/index.ts',
+  'src/memory/index.ts',
   'test/otel/program.ts',
   'test/pg/lease-rival.ts',
   'lab/stores/lease-rival.ts',

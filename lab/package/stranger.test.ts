@@ -45,11 +45,11 @@ const SUB_PATHS = [
   '/bullmq',
   '/file',
   '/guards',
-  '/ioredis',
   '/lambda',
   '/lru-cache',
+  '/memory',
   '/mysql2',
-  '/node-redis',
+  '/redis',
   '/otel',
   '/pg',
   '/pino',
@@ -230,7 +230,7 @@ describe('the packed package, installed by a stranger', () => {
         const text = readFileSync(`examples/${file}.ts`, 'utf8')
         const imports = [...text.matchAll(/from '([^']+)'/g)].map(([, from = '']) => from)
         const ours = imports.filter((from) => !/^(?:node:|\.)/.test(from))
-        expect(ours.filter((from) => !/^consume-once(?:\/(?:spi|testing|replay))?$/.test(from))).toEqual([])
+        expect(ours.filter((from) => !/^consume-once(?:\/(?:spi|testing|replay|memory))?$/.test(from))).toEqual([])
         writeFileSync(join(own, `${file}.ts`), text)
       }
       const compilerOptions = {

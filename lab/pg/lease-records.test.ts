@@ -229,9 +229,11 @@ describePostgres('the records of postgresLease', () => {
 describe('options of postgresLease', () => {
   it('are told with all their problems at once', () => {
     const wrong = { pool: fakePool({}, 0).pool, schema: 'A', setup: 'never' as never, lockTimeoutMs: 0 }
-    for (const name of ['pool', 'schema', 'setup', 'lockTimeoutMs']) {
+    for (const name of ['schema', 'setup', 'lockTimeoutMs']) {
       expect(() => postgresLease(wrong)).toThrow(new RegExp(`postgresLease: ${name}`))
     }
+    // How a pool fits is told when each option by itself is right.
+    expect(() => postgresLease({ pool: wrong.pool })).toThrow('postgresLease: pool')
     const { pool } = fakePool({}, 1)
     expect(() => postgresLease({ pool, lockTimeoutMs: 5_000 })).toThrow('less than queryTimeoutMs')
     expect(postgresLease({ pool }).strategy).toBe('lease')

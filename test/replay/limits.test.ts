@@ -112,6 +112,9 @@ onKafka('dead letters that stay in their topic', () => {
     const resumed = await incident.run(['replay', 'resume', id, ...WHY])
     expect([resumed.exitCode, resumed.stderr]).toEqual([3, expect.stringContaining('is a redrive')])
     const unknown = await incident.run(['redrive', 'sms', '--dry-run', '--reason-is', 'given-up'])
-    expect([unknown.exitCode, unknown.stderr]).toEqual([2, expect.stringContaining('"handler-failed", "attempts-spent"')])
+    expect([unknown.exitCode, unknown.stderr]).toEqual([
+      2,
+      expect.stringContaining('"handler-failed", "attempts-spent"'),
+    ])
   })
 })

@@ -31,6 +31,26 @@ export async function compile(): Promise<string> {
   )
 }
 
+/** Files that contenders import, and what an older commit has in their place. */
+const FORMER: Readonly<Record<string, string>> = {
+  'adapters/redis/index.ts': './ioredis/index.ts',
+  'adapters/kafkajs/source-and-publisher.ts': './broker.ts',
+  'adapters/amqplib/source-and-publisher.ts': './broker.ts',
+  'src/memory/index.ts': '../index.ts',
+  'src/authors.ts': './spi.ts',
+}
+
+/** Gives an older commit the files of today that it had under another name. */
+export function withFilesOfToday(tree: string): void {
+  for (const [now, before] of Object.entries(FORMER)) {
+    const file = join(tree, now)
+    if (existsSync(file) || !existsSync(join(dirname(file), before))) continue
+    writeFileSync(file, `export * from '${before}'\n`)
+  }
+  // The entries by which a contender finds them.
+  for (const name of ['package.json', 'tsconfig.json']) copyFileSync(join(ROOT, name), join(tree, name))
+}
+
 /**
  * The same contenders with the library of another commit: contenders import it by its name. Dependencies are those of today.
  * Returns the file that runs one contender.
@@ -44,6 +64,7 @@ export async function compileCommit(commit: string): Promise<string> {
     mkdirSync(dirname(join(tree, part)), { recursive: true })
     cpSync(join(ROOT, part), join(tree, part), { recursive: true })
   }
+  withFilesOfToday(tree)
   symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
   const folder = inRun(`bench-${commit}`)
   await compileInto(folder, tree)

@@ -13,7 +13,7 @@ import type { Tables } from './statements/tables.ts'
 /** No scope has this ID: the column counts from 1. */
 const NO_SCOPE = 0
 
-/** Of a key that nobody has. */
+/** Claims a key that nobody else has. */
 export function trialClaim(sessions: MysqlSessions, tables: Tables, strategy: 'inbox' | 'lease'): TrialClaim {
   return {
     run: () => sessions.undone(strategy === 'inbox' ? claimOfInbox(tables) : claimOfLease(tables)),

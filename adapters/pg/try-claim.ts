@@ -16,7 +16,7 @@ import type { Tables } from './statements/tables.ts'
 /** No scope has this ID: they count from 1. */
 const scope = 0
 
-/** Of something that nobody has. */
+/** Claims a key that nobody else has. */
 export function trialClaim(sessions: PgSessions, tables: Tables, strategy: Strategy): TrialClaim {
   return {
     run: () => sessions.undone(CLAIMS[strategy](tables)),

@@ -27,7 +27,7 @@ export interface AnyRule {
   readonly values?: readonly unknown[]
   /** Options inside of it. */
   readonly inside?: AnyTable
-  /** Of the entries of a list; one of which must accept a value. */
+  /** Rules for the entries of a list: one of them must accept the value. */
   readonly rules?: readonly AnyRule[]
   readonly isNeeded?: true
   readonly default?: unknown

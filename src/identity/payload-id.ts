@@ -49,7 +49,7 @@ const POINTER: Rule<string> = where(
   },
 )
 
-/** Of a pointer that was checked. */
+/** The pointer was checked before. */
 export function pathOf(pointer: string): readonly string[] {
   return pointerPath(pointer) ?? []
 }

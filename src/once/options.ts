@@ -201,7 +201,7 @@ export function settingsOf<T>(
   }
 }
 
-/** Of an entry that calls `once()` later. @param problems - problems are added here */
+/** For a function that calls `once()` later. @param problems - problems are added here */
 export function problemsOfOnce(
   store: LeaseStore | InboxStore<never>,
   given: Pick<OnceOptions, 'onInDoubt'>,

@@ -48,7 +48,7 @@ const TABLE: Table<RabbitRetry, 'delayQueues' | 'delayedByQueue' | 'overdueAfter
 
 export const RETRY: Rule<RabbitRetry> = object(TABLE)
 
-/** Of options that were checked. */
+/** The options were checked before. */
 export function retryWay(origin: string, retry: RabbitRetry | undefined): RetryWay {
   if (retry === undefined) return { kind: 'lane' }
   const { busyWaitMs = 2_000 } = retry

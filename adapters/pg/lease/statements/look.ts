@@ -16,7 +16,7 @@ export function rowsIn(rows: readonly SeenRow[]): LeasesSeen {
 
 export const START = 'with start as materialized (select clock_timestamp() as now)'
 
-/** Of a row `l`, and of `start`. */
+/** Needs a row `l`, and `start`. */
 export const COLUMNS: string = `encode(l.key, 'hex') as key, nullif(encode(l.fp, 'hex'), '') as fp, l.owner, l.state::text as state, l.doubt,
   l.fence, l.attempts as attempt, ${epochMs('l.lease_until')} as lease_until,
   case when l.state <> 'X' then ${epochMs('l.keep_until')} end as keep_until, nullif(l.rest, '') as rest,

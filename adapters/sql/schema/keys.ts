@@ -2,7 +2,7 @@ import { ConfigError } from '../../../src/spi.ts'
 
 /** Columns without a unique index, as after a restore without constraints: two claims of one key would both succeed. */
 export interface MissingKey {
-  /** Columns of the key. */
+  /** Table. */
   readonly name: string
   /** Separated by commas. */
   readonly columns: string

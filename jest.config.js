@@ -10,7 +10,7 @@ export default {
     '^consume-once/memory$': '<rootDir>/src/memory/index.ts',
     '^consume-once/replay$': '<rootDir>/src/replay/index.ts',
     '^consume-once/dashboard$': '<rootDir>/dashboard/server/index.ts',
-    '^consume-once/spi$': '<rootDir>/src/authors.ts',
+    '^consume-once/spi$': '<rootDir>/src/spi.ts',
     '^consume-once/testing$': '<rootDir>/testing/index.ts',
     '^consume-once/(.*)$': '<rootDir>/adapters/$1/index.ts',
     // Prisma's client imports the parts of its runtime that are ES modules.

@@ -37,7 +37,6 @@ const FORMER: Readonly<Record<string, string>> = {
   'adapters/kafkajs/source-and-publisher.ts': './broker.ts',
   'adapters/amqplib/source-and-publisher.ts': './broker.ts',
   'src/memory/index.ts': '../index.ts',
-  'src/authors.ts': './spi.ts',
 }
 
 /** Gives an older commit the files of today that it had under another name. */

@@ -1,7 +1,7 @@
 import { Console } from 'node:console'
 import { Option, type Command } from 'commander'
 import { isConsumeOnceError, StoreError, type ConfiguredConsumer, type ConsumeOnceConfig } from '../src/index.ts'
-import { describeError, hasCode } from '../src/spi.ts'
+import { describeError, hasCode } from '../src/internal.ts'
 import { withoutSecrets } from '../src/foundation/without-secrets.ts'
 import { scopeText } from '../src/consumer/scope.ts'
 import { loadConfig } from './config-file.ts'

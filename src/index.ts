@@ -1,4 +1,4 @@
-// Exports for users of the library, as `consume-once`. Exports for authors of stores and sources are in authors.ts.
+// Exports for users of the library, as `consume-once`. Exports for authors of stores and sources are in spi.ts.
 
 export { defineConsumer, type Consumer } from './consumer/define-consumer.ts'
 export {

@@ -1,4 +1,4 @@
-import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
+import { runConsumer, type Consumer, type Starting } from '../../src/internal.ts'
 import { rabbitSource } from './source-and-publisher.ts'
 import type { RabbitConnect } from './connection/connector.ts'
 import type { RabbitOptions } from './options/options.ts'

@@ -1,4 +1,4 @@
-import type { SourceEvent } from '../../src/spi.ts'
+import type { SourceEvent } from '../../src/internal.ts'
 
 /** Events of the source for the intake, for observers and logs. */
 export type RabbitEvent =

@@ -1,4 +1,4 @@
-import type { Publisher, Source } from '../../src/spi.ts'
+import type { Publisher, Source } from '../../src/internal.ts'
 import { Counts } from './counts.ts'
 import { enterQueue } from './consuming/queue-registry.ts'
 import { ConfirmedCopies } from './copies/confirmed-copies.ts'

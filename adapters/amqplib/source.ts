@@ -15,7 +15,7 @@ import {
   type RedeliveryWindow,
   type Source,
   type SourceHealth,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { Assembly } from './consuming/assembly.ts'
 import type { Counts } from './counts.ts'
 import { StallWatch } from './consuming/stall-watch.ts'

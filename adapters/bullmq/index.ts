@@ -11,7 +11,7 @@ import {
   type Running,
   type Settlement,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 
 export interface BullmqOptions {
   /**

@@ -15,7 +15,7 @@ import {
   type Running,
   type StopOptions,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 
 export interface ConsumeOnceFastifyOptions extends StopOptions {
   /**

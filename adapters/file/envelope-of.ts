@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { Message, ReplayItem } from '../../src/spi.ts'
+import type { Message, ReplayItem } from '../../src/internal.ts'
 import { BYTES } from './message.ts'
 
 /**

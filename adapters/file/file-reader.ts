@@ -10,7 +10,7 @@ import {
   type ReplayItem,
   type ReplayRange,
   type ReplayReader,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { parseEnvelope } from './envelope.ts'
 import { isBlank, linesOf, type Line } from './lines.ts'
 import { deadLetterFacts, messageOf } from './message.ts'

@@ -3,7 +3,7 @@ import { access, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { ConfigError, describeError, type ReplayPlaces, type ReplayReader } from '../../src/spi.ts'
+import { ConfigError, describeError, type ReplayPlaces, type ReplayReader } from '../../src/internal.ts'
 import { FileReader } from './file-reader.ts'
 
 export { envelopeOf } from './envelope-of.ts'

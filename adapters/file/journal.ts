@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
-import { ReplayError, type ReplayJournal } from '../../src/spi.ts'
+import { ReplayError, type ReplayJournal } from '../../src/internal.ts'
 import { linesOf as linesIn } from './lines.ts'
 
 /** A journal in a file: one JSON object a line, for `grep` and `jq`. `append` resolves when it is on the disk. */

@@ -5,7 +5,7 @@ import {
   originTopicIn,
   type DeadLetterFacts,
   type Message,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import type { Envelope } from './envelope.ts'
 
 type Headers = Readonly<Record<string, unknown>>

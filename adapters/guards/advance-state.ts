@@ -9,7 +9,7 @@ import {
   type Complete,
   type Rule,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { COLUMN, COLUMNS, KEY, likeGiven, problemsOfTaken, shownValue, TABLE } from './checks.ts'
 import type { GuardClient } from './client.ts'
 import { unsetColumn } from './problems.ts'

@@ -1,4 +1,4 @@
-import { shown, where, type Rule } from '../../src/spi.ts'
+import { shown, where, type Rule } from '../../src/internal.ts'
 import { isName, tableOf } from './identifiers.ts'
 
 export const TABLE: Rule<string> = where("'table' or 'schema.table'", (text) => tableOf(text) !== undefined, {

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/spi.ts'
+import { ConfigError } from '../../src/internal.ts'
 
 /**
  * What a guard runs its statements on: `ctx.tx` of an inbox or of stored offsets, a `Client`, `PoolClient` or `Pool` of

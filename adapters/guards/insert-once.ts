@@ -1,4 +1,4 @@
-import { either, flag, listOf, needed, optionsOf, or, type Table } from '../../src/spi.ts'
+import { either, flag, listOf, needed, optionsOf, or, type Table } from '../../src/internal.ts'
 import { COLUMN, KEY_VALUE, SOME_COLUMNS, TABLE } from './checks.ts'
 import type { GuardClient, Row } from './client.ts'
 import { tableOf } from './identifiers.ts'

@@ -1,4 +1,4 @@
-import { ConfigError, needed, optionsOf, or, StoreError, whole, type Table } from '../../src/spi.ts'
+import { ConfigError, needed, optionsOf, or, StoreError, whole, type Table } from '../../src/internal.ts'
 import { KEY, TABLE } from './checks.ts'
 import type { GuardClient, Row } from './client.ts'
 import { tableOf } from './identifiers.ts'

@@ -1,4 +1,4 @@
-import { ConfigError, describeError } from '../../src/spi.ts'
+import { ConfigError, describeError } from '../../src/internal.ts'
 import { shownValue } from './checks.ts'
 import type { Table } from './identifiers.ts'
 import type { Change } from './statements.ts'

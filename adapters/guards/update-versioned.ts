@@ -1,4 +1,4 @@
-import { needed, object, optionsOf, where, type Rule, type Table } from '../../src/spi.ts'
+import { needed, object, optionsOf, where, type Rule, type Table } from '../../src/internal.ts'
 import { COLUMN, isValue, KEY, likeGiven, problemsOfTaken, shownValue, SOME_COLUMNS, TABLE } from './checks.ts'
 import type { GuardClient } from './client.ts'
 import { unsetColumn } from './problems.ts'

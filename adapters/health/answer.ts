@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Health } from '../../src/spi.ts'
+import type { Health } from '../../src/internal.ts'
 
 /** The part of a prom-client registry that is used. */
 export interface Metrics {

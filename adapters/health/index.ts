@@ -10,7 +10,7 @@ import {
   whole,
   type Running,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { answerTo, type Metrics, type Snapshots } from './answer.ts'
 
 export type { Metrics, Snapshots } from './answer.ts'

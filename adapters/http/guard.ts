@@ -6,7 +6,7 @@ import {
   noTransaction,
   onceInOneRun,
   OutcomeUnknownError,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { keyIn } from './key.ts'
 import type { IdempotencyContext, IdempotencySettings } from './options.ts'
 import type { BodyRead } from './parsed-body.ts'

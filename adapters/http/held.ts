@@ -1,7 +1,7 @@
 import { ServerResponse, STATUS_CODES, type IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { Writable } from 'node:stream'
-import { OutcomeUnknownError } from '../../src/spi.ts'
+import { OutcomeUnknownError } from '../../src/internal.ts'
 import { MOST_HELD_BYTES, tooLargeToHold, type Reply } from './reply.ts'
 
 /** What is used of a response: that of `node:http`, or the compatible one of `node:http2`. */

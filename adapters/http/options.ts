@@ -20,7 +20,7 @@ import {
   type OnceOptions,
   type Rule,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 
 /** The claim under which a request is handled: `idempotencyKey`, `attempt`, `signal`, and `tx` or `fence`. */
 export type IdempotencyContext<Tx = never> = OnceContext<Tx>

@@ -1,4 +1,4 @@
-import { OutcomeUnknownError } from '../../src/spi.ts'
+import { OutcomeUnknownError } from '../../src/internal.ts'
 
 /** So many bytes of an answer are held in memory until its key is marked: no route of JSON comes near it. */
 export const MOST_HELD_BYTES: number = 64 * 1024 * 1024

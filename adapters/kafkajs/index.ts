@@ -1,4 +1,4 @@
-import { runConsumer, type Consumer, type Starting } from '../../src/spi.ts'
+import { runConsumer, type Consumer, type Starting } from '../../src/internal.ts'
 import { kafkaSource } from './source-and-publisher.ts'
 import type { KafkaOptions } from './options/options.ts'
 import type { KafkaLike } from './kafkajs-like.ts'

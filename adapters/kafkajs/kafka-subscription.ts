@@ -1,4 +1,4 @@
-import type { Subscription } from '../../src/spi.ts'
+import type { Subscription } from '../../src/internal.ts'
 import { checkGroup } from './checkup/checkup.ts'
 import type { KafkaOptions } from './options/options.ts'
 import { resolveKafka } from './options/resolve.ts'

@@ -1,4 +1,4 @@
-import type { RedeliveryWindow } from '../../src/spi.ts'
+import type { RedeliveryWindow } from '../../src/internal.ts'
 import { settingsOf } from './copies/topics.ts'
 import type { AdminClient } from './admin-client.ts'
 

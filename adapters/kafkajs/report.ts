@@ -1,4 +1,4 @@
-import type { SourceEvent } from '../../src/spi.ts'
+import type { SourceEvent } from '../../src/internal.ts'
 
 /** Reports an event of the source to the intake, for observers and logs. `detail` is for people. */
 export type Report = (event: KafkaEvent, detail: string) => void

@@ -1,4 +1,4 @@
-import type { Publisher, Source } from '../../src/spi.ts'
+import type { Publisher, Source } from '../../src/internal.ts'
 import { AdminClient } from './admin-client.ts'
 import { ConfirmedProducer } from './copies/confirmed-producer.ts'
 import { enterGroup } from './membership/group-registry.ts'

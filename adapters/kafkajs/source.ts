@@ -9,7 +9,7 @@ import {
   type SourceEvent,
   type SourceHealth,
   type Work,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import type { AdminClient } from './admin-client.ts'
 import { Assignment } from './membership/assignment.ts'
 import { BatchGate } from './starts/batch-gate.ts'

@@ -1,4 +1,4 @@
-import { BrokerError, describeError, isConsumeOnceError } from '../../src/spi.ts'
+import { BrokerError, describeError, isConsumeOnceError } from '../../src/internal.ts'
 import { isAnswer } from './protocol-error.ts'
 
 /** kafkajs says of several topics only that one was refused: why is in its errors. */

@@ -1,4 +1,4 @@
-import { systemClock, type Delivery, type InlineRunning, type Message, type Settlement } from '../../src/spi.ts'
+import { systemClock, type Delivery, type InlineRunning, type Message, type Settlement } from '../../src/internal.ts'
 
 /** A message of an event. */
 export interface Item {

@@ -1,4 +1,4 @@
-import { originTopicIn, type Message } from '../../src/spi.ts'
+import { originTopicIn, type Message } from '../../src/internal.ts'
 
 /**
  * The event of Amazon MSK and of self-managed Kafka

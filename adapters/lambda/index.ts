@@ -15,7 +15,7 @@ import {
   type Publisher,
   type Running,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { Batch, type Ended, type Item } from './batch.ts'
 import { kafkaMessage, rabbitMessage, type KafkaEvent, type RabbitEvent } from './events.ts'
 

@@ -20,7 +20,7 @@ import {
   type StoreAdmin,
   type StoreCalls,
   type Strategy,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import type { DoneCache } from './done-cache.ts'
 import type { MarkedHere, SharedDone } from './shared-done.ts'
 

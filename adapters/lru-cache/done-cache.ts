@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { ClaimAnswer, ClaimItem, Clock, Digest, DurationMs, EpochMs, Key, Result } from '../../src/spi.ts'
+import type { ClaimAnswer, ClaimItem, Clock, Digest, DurationMs, EpochMs, Key, Result } from '../../src/internal.ts'
 
 /** `now` tells since when a message is done that this process has marked. */
 export type CacheClock = Pick<Clock, 'monotonic'> & Partial<Pick<Clock, 'now'>>

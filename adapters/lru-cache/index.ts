@@ -13,7 +13,7 @@ import {
   type DurationMs,
   type Store,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { CachedStore } from './cached-store.ts'
 import { DoneCache } from './done-cache.ts'
 import { SharedDone } from './shared-done.ts'

@@ -1,4 +1,11 @@
-import { systemEntropy, type Digest, type DoneChannel, type DurationMs, type EpochMs, type Key } from '../../src/spi.ts'
+import {
+  systemEntropy,
+  type Digest,
+  type DoneChannel,
+  type DurationMs,
+  type EpochMs,
+  type Key,
+} from '../../src/internal.ts'
 import type { DoneCache } from './done-cache.ts'
 
 /** A message that this process has marked. */

@@ -1,4 +1,4 @@
-import { describeError } from '../../src/spi.ts'
+import { describeError } from '../../src/internal.ts'
 
 const ON_TABLES = 'SELECT, INSERT, UPDATE, DELETE'
 const TABLE_DENIED = new Set([1142, 1143, 1370])

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/spi.ts'
+import { ConfigError } from '../../src/internal.ts'
 import type { PooledConnection } from './sessions/pooled-connection.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
 import { lastRows } from './statements/script.ts'

@@ -1,4 +1,4 @@
-import { checkFindings, type AtStart, type CheckFinding } from '../../src/spi.ts'
+import { checkFindings, type AtStart, type CheckFinding } from '../../src/internal.ts'
 import { isShort, judgeClaim, judgeKeys, judgeMissing, SHORT_STATEMENTS, type MissingThing } from '../sql/checkup.ts'
 import type { MissingKey } from '../sql/schema/keys.ts'
 import { pendingOf } from '../sql/schema/migrations.ts'

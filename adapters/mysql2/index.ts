@@ -1,4 +1,4 @@
-import { needed, optionsOf, type InboxStore, type LeaseStore, type Table } from '../../src/spi.ts'
+import { needed, optionsOf, type InboxStore, type LeaseStore, type Table } from '../../src/internal.ts'
 import { idleLimitOf } from '../sql/idle-end.ts'
 import { sqlInbox } from '../sql/inbox/store.ts'
 import { checkup } from './checkup.ts'

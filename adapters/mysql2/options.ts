@@ -7,7 +7,7 @@ import {
   type DurationMs,
   type Rule,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { problemsOfLockWait, SQL } from '../sql/options.ts'
 import type { MysqlPoolLike } from './clients.ts'
 import type { TransactionLimits } from './statements/transaction.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Purged } from '../../src/spi.ts'
+import type { Purged } from '../../src/internal.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
 import { lookForOver, removeOver, type OverRow, type Purgeable, type StepRow } from './statements/purge.ts'
 

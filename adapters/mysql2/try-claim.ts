@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { systemEntropy } from '../../src/spi.ts'
+import { systemEntropy } from '../../src/internal.ts'
 import type { TrialClaim } from '../sql/checkup.ts'
 import { countFirst, forgetAttempts } from './inbox/statements/attempts.ts'
 import { claimKeys, markKeys } from './inbox/statements/records.ts'

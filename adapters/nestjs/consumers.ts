@@ -18,7 +18,7 @@ import {
   type Running,
   type StopOptions,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { DEFAULTABLE, handlersOf, type HandleOnceOptions } from './handle-once.ts'
 
 export interface ConsumeOnceModuleOptions extends StopOptions {

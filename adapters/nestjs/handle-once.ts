@@ -7,7 +7,7 @@ import {
   type AnyRule,
   type ConsumerSettings,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 
 /** Functions that take any payload and any transaction: the method says which. */
 type Taken = Omit<ConsumerSettings<never, never, never>, 'name' | 'store' | 'decode' | 'schema'>

@@ -1,6 +1,6 @@
 import type { DynamicModule, FactoryProvider, ModuleMetadata } from '@nestjs/common'
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core'
-import { func, listOf, needed, optionsOf, or, where, type Table } from '../../src/spi.ts'
+import { func, listOf, needed, optionsOf, or, where, type Table } from '../../src/internal.ts'
 import { checkModule, ConsumeOnceConsumers, type ConsumeOnceModuleOptions } from './consumers.ts'
 
 export { HandleOnce, type HandleOnceOptions } from './handle-once.ts'

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api'
-import { COPY_HEADER, type Key, type Message, type TracedConsumer, type TracedItem } from '../../src/spi.ts'
+import { COPY_HEADER, type Key, type Message, type TracedConsumer, type TracedItem } from '../../src/internal.ts'
 
 /** The attributes of a message, by the messaging conventions. They contain no payload and no message ID, which is often personal data. */
 export function attributesOfMessage(message: Message, group: string): Attributes {

@@ -1,4 +1,4 @@
-import type { Labels } from '../../src/spi.ts'
+import type { Labels } from '../../src/internal.ts'
 
 export type LabelAttributes = Record<string, string>
 

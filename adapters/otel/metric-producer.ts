@@ -15,7 +15,7 @@ import {
   type Metric,
   type Observer,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { attributesOfLabels, type LabelAttributes } from './labels.ts'
 
 export interface OtelMetricProducerOptions {

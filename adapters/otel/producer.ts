@@ -1,5 +1,5 @@
 import { ROOT_CONTEXT, propagation, type Context, type SpanContext, type TextMapGetter } from '@opentelemetry/api'
-import type { Message } from '../../src/spi.ts'
+import type { Message } from '../../src/internal.ts'
 
 type Headers = Message['headers']
 

@@ -17,7 +17,7 @@ import type {
   TracedResult,
   TracedStep,
   TracedSteps,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 
 type Outcome = NonNullable<TracedEnd['outcome']>
 

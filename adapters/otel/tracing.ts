@@ -22,7 +22,7 @@ import {
   type TracedDelivery,
   type TracedStart,
   type Tracing,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { ambientSpan, isProcessSpan, isReceiveSpan, quiet } from './ambient.ts'
 import { attributesOfMessage, attributesOfRun, attributesOfStart } from './attributes.ts'
 import { parseTraceparent, producerOf } from './producer.ts'

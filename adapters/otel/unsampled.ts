@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { ROOT_CONTEXT, TraceFlags, context, trace, type Context, type Span } from '@opentelemetry/api'
-import type { Message, RunTrace } from '../../src/spi.ts'
+import type { Message, RunTrace } from '../../src/internal.ts'
 import { producerOf } from './producer.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { describeError } from '../../src/spi.ts'
+import { describeError } from '../../src/internal.ts'
 
 const SETUP = "run the migrations by a role that may (consume-once migrate), and give the stores setup: 'check'"
 

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../src/spi.ts'
+import { ConfigError } from '../../src/internal.ts'
 import type { PgSessions } from './sessions/session.ts'
 import { MAY_FLUSH } from './statements/flush.ts'
 import { READ_SERVER, type ServerRow } from './statements/read-server.ts'

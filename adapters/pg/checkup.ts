@@ -1,4 +1,4 @@
-import { checkFindings, type AtStart, type CheckFinding, type Strategy } from '../../src/spi.ts'
+import { checkFindings, type AtStart, type CheckFinding, type Strategy } from '../../src/internal.ts'
 import { isShort, judgeClaim, judgeKeys, judgeMissing, SHORT_STATEMENTS } from '../sql/checkup.ts'
 import { newestOf } from '../sql/schema/migrations.ts'
 import { MIGRATIONS } from './schema/migrations.ts'

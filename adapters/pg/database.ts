@@ -1,4 +1,4 @@
-import type { DurationMs, IdleLimit, Strategy } from '../../src/spi.ts'
+import type { DurationMs, IdleLimit, Strategy } from '../../src/internal.ts'
 import { checkClaim } from '../sql/checkup.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'

@@ -10,7 +10,7 @@ import {
   type DoneChannel,
   type DoneEars,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 
 /** The part of a `Pool` of `pg` that is used. */
 export interface ListenPoolLike {

@@ -1,4 +1,4 @@
-import type { Note, ReplayRequest, Strategy, Taking } from '../../src/spi.ts'
+import type { Note, ReplayRequest, Strategy, Taking } from '../../src/internal.ts'
 import { NO_KEY, notedAbout } from '../sql/history/audit.ts'
 import type { AuditPageOf, AuditRow, HistoryStatements, ReplayRow, ScopeTimes, Use } from '../sql/history/statements.ts'
 import { epochMs } from './statements/literals.ts'

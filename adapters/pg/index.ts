@@ -9,7 +9,7 @@ import {
   type OffsetsStore,
   type SequenceOptions,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { checkFlush, checkServer } from './check-server.ts'
 import { adminOf } from '../sql/admin.ts'
 import { hexOfNumbered, NUMBERED_KEYS } from '../sql/bytes.ts'

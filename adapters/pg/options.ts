@@ -14,7 +14,7 @@ import {
   type NamesOf,
   type Rule,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { problemsOfLockWait, SQL } from '../sql/options.ts'
 import type { PgliteLike, PoolLike } from './clients.ts'
 import { tablesIn, type Tables } from './statements/tables.ts'

@@ -1,4 +1,4 @@
-import { describeError } from '../../src/spi.ts'
+import { describeError } from '../../src/internal.ts'
 import { conflictText, type SqlErrors } from '../sql/errors.ts'
 import { advice } from './advice.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { systemEntropy, type Strategy } from '../../src/spi.ts'
+import { systemEntropy, type Strategy } from '../../src/internal.ts'
 import type { TrialClaim } from '../sql/checkup.ts'
 import { countFirst, forgetAttempts } from './inbox/statements/attempts.ts'
 import { claimTogether } from './inbox/statements/records.ts'

@@ -1,4 +1,4 @@
-import type { Logger } from '../../src/spi.ts'
+import type { Logger } from '../../src/internal.ts'
 
 /** The part of pino that is used. */
 export interface PinoLike extends Logger {

@@ -9,7 +9,7 @@ import {
   type Labels,
   type Meter,
   type Metric,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 
 /** A line of a scrape. */
 interface Sample {

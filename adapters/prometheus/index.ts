@@ -1,4 +1,13 @@
-import { ConfigError, having, Meter, needed, optionsOf, READ_STORES, type Observer, type Table } from '../../src/spi.ts'
+import {
+  ConfigError,
+  having,
+  Meter,
+  needed,
+  optionsOf,
+  READ_STORES,
+  type Observer,
+  type Table,
+} from '../../src/internal.ts'
 import { collectors } from './collectors.ts'
 
 /** The part of a prom-client registry that is used. */

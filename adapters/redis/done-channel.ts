@@ -9,7 +9,7 @@ import {
   type DoneChannel,
   type DoneEars,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 
 /** The part of a client that publishes. */
 export interface PublisherLike {

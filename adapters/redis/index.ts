@@ -1,4 +1,4 @@
-import { SEQUENCES, sequencesOver, type LeaseStore, type SequenceOptions, type Table } from '../../src/spi.ts'
+import { SEQUENCES, sequencesOver, type LeaseStore, type SequenceOptions, type Table } from '../../src/internal.ts'
 import { RedisLease } from './lease.ts'
 import { LEASE, resolveOptions, STORE, type RedisLeaseOptions, type RedisStoreOptions } from './options.ts'
 

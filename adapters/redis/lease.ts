@@ -21,7 +21,7 @@ import {
   type SetAsideVerdict,
   type SequenceLedger,
   type StoreAdmin,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { RedisAdmin } from './people/admin.ts'
 import { adviceFor, adviceOnRefusal, isPassing, whyNoWrites } from './servers/refusals.ts'
 import { checkServers } from './servers/check-servers.ts'

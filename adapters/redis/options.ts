@@ -13,7 +13,7 @@ import {
   type DurationMs,
   type NamesOf,
   type Table,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import type { Durability } from './calls/durability.ts'
 import { isClient, portOf, shownClient, type RedisLike } from './clients/client.ts'
 import type { RedisPort } from './clients/redis-port.ts'

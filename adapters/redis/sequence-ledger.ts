@@ -1,4 +1,4 @@
-import type { SequenceLedger, SourceKey, SourceSwap } from '../../src/spi.ts'
+import type { SequenceLedger, SourceKey, SourceSwap } from '../../src/internal.ts'
 import type { KeyNames } from './records/key-names.ts'
 import type { ScriptLine } from './calls/script-line.ts'
 import { READ_SOURCES, SWAP_SOURCES } from './scripts/sequences.ts'

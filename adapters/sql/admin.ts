@@ -9,7 +9,7 @@ import {
   type RecordView,
   type StoreAdmin,
   type Why,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { hexOf } from './bytes.ts'
 import type { Database } from './database.ts'
 import { despiteConflicts } from './despite-conflicts.ts'

@@ -1,4 +1,4 @@
-import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/spi.ts'
+import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/internal.ts'
 
 const CHARACTERS = 22
 const ALPHABET = /^[A-Za-z0-9_-]*$/

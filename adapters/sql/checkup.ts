@@ -1,4 +1,4 @@
-import { ConfigError, describeError, type CheckFinding, type CheckFindings } from '../../src/spi.ts'
+import { ConfigError, describeError, type CheckFinding, type CheckFindings } from '../../src/internal.ts'
 import { explainKey, type MissingKey } from './schema/keys.ts'
 
 type Findings = CheckFindings<'claim' | 'keys' | 'schema'>

@@ -11,7 +11,7 @@ import {
   type ReleaseOptions,
   type ReleaseVerdict,
   type SetAsideVerdict,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { storable, type SqlErrors } from './errors.ts'
 import { warnOfLateQuery } from './late-query.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'

@@ -1,4 +1,4 @@
-import { ConfigError, Losses, RETENTION_NOTED_MS, StoreError, type DurationMs } from '../../src/spi.ts'
+import { ConfigError, Losses, RETENTION_NOTED_MS, StoreError, type DurationMs } from '../../src/internal.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
 import { answered, type SqlErrors } from './errors.ts'
 import type { HistoryPlace } from './history/statements.ts'

@@ -1,4 +1,4 @@
-import { ConsumeOnceError, describeError, StoreError } from '../../src/spi.ts'
+import { ConsumeOnceError, describeError, StoreError } from '../../src/internal.ts'
 
 /** The meaning of the errors of one database. */
 export interface SqlErrors {

@@ -1,4 +1,4 @@
-import { durationText, TransactionError, type DurationMs, type IdleLimit } from '../../src/spi.ts'
+import { durationText, TransactionError, type DurationMs, type IdleLimit } from '../../src/internal.ts'
 import type { SqlErrors } from './errors.ts'
 import type { TakenConnection } from './taken-connection.ts'
 

@@ -1,4 +1,4 @@
-import type { ListQuery } from '../../src/spi.ts'
+import type { ListQuery } from '../../src/internal.ts'
 
 /** Records that one step looks at. It takes well under a second. */
 const RECORDS_PER_STEP = 50_000

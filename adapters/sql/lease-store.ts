@@ -13,7 +13,7 @@ import type {
   SetAsideOptions,
   SetAsideVerdict,
   StoreAdmin,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import type { Database } from './database.ts'
 import type { HistoryPlace } from './history/statements.ts'
 import { answered, type SqlErrors } from './errors.ts'

@@ -1,4 +1,4 @@
-import type { Cause, DurationMs, Key, MarkVerdict, Reason, Result, SetAsideVerdict } from '../../src/spi.ts'
+import type { Cause, DurationMs, Key, MarkVerdict, Reason, Result, SetAsideVerdict } from '../../src/internal.ts'
 import type { Script } from './session.ts'
 
 /** The writes of one transaction's claims to the tables of their store: rows of an inbox, or positions. */

@@ -1,4 +1,4 @@
-import { TransactionError } from '../../src/spi.ts'
+import { TransactionError } from '../../src/internal.ts'
 import type { SqlErrors } from './errors.ts'
 import type { Lent, Session, ToldOfQueries } from './session.ts'
 

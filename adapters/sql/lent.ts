@@ -1,4 +1,4 @@
-import { TransactionError, type LentTransaction } from '../../src/spi.ts'
+import { TransactionError, type LentTransaction } from '../../src/internal.ts'
 import type { Lent, ToldOfQueries } from './session.ts'
 
 /** A view of an open transaction for one handler. It ends with the handler. */

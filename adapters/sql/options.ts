@@ -10,7 +10,7 @@ import {
   type Rule,
   type Table,
   type UpOptions,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 
 /** The options that all stores on SQL have. */
 export const SQL: {

@@ -1,4 +1,4 @@
-import { systemEntropy } from '../../src/spi.ts'
+import { systemEntropy } from '../../src/internal.ts'
 
 /**
  * A pass through the pages of a table, in steps. It begins at any page and goes on from the first one after the last:

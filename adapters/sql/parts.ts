@@ -1,4 +1,4 @@
-import { describeError, StoreError, type Key } from '../../src/spi.ts'
+import { describeError, StoreError, type Key } from '../../src/internal.ts'
 
 /** Rows of one transaction. They stay locked until its COMMIT is flushed, and others wait for them. */
 const KEYS_PER_PART = 500

@@ -1,4 +1,4 @@
-import type { Losses } from '../../src/spi.ts'
+import type { Losses } from '../../src/internal.ts'
 import type { Sessions } from './session.ts'
 
 /** Database and ID of a scope. */

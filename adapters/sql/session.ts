@@ -1,4 +1,4 @@
-import type { LentTransaction, TransactionError } from '../../src/spi.ts'
+import type { LentTransaction, TransactionError } from '../../src/internal.ts'
 import type { SqlErrors } from './errors.ts'
 
 /** Statements in the SQL of one adapter, which makes and runs them. */

@@ -1,4 +1,4 @@
-import { describeError, StoreError } from '../../src/spi.ts'
+import { describeError, StoreError } from '../../src/internal.ts'
 import { adviceOn } from './errors.ts'
 import { within } from './within.ts'
 

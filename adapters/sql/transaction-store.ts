@@ -11,7 +11,7 @@ import {
   type StoreCalls,
   type TransactionAnswer,
   type TransactionClaim,
-} from '../../src/spi.ts'
+} from '../../src/internal.ts'
 import { ClaimTransaction } from './claim-transaction.ts'
 import type { Database } from './database.ts'
 import { answered, type SqlErrors } from './errors.ts'

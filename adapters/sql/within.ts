@@ -1,4 +1,4 @@
-import { StoreError } from '../../src/spi.ts'
+import { StoreError } from '../../src/internal.ts'
 
 /**
  * Rejects with `STORE_AMBIGUOUS` if there is no answer in time: without a limit a driver waits for ever on a dead

@@ -1,6 +1,6 @@
 import { hasCode, type Consumer, type Message, type Starting } from '../../src/index.ts'
 import { MemoryBroker, memoryReplay, runMemory } from '../../src/memory/index.ts'
-import type { ReplayPlaces } from '../../src/spi.ts'
+import type { ReplayPlaces } from '../../src/internal.ts'
 import { rabbitSubscription, runRabbit } from '../../adapters/amqplib/index.ts'
 import { kafkaSubscription, runKafka } from '../../adapters/kafkajs/index.ts'
 import { idOf, type DeadLetterRow } from './ledger.ts'

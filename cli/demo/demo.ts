@@ -11,7 +11,7 @@ import {
   type Running,
 } from '../../src/index.ts'
 import { type MemoryBroker } from '../../src/memory/index.ts'
-import { describeError } from '../../src/spi.ts'
+import { describeError } from '../../src/internal.ts'
 import { EXIT } from '../exit.ts'
 import { Meter } from '../meter.ts'
 import { say } from '../output.ts'

@@ -1,4 +1,4 @@
-import { describeError } from '../../src/spi.ts'
+import { describeError } from '../../src/internal.ts'
 import { CommandError, EXIT } from '../exit.ts'
 
 /** Runs what needs something that the user gave. @throws CommandError, exit 2 */

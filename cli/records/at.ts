@@ -1,5 +1,5 @@
 import type { ConfiguredConsumer, Inspected } from '../../src/index.ts'
-import type { Key, ReplayItem } from '../../src/spi.ts'
+import type { Key, ReplayItem } from '../../src/internal.ts'
 import { ReplayedConsumer } from '../../src/replay/place.ts'
 import { readAt } from '../../src/replay/read-at.ts'
 import { CommandError, EXIT } from '../exit.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Admin, ConfiguredConsumer } from '../../src/index.ts'
-import type { AuditEntry, AuditPage, AuditQuery } from '../../src/spi.ts'
+import type { AuditEntry, AuditPage, AuditQuery } from '../../src/internal.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
 import { parsePositive, parseTime } from '../parse.ts'

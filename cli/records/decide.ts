@@ -7,7 +7,7 @@ import {
   type Inspected,
   type RecordRef,
 } from '../../src/index.ts'
-import { verdictOn, type Decision as AnyDecision } from '../../src/spi.ts'
+import { verdictOn, type Decision as AnyDecision } from '../../src/internal.ts'
 import { isUnproven } from '../../src/people/admin.ts'
 import { consequenceOf } from '../../src/people/decision-text.ts'
 import { confirm } from '../confirm.ts'

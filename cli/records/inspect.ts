@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Admin, ConfiguredConsumer, RecordView } from '../../src/index.ts'
 import { definitionOf } from '../../src/consumer/define-consumer.ts'
-import type { ListedState, ListQuery, RecordPage } from '../../src/spi.ts'
+import type { ListedState, ListQuery, RecordPage } from '../../src/internal.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
 import { RAW_IDS, parsePositive, parseTime } from '../parse.ts'

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { positionsOf, type GoOnFrom } from '../../src/index.ts'
-import { type HoldVerdict, type ListedPosition } from '../../src/spi.ts'
+import { type HoldVerdict, type ListedPosition } from '../../src/internal.ts'
 import { confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { printable, printJson, printText, say, table } from '../output.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Purged } from '../../src/spi.ts'
+import type { Purged } from '../../src/internal.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'

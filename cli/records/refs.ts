@@ -1,5 +1,5 @@
 import { adminOf, type Admin, type ConfiguredConsumer, type Inspected, type RecordRef } from '../../src/index.ts'
-import { type ListedState, type RecordPage } from '../../src/spi.ts'
+import { type ListedState, type RecordPage } from '../../src/internal.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { readIds } from '../parse.ts'
 import type { Session } from '../session.ts'

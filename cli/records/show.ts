@@ -1,5 +1,5 @@
 import { type Key, type RecordRef, type RecordView } from '../../src/index.ts'
-import { durationText } from '../../src/spi.ts'
+import { durationText } from '../../src/internal.ts'
 import { table } from '../output.ts'
 import { nameOf } from './refs.ts'
 

@@ -6,7 +6,7 @@ import {
   type IdsFound,
   type ReplayPlan,
 } from '../../src/replay/index.ts'
-import { durationText, stepFor } from '../../src/spi.ts'
+import { durationText, stepFor } from '../../src/internal.ts'
 import { printable, table } from '../output.ts'
 
 const DOES: Readonly<Record<ReturnType<typeof stepFor>, string>> = {

@@ -13,7 +13,7 @@ import {
   type RunState,
   type Totals,
 } from '../../src/replay/index.ts'
-import { describeError } from '../../src/spi.ts'
+import { describeError } from '../../src/internal.ts'
 import { agrees, confirm } from '../confirm.ts'
 import { CommandError, EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'

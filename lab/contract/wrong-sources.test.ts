@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { runConsumer, type Consumer } from '../../src/spi.ts'
+import { runConsumer, type Consumer } from '../../src/internal.ts'
 import { deadLetterTopic, LogSource } from '../../examples/source.ts'
 import { Log } from '../../examples/support/log.ts'
 import { assertSourceLaw, describeSourceContract } from '../../testing/contract/source/contract.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { DeadLetter, Delivery, Intake, RetryCopy } from '../../src/spi.ts'
+import type { DeadLetter, Delivery, Intake, RetryCopy } from '../../src/internal.ts'
 import { deadLetterTopic, Epoch, LogSource, textOf } from '../../examples/source.ts'
 import type { Assignment, LogRecord } from '../../examples/support/log.ts'
 

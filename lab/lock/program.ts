@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { withLock } from '../../src/index.ts'
-import type { LeaseStore } from '../../src/spi.ts'
+import type { LeaseStore } from '../../src/internal.ts'
 import type { StoreSpec } from '../kit/worker/spec.ts'
 import { storeOf } from '../kit/worker/stores.ts'
 

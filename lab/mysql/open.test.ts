@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { mysqlInbox, mysqlLease, type MysqlOptions } from '../../adapters/mysql2/index.ts'
-import { describeError, type CheckFinding } from '../../src/spi.ts'
+import { describeError, type CheckFinding } from '../../src/internal.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'

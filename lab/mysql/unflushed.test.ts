@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { ClaimItem } from '../../src/spi.ts'
+import type { ClaimItem } from '../../src/internal.ts'
 import { claim, claimAll, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'

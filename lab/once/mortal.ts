@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import type { Store } from '../../src/index.ts'
-import type { InboxStore } from '../../src/spi.ts'
+import type { InboxStore } from '../../src/internal.ts'
 import { withCalls } from '../../test/kit/store-with.ts'
 import type { WorkerTransaction } from '../kit/worker/module.ts'
 import type { StoreSpec } from '../kit/worker/spec.ts'

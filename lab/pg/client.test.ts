@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { pgClient, pgliteInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { TransactionClaim, LentTransaction } from '../../src/spi.ts'
+import type { TransactionClaim, LentTransaction } from '../../src/internal.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { keysAsStreams } from '../../testing/contract/store/keys-as-streams.ts'
 import { NO_REFUND, codeOf, describePostgres, lend, newPlace, type PgPlace } from '../../test/pg/support.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { postgresLease } from '../../adapters/pg/index.ts'
 import { type Store } from '../../src/index.ts'
-import { resultOf, type StoreAdmin } from '../../src/spi.ts'
+import { resultOf, type StoreAdmin } from '../../src/internal.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { server } from '../../test/kit/servers/server.ts'
 import { claim, claimAll, forged, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'

@@ -8,7 +8,7 @@ import {
   type PgTransaction,
 } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { ClaimItem } from '../../src/spi.ts'
+import type { ClaimItem } from '../../src/internal.ts'
 import { claim, claimAll, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { startPrivatePgbouncer, type PrivatePgbouncerOptions } from '../../test/kit/servers/private-pgbouncer.ts'
 import { server } from '../../test/kit/servers/server.ts'

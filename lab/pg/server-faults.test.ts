@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
 import { postgresLease, type PgTransaction } from '../../adapters/pg/index.ts'
-import type { TransactionClaim } from '../../src/spi.ts'
+import type { TransactionClaim } from '../../src/internal.ts'
 import { claim, hold, newItem, type Granted } from '../../testing/contract/store/claims.ts'
 import { untilResolved } from '../../test/kit/eventually.ts'
 import { openedForEach } from '../../test/kit/opened.ts'

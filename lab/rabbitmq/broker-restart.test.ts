@@ -1,7 +1,7 @@
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
-import type { Source } from '../../src/spi.ts'
+import type { Source } from '../../src/internal.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
 import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'

@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises'
 import { defineConfig, type ConsumeOnceConfig, type Subscription } from '../../src/index.ts'
 import { definitionOf } from '../../src/consumer/define-consumer.ts'
-import type { ReplayItem, ReplayPlaces } from '../../src/spi.ts'
+import type { ReplayItem, ReplayPlaces } from '../../src/internal.ts'
 import { replayed, type ReplaySettings } from '../../test/replay/settings.ts'
 
 export type Step = 'journal' | 'ledger' | 'forget' | 'reopen' | 'publish' | 'settle' | 'time'

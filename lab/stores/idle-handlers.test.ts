@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { defineConsumer, doctor, messageId, type ObserverEvent, type Store } from '../../src/index.ts'
 import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
-import { describeError } from '../../src/spi.ts'
+import { describeError } from '../../src/internal.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { describeMariadb, lend, newMysqlPlace } from '../../test/mysql/support.ts'

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
 import { hasCode, type Store } from '../../src/index.ts'
-import { type TransactionClaim, type TransactionAnswer, type ClaimItem } from '../../src/spi.ts'
+import { type TransactionClaim, type TransactionAnswer, type ClaimItem } from '../../src/internal.ts'
 import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import type { Fault, FaultProxy } from '../../test/kit/fault-proxy.ts'
 

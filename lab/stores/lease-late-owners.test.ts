@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { NoEffectError, runInline, type Store } from '../../src/index.ts'
-import { type ClaimAnswer, type ClaimRequest } from '../../src/spi.ts'
+import { type ClaimAnswer, type ClaimRequest } from '../../src/internal.ts'
 import { claim, claimAll, hold, leaseEnds, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'

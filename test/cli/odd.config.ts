@@ -9,7 +9,7 @@ import {
   type Subscription,
   type Store,
 } from '../../src/index.ts'
-import { type LeaseStore, type ListQuery, type Purged, type RecordPage } from '../../src/spi.ts'
+import { type LeaseStore, type ListQuery, type Purged, type RecordPage } from '../../src/internal.ts'
 import { storeWith } from '../kit/store-with.ts'
 
 const refused = (): Promise<never> =>

@@ -22,7 +22,7 @@ import {
   type Running,
   type Store,
 } from '../../src/index.ts'
-import type { Key, LeaseStore } from '../../src/spi.ts'
+import type { Key, LeaseStore } from '../../src/internal.ts'
 import { Cluster, FAST } from '../kafka/kit.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { uniqueName } from '../kit/namespace.ts'

@@ -11,7 +11,7 @@ import {
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, type Consumer, type ObserverEvent } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
-import type { CheckedConsumer } from '../../src/spi.ts'
+import type { CheckedConsumer } from '../../src/internal.ts'
 import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { openedOnce } from '../kit/opened.ts'

@@ -1,5 +1,5 @@
 import type { Message } from '../../src/index.ts'
-import type { DeadLetter, RetryCopy } from '../../src/spi.ts'
+import type { DeadLetter, RetryCopy } from '../../src/internal.ts'
 
 /** As the library makes it: 22 characters. */
 export const DEAD_LETTER_KEY = 'U1nmhO_WlHMIQdRLsEpnZw'

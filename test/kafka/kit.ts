@@ -12,7 +12,7 @@ import {
 } from 'kafkajs'
 import { type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
-import type { Source } from '../../src/spi.ts'
+import type { Source } from '../../src/internal.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
 import { Signal } from '../kit/signal.ts'

@@ -1,4 +1,4 @@
-import type { ReplayItem, ReplayPlaces, ReplayRange, ReplayReader, ReadOptions } from '../../src/spi.ts'
+import type { ReplayItem, ReplayPlaces, ReplayRange, ReplayReader, ReadOptions } from '../../src/internal.ts'
 import { kafkaSubscription, type KafkaOptions, type SubscriptionKafkaLike } from '../../adapters/kafkajs/index.ts'
 import { FAST, type Cluster } from './kit.ts'
 

@@ -1,7 +1,7 @@
 import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
-import type { StoredPositions } from '../../src/spi.ts'
+import type { StoredPositions } from '../../src/internal.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster } from './kit.ts'
 

@@ -1,5 +1,5 @@
 import type { ObserverEvent, SourceEvent } from '../../src/index.ts'
-import type { Capacity, Delivery, Intake } from '../../src/spi.ts'
+import type { Capacity, Delivery, Intake } from '../../src/internal.ts'
 import { Signal } from './signal.ts'
 
 /** A pipeline that only writes down what it gets; deliveries are settled by the test, or by `onDeliver`. */

@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals'
 import { createPool, type Pool, type PoolOptions } from 'mysql2/promise'
 import { mysqlInbox, type MysqlInboxOptions, type MysqlTransaction } from '../../adapters/mysql2/index.ts'
-import type { InboxStore } from '../../src/spi.ts'
+import type { InboxStore } from '../../src/internal.ts'
 import type { InboxHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
 import { evadingTexts, MYSQL_COMMENTS, MYSQL_ENDINGS } from '../kit/evading-texts.ts'

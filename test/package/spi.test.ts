@@ -30,7 +30,7 @@ describe('consume-once/spi', () => {
   })
 
   it('exports the types that they rely on, and no others', () => {
-    const text = readFileSync('src/authors.ts', 'utf8')
+    const text = readFileSync('src/spi.ts', 'utf8')
     const listed = [...text.matchAll(/export (type )?\{([^}]*)\} from/g)].flatMap(([, type, list = '']) =>
       list.split(',').map((name) => (type ?? '') + name.trim()),
     )

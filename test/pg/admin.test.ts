@@ -2,7 +2,7 @@ import { lentPlaces } from '../kit/lent-places.ts'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { DecideVerdict, Store } from '../../src/index.ts'
-import type { ClaimItem, StoreAdmin, Why } from '../../src/spi.ts'
+import type { ClaimItem, StoreAdmin, Why } from '../../src/internal.ts'
 import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { ALONE, NO_REFUND, codeOf, describePostgres, withQueryHook, newPlace, type PgPlace } from './support.ts'
 

@@ -3,7 +3,7 @@ import { openedForEach } from '../kit/opened.ts'
 import { expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { TransactionClaim } from '../../src/spi.ts'
+import type { TransactionClaim } from '../../src/internal.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import {
   ALONE,

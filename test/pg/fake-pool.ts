@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { ClientResult, PoolLike } from '../../adapters/pg/index.ts'
-import type { ClaimItem } from '../../src/spi.ts'
+import type { ClaimItem } from '../../src/internal.ts'
 
 type Answers = Readonly<Record<string, Answer>>
 

@@ -2,7 +2,7 @@
 import { Pool } from 'pg'
 import { postgresLease } from '../../adapters/pg/index.ts'
 import { type Key } from '../../src/index.ts'
-import { systemEntropy } from '../../src/spi.ts'
+import { systemEntropy } from '../../src/internal.ts'
 
 interface Contest {
   readonly url: string

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { Client, type Pool } from 'pg'
 import { postgresLease, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { ClaimItem } from '../../src/spi.ts'
+import type { ClaimItem } from '../../src/internal.ts'
 import { claim, claimAll, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { ALONE, codeOf, describePostgres, lend, newPlace, NO_REFUND, REFUND, type PgPlace } from './support.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals'
 import { postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
 import { THINGS } from '../../adapters/pg/statements/read-settings.ts'
-import { describeError } from '../../src/spi.ts'
+import { describeError } from '../../src/internal.ts'
 import { openedForEach } from '../kit/opened.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { describePostgres, newPlace, type PgPlace } from './support.ts'

@@ -12,7 +12,7 @@ import {
   type PostgresInboxOptions,
   type PostgresOffsetsOptions,
 } from '../../adapters/pg/index.ts'
-import type { InboxStore, OffsetsStore, SequenceOptions } from '../../src/spi.ts'
+import type { InboxStore, OffsetsStore, SequenceOptions } from '../../src/internal.ts'
 import type { InboxHarness, OffsetsHarness } from '../../testing/contract/store/harness.ts'
 import { backends } from '../kit/backends.ts'
 import { eventually } from '../kit/eventually.ts'

@@ -3,7 +3,7 @@ import { runRabbit, type RabbitConnect, type RabbitOptions } from '../../adapter
 import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import { defineConsumer, messageId, type ConsumerSettings, type HandlerContext, type Running } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
-import { type Publisher, type Source } from '../../src/spi.ts'
+import { type Publisher, type Source } from '../../src/internal.ts'
 import { Tap } from './tap.ts'
 
 export type Handle = (context: HandlerContext<string>) => unknown

@@ -5,7 +5,7 @@ import { type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/i
 import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, messageId, type Consumer, type ConsumerSettings, type Running } from '../../src/index.ts'
-import { runConsumer } from '../../src/spi.ts'
+import { runConsumer } from '../../src/internal.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rabbit } from './rabbit.ts'

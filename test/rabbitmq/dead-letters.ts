@@ -1,4 +1,4 @@
-import type { DeadLetter, Delivery, RetryCopy } from '../../src/spi.ts'
+import type { DeadLetter, Delivery, RetryCopy } from '../../src/internal.ts'
 import type { Opened } from './consumers.ts'
 
 /** As the library makes it: 22 characters. */

@@ -1,5 +1,5 @@
 import { openedOnce } from '../kit/opened.ts'
-import type { Delivery } from '../../src/spi.ts'
+import type { Delivery } from '../../src/internal.ts'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import type { RabbitDelivery } from '../../adapters/amqplib/consuming/delivery.ts'
 import { AckWindow, type AckFrame } from '../../adapters/amqplib/settling/ack-window.ts'

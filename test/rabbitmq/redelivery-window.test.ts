@@ -3,7 +3,7 @@ import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
-import type { Source } from '../../src/spi.ts'
+import type { Source } from '../../src/internal.ts'
 import { Rabbit } from './rabbit.ts'
 
 let rabbit: Rabbit

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import type { ReplayItem } from '../../src/spi.ts'
+import type { ReplayItem } from '../../src/internal.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { startProxyOf } from '../kit/fault-proxy.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { ReplayItem, ReplayPlaces } from '../../src/spi.ts'
+import type { ReplayItem, ReplayPlaces } from '../../src/internal.ts'
 import { TerminalError } from '../../src/index.ts'
 import { eventually } from '../kit/eventually.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'

@@ -1,5 +1,5 @@
 import { rabbitSubscription } from '../../adapters/amqplib/index.ts'
-import type { ReplayItem, ReplayPlaces, ReplayRange, ReplayReader } from '../../src/spi.ts'
+import type { ReplayItem, ReplayPlaces, ReplayRange, ReplayReader } from '../../src/internal.ts'
 
 export function placesAt(url: string, queue: string): ReplayPlaces {
   const { replay } = rabbitSubscription(url, { queue })

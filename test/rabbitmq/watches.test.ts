@@ -6,7 +6,7 @@ import { DelayedCopies } from '../../adapters/amqplib/copies/delayed.ts'
 import { type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import type { Message } from '../../src/index.ts'
-import type { RetryCopy } from '../../src/spi.ts'
+import type { RetryCopy } from '../../src/internal.ts'
 import { Consumers } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
 

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../src/spi.ts'
+import type { Delivery } from '../../src/internal.ts'
 
 /** Stays shut until the test opens it. */
 export class Gate {

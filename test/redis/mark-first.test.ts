@@ -14,7 +14,7 @@ import {
   type Settlement,
   type Store,
 } from '../../src/index.ts'
-import type { ClaimAnswer } from '../../src/spi.ts'
+import type { ClaimAnswer } from '../../src/internal.ts'
 import { memoryMessage } from './memory-message.ts'
 import { backends } from '../kit/backends.ts'
 import { uniqueName } from '../kit/namespace.ts'

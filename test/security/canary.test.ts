@@ -10,7 +10,7 @@ import {
   type Outcome,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
-import { type StoreAdmin } from '../../src/spi.ts'
+import { type StoreAdmin } from '../../src/internal.ts'
 import { ManualClock } from '../kit/manual-clock.ts'
 import { storeWith } from '../kit/store-with.ts'
 import { endRigs, STYLES } from '../kit/rig.ts'

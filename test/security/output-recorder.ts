@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { pinoLog } from '../../adapters/pino/index.ts'
 import type { Logger, Observer, ObserverEvent } from '../../src/index.ts'
-import type { DeadLetter, MessageCopy } from '../../src/spi.ts'
+import type { DeadLetter, MessageCopy } from '../../src/internal.ts'
 import type { Rig } from '../kit/rig.ts'
 
 /** Stands in all that must not be told: the ID, the payload, headers, the key, and addresses with a password. */

@@ -12,7 +12,7 @@ import {
   type Store,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
-import { type Result } from '../../src/spi.ts'
+import { type Result } from '../../src/internal.ts'
 import { InboxDatabase } from '../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'

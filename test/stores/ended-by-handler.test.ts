@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals'
 import type { Pool as MysqlPool, RowDataPacket } from 'mysql2/promise'
 import type { Pool } from 'pg'
-import type { InboxStore, TransactionClaim } from '../../src/spi.ts'
+import type { InboxStore, TransactionClaim } from '../../src/internal.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { describeMariadb, lend as lendMysql, newMysqlPlace } from '../mysql/support.ts'
 import { describePostgres, lend, newPlace, NO_REFUND } from '../pg/support.ts'

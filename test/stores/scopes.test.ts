@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { scopeName } from '../../src/consumer/scope.ts'
 import type { Store } from '../../src/index.ts'
-import type { StoreAdmin } from '../../src/spi.ts'
+import type { StoreAdmin } from '../../src/internal.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'
 import { newMysqlPlace } from '../mysql/support.ts'

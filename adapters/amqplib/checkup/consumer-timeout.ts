@@ -1,4 +1,4 @@
-import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/internal.ts'
 import { BROKERS_TIMEOUT_MS } from '../options/fit.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import { broken, holds, unknown, weaker } from '../topology/findings.ts'

@@ -4,7 +4,7 @@ import {
   type CheckedConsumer,
   type CheckFinding,
   type Subscription,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
 import { Link } from '../connection/link.ts'
 import type { RabbitOptions } from '../options/options.ts'

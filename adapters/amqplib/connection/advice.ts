@@ -1,4 +1,4 @@
-import { BrokerError, ConfigError, describeError, isConsumeOnceError } from '../../../src/spi.ts'
+import { BrokerError, ConfigError, describeError, isConsumeOnceError } from '../../../src/internal.ts'
 import { askWhy, type Answer, type Target } from './ask-why.ts'
 import { NoAnswerError } from './answer-within.ts'
 

@@ -1,4 +1,4 @@
-import { within } from '../../../src/spi.ts'
+import { within } from '../../../src/internal.ts'
 
 /** There was no answer in time. Its connection can no longer be trusted. */
 export class NoAnswerError extends Error {

@@ -1,5 +1,5 @@
 import { unescape } from 'node:querystring'
-import { ConfigError } from '../../../src/spi.ts'
+import { ConfigError } from '../../../src/internal.ts'
 import type { AmqpConnectOptions, AmqpConnection } from '../amqplib-like.ts'
 import type { Target } from './ask-why.ts'
 

@@ -1,4 +1,4 @@
-import { describeError } from '../../../src/spi.ts'
+import { describeError } from '../../../src/internal.ts'
 import type { AmqpEvents } from '../amqplib-like.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../../src/spi.ts'
+import type { Delivery } from '../../../src/internal.ts'
 
 const MOST_AT_ONCE = 256
 

@@ -1,4 +1,4 @@
-import type { RedeliveryWindow } from '../../../src/spi.ts'
+import type { RedeliveryWindow } from '../../../src/internal.ts'
 import type { Connector } from '../connection/connector.ts'
 import { Generation, type GenerationHooks } from './generation.ts'
 import { Link } from '../connection/link.ts'

@@ -1,4 +1,4 @@
-import type { Delivery, Standing } from '../../../src/spi.ts'
+import type { Delivery, Standing } from '../../../src/internal.ts'
 import type { RabbitMessage } from '../message/message.ts'
 
 /** What a delivery needs of the generation that delivered it. */

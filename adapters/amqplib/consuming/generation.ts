@@ -1,4 +1,4 @@
-import { InvariantError, systemEntropy } from '../../../src/spi.ts'
+import { InvariantError, systemEntropy } from '../../../src/internal.ts'
 import { Acks } from '../settling/acks.ts'
 import { FRAMES_HEEDED, untilHeeded, untilRead } from '../settling/heeded.ts'
 import { Arrivals } from './arrivals.ts'

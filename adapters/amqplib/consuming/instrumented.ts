@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
-import type { Delivery } from '../../../src/spi.ts'
+import type { Delivery } from '../../../src/internal.ts'
 import type { AmqpMessage } from '../amqplib-like.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../../src/spi.ts'
+import { ConfigError } from '../../../src/internal.ts'
 
 /** A queue that is consumed in this process. */
 interface Consumed {

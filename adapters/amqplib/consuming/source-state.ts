@@ -1,4 +1,4 @@
-import type { SourceHealth } from '../../../src/spi.ts'
+import type { SourceHealth } from '../../../src/internal.ts'
 import type { Generation } from './generation.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { DurationMs } from '../../../src/spi.ts'
+import type { DurationMs } from '../../../src/internal.ts'
 
 const LOOK_EVERY_MS = 15_000
 

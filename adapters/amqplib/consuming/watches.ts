@@ -1,4 +1,4 @@
-import { durationText, systemClock, type DurationMs, type EpochMs } from '../../../src/spi.ts'
+import { durationText, systemClock, type DurationMs, type EpochMs } from '../../../src/internal.ts'
 import type { DelayedCopies } from '../copies/delayed.ts'
 
 const LOOK_EVERY_MS = 250

@@ -1,4 +1,4 @@
-import { describeError, hasCode, type MessageCopy } from '../../../src/spi.ts'
+import { describeError, hasCode, type MessageCopy } from '../../../src/internal.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
 import type { OutgoingMessage } from '../publishing/confirm-channel.ts'

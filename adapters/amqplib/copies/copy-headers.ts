@@ -10,7 +10,7 @@ import {
   type EpochMs,
   type MessageCopy,
   type RetryCopy,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { DelayQueue } from '../options/resolve-retry.ts'
 import { carriedName, cutBytes } from '../message/headers.ts'

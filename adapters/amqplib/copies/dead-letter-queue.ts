@@ -1,4 +1,4 @@
-import { systemClock, type DeadLetter, type Publisher } from '../../../src/spi.ts'
+import { systemClock, type DeadLetter, type Publisher } from '../../../src/internal.ts'
 import type { ReopeningPublisher } from '../publishing/confirmed-publisher.ts'
 import { ConfirmedCopies } from './confirmed-copies.ts'
 import { deadLetterHeaders } from './copy-headers.ts'

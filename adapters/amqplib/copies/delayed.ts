@@ -1,4 +1,4 @@
-import { COPY_HEADER, copyText, type DurationMs, type EpochMs, type Message } from '../../../src/spi.ts'
+import { COPY_HEADER, copyText, type DurationMs, type EpochMs, type Message } from '../../../src/internal.ts'
 
 /** Copies that are due within this part of the delay count as one. */
 const SPAN_OF_DELAY = 1 / 1000

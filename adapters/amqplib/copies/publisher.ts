@@ -5,7 +5,7 @@ import {
   type MessageCopy,
   type Publisher,
   type RetryCopy,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { Counts } from '../counts.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { RabbitSettings } from '../options/resolve.ts'

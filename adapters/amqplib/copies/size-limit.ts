@@ -1,4 +1,4 @@
-import { BrokerError, describeError, systemClock, type MonotonicMs } from '../../../src/spi.ts'
+import { BrokerError, describeError, systemClock, type MonotonicMs } from '../../../src/internal.ts'
 
 const LOOK_AGAIN_AFTER_MS = 5 * 60_000
 

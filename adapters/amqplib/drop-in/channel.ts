@@ -1,5 +1,5 @@
 import { errorMonitor } from 'node:events'
-import { describeError } from '../../../src/spi.ts'
+import { describeError } from '../../../src/internal.ts'
 import { closeQuietly } from '../connection/close.ts'
 import { watch } from '../connection/watch.ts'
 import { answerWithin } from '../connection/answer-within.ts'

@@ -14,7 +14,7 @@ import {
   type Message,
   type Publisher,
   type StopOptions,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { placeOfConnection } from '../connection/connector.ts'
 import { contextOf, isInstrumented } from '../consuming/instrumented.ts'
 import { Arrivals } from '../consuming/arrivals.ts'

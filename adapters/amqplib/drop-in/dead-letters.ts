@@ -1,4 +1,4 @@
-import { BrokerError, ConfigError, type DeadLetter, type Publisher } from '../../../src/spi.ts'
+import { BrokerError, ConfigError, type DeadLetter, type Publisher } from '../../../src/internal.ts'
 import { DeadLetterQueue } from '../copies/dead-letter-queue.ts'
 import { ProducerPublisher, type ConfirmedPublisher } from '../publishing/confirmed-publisher.ts'
 

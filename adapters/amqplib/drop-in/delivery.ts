@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryEnd, Message, Standing } from '../../../src/spi.ts'
+import type { Delivery, DeliveryEnd, Message, Standing } from '../../../src/internal.ts'
 import type { AmqpChannel } from '../amqplib-like.ts'
 import type { Frame } from './frames.ts'
 

@@ -1,4 +1,4 @@
-import { needed, optionsOf, where, type Message, type Table } from '../../../src/spi.ts'
+import { needed, optionsOf, where, type Message, type Table } from '../../../src/internal.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { AmqpMessage, AmqpProperties } from '../amqplib-like.ts'
 

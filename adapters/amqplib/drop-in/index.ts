@@ -1,4 +1,4 @@
-import type { Consumer, Health, Running, StopOptions } from '../../../src/spi.ts'
+import type { Consumer, Health, Running, StopOptions } from '../../../src/internal.ts'
 import type { AmqpMessage } from '../amqplib-like.ts'
 import type { OwnChannel } from './channel.ts'
 import { DropInConsumer } from './consumer.ts'

@@ -10,7 +10,7 @@ import {
   refuse,
   type Message,
   type Table,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { NAME } from '../options/names.ts'
 import type { ConfirmedPublisher } from '../publishing/confirmed-publisher.ts'
 

@@ -1,4 +1,4 @@
-import { COPY_HEADER, describesCopy, isBrokerHeader, type CopyHeader } from '../../../src/spi.ts'
+import { COPY_HEADER, describesCopy, isBrokerHeader, type CopyHeader } from '../../../src/internal.ts'
 import { shortText } from './properties.ts'
 import { writable } from './writable.ts'
 

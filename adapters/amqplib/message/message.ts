@@ -1,4 +1,4 @@
-import { COPY_HEADER, systemClock, type EpochMs, type Message } from '../../../src/spi.ts'
+import { COPY_HEADER, systemClock, type EpochMs, type Message } from '../../../src/internal.ts'
 import { carriedName } from './headers.ts'
 import type { OwnFrame } from '../settling/acks.ts'
 import type { AmqpMessage } from '../amqplib-like.ts'

@@ -1,4 +1,4 @@
-import { withoutUndefined } from '../../../src/spi.ts'
+import { withoutUndefined } from '../../../src/internal.ts'
 import type { AmqpProperties, AmqpPublishProperties } from '../amqplib-like.ts'
 
 /** Maximum length of an AMQP short string. */

@@ -1,4 +1,4 @@
-import { ConfigError, durationText, type Capacity, type DurationMs } from '../../../src/spi.ts'
+import { ConfigError, durationText, type Capacity, type DurationMs } from '../../../src/internal.ts'
 import { MOST_PREFETCH, type RabbitSettings } from './resolve.ts'
 
 /** The settings for consuming, with the prefetch computed from the pipeline's capacity. */

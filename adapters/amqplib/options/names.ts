@@ -1,4 +1,4 @@
-import { isPlainText, where, type Rule } from '../../../src/spi.ts'
+import { isPlainText, where, type Rule } from '../../../src/internal.ts'
 
 const MOST_NAME_BYTES = 255
 

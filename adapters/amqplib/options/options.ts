@@ -1,4 +1,4 @@
-import type { DurationMs, Message } from '../../../src/spi.ts'
+import type { DurationMs, Message } from '../../../src/internal.ts'
 
 /** A queue in which messages wait for their next attempt. */
 export interface RabbitDelayQueue {

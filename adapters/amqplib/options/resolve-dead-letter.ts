@@ -1,4 +1,4 @@
-import { either, object, oneOf, type Rule, type Table } from '../../../src/spi.ts'
+import { either, object, oneOf, type Rule, type Table } from '../../../src/internal.ts'
 import { NAME } from './names.ts'
 import type { RabbitDeadLetter, RabbitOptions } from './options.ts'
 

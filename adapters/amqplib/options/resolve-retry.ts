@@ -9,7 +9,7 @@ import {
   type DurationMs,
   type Rule,
   type Table,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { NAME } from './names.ts'
 import type { RabbitDelayedByQueue, RabbitDelayQueue, RabbitOptions, RabbitRetry } from './options.ts'
 

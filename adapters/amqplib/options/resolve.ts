@@ -13,7 +13,7 @@ import {
   type DurationMs,
   type Message,
   type Table,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { RabbitOptions } from './options.ts'
 import { DEAD_LETTER, deadLetterWay, problemsOfDeadLetter, type DeadLetterWay } from './resolve-dead-letter.ts'
 import { problemsOfRetry, RETRY, retryWay, type RetryWay } from './resolve-retry.ts'

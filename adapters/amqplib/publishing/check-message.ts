@@ -1,4 +1,4 @@
-import { ELSEWHERE, having, judged, needed, optionsOf, where, type Rule, type Table } from '../../../src/spi.ts'
+import { ELSEWHERE, having, judged, needed, optionsOf, where, type Rule, type Table } from '../../../src/internal.ts'
 import type { OutgoingMessage } from './confirm-channel.ts'
 
 /** A message with an ID that is the same each time it is sent. */

@@ -1,4 +1,4 @@
-import { BrokerError, COPY_HEADER, systemEntropy, withoutUndefined } from '../../../src/spi.ts'
+import { BrokerError, COPY_HEADER, systemEntropy, withoutUndefined } from '../../../src/internal.ts'
 import { closeQuietly } from '../connection/close.ts'
 import type { Connector } from '../connection/connector.ts'
 import { openChannel } from '../connection/open-channel.ts'

@@ -1,4 +1,4 @@
-import { BrokerError, StoppedError } from '../../../src/spi.ts'
+import { BrokerError, StoppedError } from '../../../src/internal.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
 import { bytesOf, checkMessage, type IdentifiedMessage } from './check-message.ts'
 import { ConfirmChannel, refused, type OutgoingMessage } from './confirm-channel.ts'

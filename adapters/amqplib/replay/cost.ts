@@ -1,4 +1,4 @@
-import { ReplayError } from '../../../src/spi.ts'
+import { ReplayError } from '../../../src/internal.ts'
 import type { AmqpMessage } from '../amqplib-like.ts'
 import { limitOf } from '../topology/judgement.ts'
 import type { Declaration } from '../topology/questions.ts'

@@ -4,7 +4,7 @@ import {
   deadLetterIn as ownFactsIn,
   type DeadLetterFacts,
   type EpochMs,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { carriedName, headerText } from '../message/headers.ts'
 import type { FirstPublication } from '../message/message.ts'
 import { textOfDestination } from './destination.ts'

@@ -1,4 +1,4 @@
-import { BrokerError, isConsumeOnceError, refuse, ReplayError, type ReplayPlaces } from '../../../src/spi.ts'
+import { BrokerError, isConsumeOnceError, refuse, ReplayError, type ReplayPlaces } from '../../../src/internal.ts'
 import type { Connector } from '../connection/connector.ts'
 import { reasonOf } from '../connection/advice.ts'
 import { Link } from '../connection/link.ts'

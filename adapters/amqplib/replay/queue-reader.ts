@@ -7,7 +7,7 @@ import {
   type ReplayItem,
   type ReplayRange,
   type ReplayReader,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { closeQuietly } from '../connection/close.ts'
 import { reasonOf } from '../connection/advice.ts'
 import type { Link } from '../connection/link.ts'

@@ -4,7 +4,7 @@ import {
   type Message,
   type ReplayPublisher,
   type Republished,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { Connector } from '../connection/connector.ts'
 import { headersOfSender } from '../message/headers.ts'
 import { RabbitMessage } from '../message/message.ts'

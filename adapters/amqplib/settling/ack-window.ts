@@ -1,4 +1,4 @@
-import { Watermark } from '../../../src/spi.ts'
+import { Watermark } from '../../../src/internal.ts'
 
 /** One basic.ack: of one tag, or of that tag and everything below. */
 export interface AckFrame {

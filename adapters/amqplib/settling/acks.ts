@@ -1,5 +1,5 @@
 import { AckWindow, type AckFrame } from './ack-window.ts'
-import { InvariantError } from '../../../src/spi.ts'
+import { InvariantError } from '../../../src/internal.ts'
 import type { FittedSettings } from '../options/fit.ts'
 import type { AmqpChannel, AmqpMessage } from '../amqplib-like.ts'
 

@@ -1,4 +1,4 @@
-import { checkFindings, type CheckFindings } from '../../../src/spi.ts'
+import { checkFindings, type CheckFindings } from '../../../src/internal.ts'
 
 /**
  * What a start does about each check that doctor may call `broken` on RabbitMQ. It refuses a queue that loses messages

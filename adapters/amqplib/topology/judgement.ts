@@ -1,4 +1,4 @@
-import type { CheckFinding } from '../../../src/spi.ts'
+import type { CheckFinding } from '../../../src/internal.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import { shown } from '../options/shown.ts'
 import { broken, holds, unknown, weaker } from './findings.ts'

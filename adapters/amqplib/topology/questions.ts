@@ -1,4 +1,4 @@
-import { ConfigError, describeError, systemEntropy } from '../../../src/spi.ts'
+import { ConfigError, describeError, systemEntropy } from '../../../src/internal.ts'
 import { closeQuietly } from '../connection/close.ts'
 import type { Link } from '../connection/link.ts'
 import { openChannel } from '../connection/open-channel.ts'

@@ -1,4 +1,4 @@
-import { ConfigError, refusalsOf, type CheckFinding, type RedeliveryWindow } from '../../../src/spi.ts'
+import { ConfigError, refusalsOf, type CheckFinding, type RedeliveryWindow } from '../../../src/internal.ts'
 import type { Link } from '../connection/link.ts'
 import type { FittedSettings } from '../options/fit.ts'
 import {

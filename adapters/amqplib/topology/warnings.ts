@@ -1,4 +1,4 @@
-import type { CheckFinding } from '../../../src/spi.ts'
+import type { CheckFinding } from '../../../src/internal.ts'
 
 /** A finding with which a consumer starts, as an event. */
 export interface Warning {

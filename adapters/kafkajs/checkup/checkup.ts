@@ -1,4 +1,4 @@
-import type { CheckedConsumer, CheckFinding } from '../../../src/spi.ts'
+import type { CheckedConsumer, CheckFinding } from '../../../src/internal.ts'
 import { AdminClient } from '../admin-client.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike, CheckupKafkaLike } from '../kafkajs-like.ts'

@@ -1,4 +1,4 @@
-import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/internal.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { CopyPlace } from '../options/topology.ts'
 import type { Asked, Settings } from './asked.ts'

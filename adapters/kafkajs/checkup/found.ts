@@ -1,4 +1,4 @@
-import { checkFindings, type AtStart, type CheckFinding, type CheckFindings } from '../../../src/spi.ts'
+import { checkFindings, type AtStart, type CheckFinding, type CheckFindings } from '../../../src/internal.ts'
 
 export type Found = Omit<CheckFinding, 'check'>
 

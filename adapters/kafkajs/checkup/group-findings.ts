@@ -1,4 +1,4 @@
-import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/internal.ts'
 import { holds, unknown, weaker } from './found.ts'
 import { forbidden, isRemembered } from './topic-findings.ts'
 import type { Asked, Settings } from './asked.ts'

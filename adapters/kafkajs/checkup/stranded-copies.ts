@@ -1,4 +1,4 @@
-import type { CheckFinding } from '../../../src/spi.ts'
+import type { CheckFinding } from '../../../src/internal.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike } from '../kafkajs-like.ts'
 import { groupState, unhandledIn } from './asked.ts'

@@ -1,4 +1,4 @@
-import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/spi.ts'
+import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/internal.ts'
 import type { Asked, Settings } from './asked.ts'
 import { broken, holds, unknown, weaker, type Found } from './found.ts'
 

@@ -1,4 +1,4 @@
-import { describeError, InvariantError, landmarkText, type Landmark } from '../../../src/spi.ts'
+import { describeError, InvariantError, landmarkText, type Landmark } from '../../../src/internal.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { Committed } from './group-offsets.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { landmarkIn, type Backlog, type Landmark, type LogBounds } from '../../../src/spi.ts'
+import { landmarkIn, type Backlog, type Landmark, type LogBounds } from '../../../src/internal.ts'
 import type { AdminClient } from '../admin-client.ts'
 import { errorType } from '../protocol-error.ts'
 

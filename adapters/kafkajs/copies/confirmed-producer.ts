@@ -1,4 +1,4 @@
-import type { Message } from '../../../src/spi.ts'
+import type { Message } from '../../../src/internal.ts'
 import type { ProducedHeaders } from './headers.ts'
 import { connectAny } from '../connect-any.ts'
 import { errorType } from '../protocol-error.ts'

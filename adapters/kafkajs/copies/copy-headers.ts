@@ -1,4 +1,4 @@
-import { COPY_HEADER, describesCopy, type Message, type MessageCopy } from '../../../src/spi.ts'
+import { COPY_HEADER, describesCopy, type Message, type MessageCopy } from '../../../src/internal.ts'
 import { headerValues, type HeaderEntry, type ProducedHeaders } from './headers.ts'
 import { hasSpringHeaders, isSpringHeader } from './origin.ts'
 

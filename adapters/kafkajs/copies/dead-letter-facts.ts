@@ -7,7 +7,7 @@ import {
   originTopicIn,
   type DeadLetterFacts,
   type Message,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { bounded } from './copy-headers.ts'
 import { hasSpringHeaders, isSpringHeader } from './origin.ts'
 

@@ -1,4 +1,4 @@
-import { COPY_HEADER, isoTime, type DeadLetter } from '../../../src/spi.ts'
+import { COPY_HEADER, isoTime, type DeadLetter } from '../../../src/internal.ts'
 import { bounded, identification, keptHeaders, toHeaders } from './copy-headers.ts'
 import type { HeaderEntry, ProducedHeaders } from './headers.ts'
 import type { DeadLetterHeaders } from '../options/options.ts'

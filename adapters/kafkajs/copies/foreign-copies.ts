@@ -1,4 +1,4 @@
-import { COPY_HEADER, copyText } from '../../../src/spi.ts'
+import { COPY_HEADER, copyText } from '../../../src/internal.ts'
 import { headersOf } from './headers.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { Report } from '../report.ts'

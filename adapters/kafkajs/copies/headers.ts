@@ -1,4 +1,4 @@
-import type { Message } from '../../../src/spi.ts'
+import type { Message } from '../../../src/internal.ts'
 
 export type HeaderValue = Buffer | string | null
 

@@ -9,7 +9,7 @@ import {
   type CopyHeader,
   type EpochMs,
   type Message,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { headerValues, isAppendTimed, type HeaderEntry } from './headers.ts'
 
 /** Where a message was first published, as far as it is known. */

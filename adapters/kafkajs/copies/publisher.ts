@@ -6,7 +6,7 @@ import {
   type MessageCopy,
   type Publisher,
   type RetryCopy,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { AdminClient } from '../admin-client.ts'
 import { isTooLarge, type ConfirmedProducer } from './confirmed-producer.ts'
 import type { ProducedHeaders } from './headers.ts'

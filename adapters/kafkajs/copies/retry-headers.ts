@@ -1,4 +1,4 @@
-import { COPY_HEADER, type RetryCopy } from '../../../src/spi.ts'
+import { COPY_HEADER, type RetryCopy } from '../../../src/internal.ts'
 import { bounded, identification, keptHeaders, toHeaders } from './copy-headers.ts'
 import type { HeaderEntry, ProducedHeaders } from './headers.ts'
 import { firstFailureHeader, originHeaders, originOf } from './origin.ts'

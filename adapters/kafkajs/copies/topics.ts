@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ConfigError } from '../../../src/spi.ts'
+import { ConfigError } from '../../../src/internal.ts'
 import type { AdminClient } from '../admin-client.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { Report } from '../report.ts'

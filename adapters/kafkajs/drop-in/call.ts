@@ -10,7 +10,7 @@ import {
   type Message,
   type Settlement,
   type Standing,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { laneOf, toMessage } from '../intake/delivery.ts'
 import type { Order } from '../options/options.ts'
 import type { KafkaMessageLike } from '../kafkajs-like.ts'

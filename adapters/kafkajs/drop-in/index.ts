@@ -14,7 +14,7 @@ import {
   type InlineRunning,
   type Running,
   type StopOptions,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { DropInCall, type Handover } from './call.ts'
 import { resolveDropIn, type DropInOptions, type ResolvedDropIn } from './options.ts'
 import { DropInPublisher } from './publisher.ts'

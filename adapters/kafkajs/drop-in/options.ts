@@ -1,4 +1,4 @@
-import { flag, having, millis, optionsOf, or, plainText, type DurationMs, type Table } from '../../../src/spi.ts'
+import { flag, having, millis, optionsOf, or, plainText, type DurationMs, type Table } from '../../../src/internal.ts'
 import type { Order } from '../options/options.ts'
 import { DEAD_LETTER } from '../options/dead-letter.ts'
 import { ORDER, SETUP } from '../options/resolve.ts'

@@ -1,4 +1,4 @@
-import { ConfigError, isTopicName, promiseRefused, type DeadLetter, type Publisher } from '../../../src/spi.ts'
+import { ConfigError, isTopicName, promiseRefused, type DeadLetter, type Publisher } from '../../../src/internal.ts'
 import { AdminClient } from '../admin-client.ts'
 import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
 import type { ResolvedDropIn } from './options.ts'

@@ -1,4 +1,4 @@
-import { describeError } from '../../../src/spi.ts'
+import { describeError } from '../../../src/internal.ts'
 import { AbortedTransactions, type AbortedTransaction } from './aborted-transactions.ts'
 import { Bytes } from './bytes.ts'
 import { readRecords, Turns, type FetchedMessage } from './record-batch.ts'

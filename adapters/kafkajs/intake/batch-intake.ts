@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { describeError, type Intake, type Load } from '../../../src/spi.ts'
+import { describeError, type Intake, type Load } from '../../../src/internal.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { BatchGate } from '../starts/batch-gate.ts'
 import type { ForeignCopies } from '../copies/foreign-copies.ts'

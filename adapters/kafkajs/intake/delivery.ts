@@ -1,4 +1,10 @@
-import { originTopicIn, type Delivery, type Message, type Standing, type StreamPosition } from '../../../src/spi.ts'
+import {
+  originTopicIn,
+  type Delivery,
+  type Message,
+  type Standing,
+  type StreamPosition,
+} from '../../../src/internal.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import { headersOf, type KafkaMessage } from '../copies/headers.ts'
 import { firstTimestampIn } from '../copies/origin.ts'

@@ -1,4 +1,4 @@
-import type { PartitionHealth, Work } from '../../../src/spi.ts'
+import type { PartitionHealth, Work } from '../../../src/internal.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 
 /** Progress of a partition as this member knows it. The end of the partition is that of the last batch. */

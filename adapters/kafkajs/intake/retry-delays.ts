@@ -1,4 +1,4 @@
-import { COPY_HEADER, copyNumber, type DurationMs, type MonotonicMs } from '../../../src/spi.ts'
+import { COPY_HEADER, copyNumber, type DurationMs, type MonotonicMs } from '../../../src/internal.ts'
 import { headersOf } from '../copies/headers.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { PartitionHolds } from '../membership/partition-holds.ts'

@@ -1,4 +1,4 @@
-import type { Standing } from '../../../src/spi.ts'
+import type { Standing } from '../../../src/internal.ts'
 import { PartitionEpoch } from './partition-epoch.ts'
 import type { GroupJoin } from '../kafkajs-like.ts'
 

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../../src/spi.ts'
+import { ConfigError } from '../../../src/internal.ts'
 import type { KafkaLike } from '../kafkajs-like.ts'
 import type { Topology } from '../options/topology.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { backoffMs, describeError, StoppedError, systemEntropy } from '../../../src/spi.ts'
+import { backoffMs, describeError, StoppedError, systemEntropy } from '../../../src/internal.ts'
 import { Session, type SessionListener, type SessionOptions } from './session.ts'
 import type { ConsumerConfigLike, ConsumerLike } from '../kafkajs-like.ts'
 

@@ -7,7 +7,7 @@ import {
   type Likeness,
   type Load,
   type StoredPosition,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { KafkaMessageLike } from '../kafkajs-like.ts'
 
 /** Why a partition is not fetched for now. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describeError, StoppedError } from '../../../src/spi.ts'
+import { describeError, StoppedError } from '../../../src/internal.ts'
 import { connectAny } from '../connect-any.ts'
 import { consumerOf, decodeForAll, decodeForAllOfInstalled, uncheckedIn } from '../fetch/own-decoder.ts'
 import { errorType } from '../protocol-error.ts'

@@ -1,4 +1,4 @@
-import type { SourceHealth } from '../../../src/spi.ts'
+import type { SourceHealth } from '../../../src/internal.ts'
 
 /**
  * States of a source. Every failure leads to `waiting`, and from there to the next join, for ever. `away`: it has left

@@ -1,4 +1,4 @@
-import { durationText, type DurationMs, type MonotonicMs } from '../../../src/spi.ts'
+import { durationText, type DurationMs, type MonotonicMs } from '../../../src/internal.ts'
 import type { PartitionHolds } from './partition-holds.ts'
 import type { PartitionEpoch } from './partition-epoch.ts'
 import type { Report } from '../report.ts'

@@ -1,4 +1,4 @@
-import { describeError } from '../../../src/spi.ts'
+import { describeError } from '../../../src/internal.ts'
 import { createMissing, existingOf } from '../copies/topics.ts'
 import type { AdminClient } from '../admin-client.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'

@@ -10,7 +10,7 @@ import {
   withoutUndefined,
   type Rule,
   type Table,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { KafkaConsumerOptions, KafkaOptions } from './options.ts'
 import type { ConsumerConfigLike } from '../kafkajs-like.ts'
 

@@ -1,4 +1,4 @@
-import { either, func, isTopicName, object, oneOf, or, where, type Rule, type Table } from '../../../src/spi.ts'
+import { either, func, isTopicName, object, oneOf, or, where, type Rule, type Table } from '../../../src/internal.ts'
 import type { KafkaDeadLetter } from './options.ts'
 
 type NameOf = (origin: string) => string

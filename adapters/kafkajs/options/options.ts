@@ -1,4 +1,4 @@
-import type { DurationMs } from '../../../src/spi.ts'
+import type { DurationMs } from '../../../src/internal.ts'
 import type { ConsumerConfigLike } from '../kafkajs-like.ts'
 
 /**

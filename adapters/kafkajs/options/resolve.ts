@@ -16,7 +16,7 @@ import {
   type DurationMs,
   type Rule,
   type Table,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { CONSUMER, consumerConfig, OWNED_BY_ADAPTER, problemsOfSession } from './consumer-options.ts'
 import type { DeadLetterHeaders, KafkaConsumerOptions, KafkaOptions, Order } from './options.ts'
 import type { ConsumerConfigLike } from '../kafkajs-like.ts'

@@ -9,7 +9,7 @@ import {
   type Message,
   type Rule,
   type Table,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { TOPIC } from './dead-letter.ts'
 import type { KafkaOptions, KafkaRetryTopic } from './options.ts'
 

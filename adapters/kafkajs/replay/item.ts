@@ -1,4 +1,4 @@
-import type { DeadLetterFacts, Message, ReplayItem } from '../../../src/spi.ts'
+import type { DeadLetterFacts, Message, ReplayItem } from '../../../src/internal.ts'
 import { deadLetterFacts } from '../copies/dead-letter-facts.ts'
 import { isAppendTimed } from '../copies/headers.ts'
 import { toMessage } from '../intake/delivery.ts'

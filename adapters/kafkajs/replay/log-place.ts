@@ -1,4 +1,4 @@
-import { BrokerError, describeError, isConsumeOnceError } from '../../../src/spi.ts'
+import { BrokerError, describeError, isConsumeOnceError } from '../../../src/internal.ts'
 import type { AdminClient } from '../admin-client.ts'
 import { errorType, isAnswer } from '../protocol-error.ts'
 import type { SubscriptionAdminLike } from '../kafkajs-like.ts'

@@ -1,4 +1,4 @@
-import type { LogBounds, ReplayPart } from '../../../src/spi.ts'
+import type { LogBounds, ReplayPart } from '../../../src/internal.ts'
 
 /** How often in turn a partition must be too short or missing: a new leader may not know its full end yet. */
 const SHORT_LOOKS = 3

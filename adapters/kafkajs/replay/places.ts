@@ -1,4 +1,4 @@
-import { ConfigError, isTopicName, type ReplayPlaces } from '../../../src/spi.ts'
+import { ConfigError, isTopicName, type ReplayPlaces } from '../../../src/internal.ts'
 import { AdminClient } from '../admin-client.ts'
 import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
 import { existingOf } from '../copies/topics.ts'

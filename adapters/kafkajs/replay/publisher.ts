@@ -5,7 +5,7 @@ import {
   isConsumeOnceError,
   type ReplayPublisher,
   type Republished,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { isTooLarge, type ConfirmedProducer, type SentCopy } from '../copies/confirmed-producer.ts'
 import { keptHeaders, toHeaders } from '../copies/copy-headers.ts'
 import type { HeaderEntry } from '../copies/headers.ts'

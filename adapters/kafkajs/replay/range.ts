@@ -1,4 +1,4 @@
-import { ReplayError, type AskedRange, type EpochMs, type LogBounds, type ReplayRange } from '../../../src/spi.ts'
+import { ReplayError, type AskedRange, type EpochMs, type LogBounds, type ReplayRange } from '../../../src/internal.ts'
 import { topicSettings } from '../checkup/asked.ts'
 import type { SubscriptionAdminLike } from '../kafkajs-like.ts'
 import type { LogPlace } from './log-place.ts'

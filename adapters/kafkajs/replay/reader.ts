@@ -5,7 +5,7 @@ import {
   type ReplayItem,
   type ReplayRange,
   type ReplayReader,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { KafkaLike } from '../kafkajs-like.ts'
 import { answered, type LogPlace, type ReplayAdmin } from './log-place.ts'

@@ -7,7 +7,7 @@ import {
   ReplayError,
   type ReplayItem,
   type ReplayPart,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { existingOf } from '../copies/topics.ts'
 import { whileBeating } from '../intake/while-beating.ts'
 import { Membership } from '../membership/membership.ts'

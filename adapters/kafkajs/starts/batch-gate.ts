@@ -5,7 +5,7 @@ import {
   type Expected,
   type Finding,
   type Landmark,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { Committer } from '../commits/committer.ts'
 import type { GroupOffsets } from '../commits/group-offsets.ts'

@@ -1,4 +1,4 @@
-import { expectedAtJoin, type Expected, type Landmark } from '../../../src/spi.ts'
+import { expectedAtJoin, type Expected, type Landmark } from '../../../src/internal.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { Report } from '../report.ts'

@@ -7,7 +7,7 @@ import {
   type LogBounds,
   type StoredPosition,
   type StoredPositions,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { Committer } from '../commits/committer.ts'
 import type { Committed, GroupOffsets } from '../commits/group-offsets.ts'

@@ -1,4 +1,4 @@
-import { systemEntropy } from '../../../src/spi.ts'
+import { systemEntropy } from '../../../src/internal.ts'
 import { inKeyOrder } from '../../sql/bytes.ts'
 import type { Attempts, InboxStatements, RecordRow } from '../../sql/inbox/statements.ts'
 import { Purge } from '../purge.ts'

@@ -1,4 +1,4 @@
-import type { Claim, ClaimVerdict, Command, Digest, LeaseAnswer } from '../../../src/spi.ts'
+import type { Claim, ClaimVerdict, Command, Digest, LeaseAnswer } from '../../../src/internal.ts'
 import { hexOf, keyOf, storedDigest } from '../../sql/bytes.ts'
 import type { LeaseCalls } from '../../sql/lease-store.ts'
 import type { MysqlPlace } from '../database.ts'

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../../src/spi.ts'
+import { ConfigError } from '../../../src/internal.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
 import { readForeignEngines, type EngineRow } from './read-tables.ts'
 import { lastRows } from '../statements/script.ts'

@@ -1,4 +1,4 @@
-import { StoreError } from '../../../src/spi.ts'
+import { StoreError } from '../../../src/internal.ts'
 import { pendingOf, type MigrationRow, type Schema } from '../../sql/schema/migrations.ts'
 import { MIGRATIONS } from './migrations.ts'
 import type { PooledConnection } from '../sessions/pooled-connection.ts'

@@ -1,4 +1,4 @@
-import { optionsOf, refuse, type Migrations, type Table } from '../../../src/spi.ts'
+import { optionsOf, refuse, type Migrations, type Table } from '../../../src/internal.ts'
 import { explainKey } from '../../sql/schema/keys.ts'
 import {
   bringUp,

@@ -1,4 +1,4 @@
-import { TransactionError } from '../../../src/spi.ts'
+import { TransactionError } from '../../../src/internal.ts'
 import { endedIdle } from '../../sql/idle-end.ts'
 import type { Lent, Released, Session, ToldOfQueries } from '../../sql/session.ts'
 import type { Limits } from '../options.ts'

@@ -1,4 +1,4 @@
-import type { Purged, Purging } from '../../../src/spi.ts'
+import type { Purged, Purging } from '../../../src/internal.ts'
 import { PagePass } from '../../sql/page-pass.ts'
 import type { PgSession, PgSessions } from '../sessions/session.ts'
 import type { Tables } from '../statements/tables.ts'

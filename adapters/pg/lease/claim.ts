@@ -1,4 +1,4 @@
-import type { ClaimRequest, LeaseAnswer } from '../../../src/spi.ts'
+import type { ClaimRequest, LeaseAnswer } from '../../../src/internal.ts'
 import { storedNumbered, type StoredItem } from '../../sql/bytes.ts'
 import { foundIn } from '../../sql/lease/record.ts'
 import { isLockTimeout } from '../sql-errors.ts'

@@ -6,7 +6,7 @@ import type {
   RenewVerdict,
   SetAsideOptions,
   SetAsideVerdict,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { hexOfNumbered } from '../../sql/bytes.ts'
 import { storable } from '../../sql/errors.ts'
 import { isUnstorable } from '../sql-errors.ts'

@@ -1,4 +1,4 @@
-import type { Purged } from '../../../src/spi.ts'
+import type { Purged } from '../../../src/internal.ts'
 import type { LeaseStatements } from '../../sql/lease/statements.ts'
 import { PagePass } from '../../sql/page-pass.ts'
 import type { PgSessions } from '../sessions/session.ts'

@@ -1,5 +1,5 @@
 import type { Marking } from '../../sql/lease-store.ts'
-import { StoreError, type Claim, type MarkVerdict, type Result } from '../../../src/spi.ts'
+import { StoreError, type Claim, type MarkVerdict, type Result } from '../../../src/internal.ts'
 import { storedNumbered, type StoredItem } from '../../sql/bytes.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import { markLeases, readOwners, type LeaseMark, type MarkedRow, type OwnerRow } from './statements/mark.ts'

@@ -1,4 +1,4 @@
-import { needed, optionsOf, or, type Complete, type DurationMs, type Table } from '../../../src/spi.ts'
+import { needed, optionsOf, or, type Complete, type DurationMs, type Table } from '../../../src/internal.ts'
 import { problemsOfLockWait, SQL } from '../../sql/options.ts'
 import type { PgliteLike, PoolLike } from '../clients.ts'
 import { maxOf, POOL, refusePoolAsOptions, SCHEMA } from '../options.ts'

@@ -1,4 +1,4 @@
-import type { OpenTransaction, SequenceLedger, SourceKey, SourceSwap } from '../../../src/spi.ts'
+import type { OpenTransaction, SequenceLedger, SourceKey, SourceSwap } from '../../../src/internal.ts'
 import { hexOfNumbered } from '../../sql/bytes.ts'
 import { ClaimTransaction } from '../../sql/claim-transaction.ts'
 import type { Database } from '../../sql/database.ts'

@@ -10,7 +10,7 @@ import {
   type PositionRecord,
   type StreamClaim,
   type StreamItem,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { ClaimTransaction } from '../../sql/claim-transaction.ts'
 import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import { OffsetsLedger, type GrantedStream } from './ledger.ts'

@@ -5,7 +5,7 @@ import {
   type MarkVerdict,
   type OwnerToken,
   type SetAsideVerdict,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import type { Ledger, Replacement, Results, SettingAside } from '../../sql/ledger.ts'
 import type { PgPlace } from '../database.ts'

@@ -1,4 +1,4 @@
-import type { OffsetsStore } from '../../../src/spi.ts'
+import type { OffsetsStore } from '../../../src/internal.ts'
 import { transactionStore, type StoreParts } from '../../sql/transaction-store.ts'
 import type { PgPlace } from '../database.ts'
 import type { PgTransaction } from '../tx/pg-transaction.ts'

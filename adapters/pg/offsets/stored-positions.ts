@@ -1,4 +1,4 @@
-import type { HoldRelease, HoldVerdict, Positions, StoredPosition } from '../../../src/spi.ts'
+import type { HoldRelease, HoldVerdict, Positions, StoredPosition } from '../../../src/internal.ts'
 import { answered, storable } from '../../sql/errors.ts'
 import type { StoreParts } from '../../sql/transaction-store.ts'
 import type { PgPlace } from '../database.ts'

@@ -1,4 +1,4 @@
-import { optionsOf, type Migrations, type Table } from '../../../src/spi.ts'
+import { optionsOf, type Migrations, type Table } from '../../../src/internal.ts'
 import { explainKey } from '../../sql/schema/keys.ts'
 import { checkPoolOrUrl, isMysqlUrl, migrationsOf, notInstalled, usingPool } from '../../sql/schema/migrations.ts'
 import { URL_OF_DATABASE } from '../../sql/options.ts'

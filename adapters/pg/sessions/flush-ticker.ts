@@ -1,4 +1,4 @@
-import { StoreError, describeError } from '../../../src/spi.ts'
+import { StoreError, describeError } from '../../../src/internal.ts'
 import type { PoolConnection } from './pool-connection.ts'
 import { FLUSH, WHO_FLUSHES, type FlushRow } from '../statements/flush.ts'
 import type { Statement } from '../statements/statement.ts'

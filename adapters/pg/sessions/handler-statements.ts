@@ -1,4 +1,4 @@
-import { TransactionError } from '../../../src/spi.ts'
+import { TransactionError } from '../../../src/internal.ts'
 import type { PgQuery, PgResult, RunQuery } from '../tx/pg-transaction.ts'
 import type { PgSession } from './session.ts'
 import { changes, leaves } from './leftovers.ts'

@@ -1,4 +1,4 @@
-import { StoreError } from '../../../src/spi.ts'
+import { StoreError } from '../../../src/internal.ts'
 import type { PgliteLike, PgliteQueries, PgliteResult } from '../clients.ts'
 import type { SqlErrors } from '../../sql/errors.ts'
 import { HandlerStatements } from './handler-statements.ts'

@@ -1,5 +1,5 @@
 import { advice } from '../advice.ts'
-import { StoreError, describeError } from '../../../src/spi.ts'
+import { StoreError, describeError } from '../../../src/internal.ts'
 import type { ClientLike, ClientResult, PoolLike } from '../clients.ts'
 import type { PgQuery, PgResult } from '../tx/pg-transaction.ts'
 import { isRefusal, sqlState } from '../sql-errors.ts'

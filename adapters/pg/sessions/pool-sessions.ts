@@ -1,4 +1,4 @@
-import { StoreError, TransactionError } from '../../../src/spi.ts'
+import { StoreError, TransactionError } from '../../../src/internal.ts'
 import type { ClientResult, PoolLike } from '../clients.ts'
 import { tickerOf, type Attendance, type FlushTicker } from './flush-ticker.ts'
 import type { Limits } from '../options.ts'

@@ -1,5 +1,5 @@
 import type { RedisPort } from '../clients/redis-port.ts'
-import { StoreError, describeError, systemClock, type DurationMs } from '../../../src/spi.ts'
+import { StoreError, describeError, systemClock, type DurationMs } from '../../../src/internal.ts'
 
 /**
  * Resolves with all answers, part after part, or rejects with a `StoreError` after the timeout: a client may keep a

@@ -1,4 +1,4 @@
-import { StoreError, type DurationMs } from '../../../src/spi.ts'
+import { StoreError, type DurationMs } from '../../../src/internal.ts'
 
 /** How durable a mark must be before it counts. */
 export type Durability =

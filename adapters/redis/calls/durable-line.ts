@@ -1,4 +1,4 @@
-import { StoreError, systemClock, type DurationMs } from '../../../src/spi.ts'
+import { StoreError, systemClock, type DurationMs } from '../../../src/internal.ts'
 import { checkWaited, waitCommand, type Waiting } from './durability.ts'
 import type { RedisPort } from '../clients/redis-port.ts'
 import { runScriptsBefore, type ScriptRun } from './run-script.ts'

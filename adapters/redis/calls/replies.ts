@@ -5,8 +5,8 @@ import type {
   ReleaseVerdict,
   RenewVerdict,
   SetAsideVerdict,
-} from '../../../src/spi.ts'
-import { StoreError } from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
+import { StoreError } from '../../../src/internal.ts'
 import { storyIn, whatIsThere } from '../records/records.ts'
 import { FILLED_CHARACTERS, type Letters } from '../scripts/script.ts'
 

@@ -1,4 +1,4 @@
-import type { DurationMs, Key } from '../../../src/spi.ts'
+import type { DurationMs, Key } from '../../../src/internal.ts'
 import { answersWithin } from './answers-within.ts'
 import { byShard, inOrder, inPlace } from './batches.ts'
 import type { Durability } from './durability.ts'

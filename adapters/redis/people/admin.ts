@@ -17,7 +17,7 @@ import {
   type Resolution,
   type StoreAdmin,
   type Why,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { auditPage } from './audit.ts'
 import { KEYS_PER_SCRIPT } from '../calls/batches.ts'
 import type { KeyNames } from '../records/key-names.ts'

@@ -1,4 +1,4 @@
-import { StoreError, isAskedFor, type AuditEntry, type AuditPage, type AuditQuery } from '../../../src/spi.ts'
+import { StoreError, isAskedFor, type AuditEntry, type AuditPage, type AuditQuery } from '../../../src/internal.ts'
 import type { ScriptLine } from '../calls/script-line.ts'
 import { READ_AUDIT } from '../scripts/audit.ts'
 

@@ -6,7 +6,7 @@ import {
   type DurationMs,
   type EpochMs,
   type KnownSince,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { KeyNames } from '../records/key-names.ts'
 import type { RedisPort } from '../clients/redis-port.ts'
 import type { ScriptLine } from '../calls/script-line.ts'

@@ -7,7 +7,7 @@ import {
   type SaveAnswer,
   type Taking,
   type TakeVerdict,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { KeyNames } from '../records/key-names.ts'
 import type { Argument } from '../clients/redis-port.ts'
 import type { ScriptLine } from '../calls/script-line.ts'

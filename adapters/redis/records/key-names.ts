@@ -1,4 +1,4 @@
-import type { Key } from '../../../src/spi.ts'
+import type { Key } from '../../../src/internal.ts'
 
 /** Names of records: `prefix:{shard}:key`. Only the shard is in braces, so an ID does not choose the slot. */
 export class KeyNames {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Claim } from '../../../src/spi.ts'
+import type { Claim } from '../../../src/internal.ts'
 
 /** Stands between the token of an owner and the tag of its scope. No token has it. */
 export const BEFORE_TAG = '~'

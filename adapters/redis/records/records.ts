@@ -1,5 +1,5 @@
 import { tagIn } from './owners.ts'
-import { viewOf, type AsideStory, type MessageRecord, type RecordView } from '../../../src/spi.ts'
+import { viewOf, type AsideStory, type MessageRecord, type RecordView } from '../../../src/internal.ts'
 
 /**
  * Parses an answer of the script LOOK; `undefined` if it is not a valid answer. A record of a scope with another tag is

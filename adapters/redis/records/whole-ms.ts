@@ -1,4 +1,4 @@
-import type { DurationMs } from '../../../src/spi.ts'
+import type { DurationMs } from '../../../src/internal.ts'
 
 /** Redis takes whole milliseconds, and refuses an expiry of zero. */
 export function wholeMs(ms: DurationMs): DurationMs {

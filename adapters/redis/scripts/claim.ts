@@ -1,4 +1,4 @@
-import type { ClaimItem } from '../../../src/spi.ts'
+import type { ClaimItem } from '../../../src/internal.ts'
 import type { Argument } from '../clients/redis-port.ts'
 import { MARKED_AT } from './marked-at.ts'
 import { ARE_PLAIN, DIGEST_CHARACTERS, script, type Script } from './script.ts'

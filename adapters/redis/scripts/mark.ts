@@ -1,4 +1,4 @@
-import type { Claim, Result } from '../../../src/spi.ts'
+import type { Claim, Result } from '../../../src/internal.ts'
 import type { Argument } from '../clients/redis-port.ts'
 import { wholeMs } from '../records/whole-ms.ts'
 import { ADDED_BY_TAG, ownerOf } from '../records/owners.ts'

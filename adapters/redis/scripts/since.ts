@@ -1,4 +1,4 @@
-import { RETENTION_NOTED_MS } from '../../../src/spi.ts'
+import { RETENTION_NOTED_MS } from '../../../src/internal.ts'
 import { script, type Script } from './script.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { checkFindings, type AtStart, type CheckFinding } from '../../../src/spi.ts'
+import { checkFindings, type AtStart, type CheckFinding } from '../../../src/internal.ts'
 import type { Durability } from '../calls/durability.ts'
 import type { RedisPort } from '../clients/redis-port.ts'
 import { evicts, factsOf, whyNoFsync, type ServerFacts } from './server-facts.ts'

@@ -1,4 +1,4 @@
-import { StoreError } from '../../../src/spi.ts'
+import { StoreError } from '../../../src/internal.ts'
 import { NotFarEnoughError, type Durability } from '../calls/durability.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditPage } from '../../../src/spi.ts'
+import type { AuditEntry, AuditPage } from '../../../src/internal.ts'
 import { keyOf } from '../bytes.ts'
 import type { AuditRow } from './statements.ts'
 

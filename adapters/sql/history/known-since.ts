@@ -1,4 +1,4 @@
-import { latestOf, sinceFirst, sinceKept, type KnownSince } from '../../../src/spi.ts'
+import { latestOf, sinceFirst, sinceKept, type KnownSince } from '../../../src/internal.ts'
 import type { ScopeTimes } from './statements.ts'
 
 export function knownSince({ first_claim_at: first, purged_to, retentions, now }: ScopeTimes): KnownSince | undefined {

@@ -6,7 +6,7 @@ import {
   type SaveAnswer,
   type Taking,
   type TakeVerdict,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { Script } from '../session.ts'
 import type { HistoryStatements, ReplayRow } from './statements.ts'
 

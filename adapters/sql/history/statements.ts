@@ -1,4 +1,4 @@
-import type { AuditQuery, DurationMs, EpochMs, Note, ReplayRequest, Taking } from '../../../src/spi.ts'
+import type { AuditQuery, DurationMs, EpochMs, Note, ReplayRequest, Taking } from '../../../src/internal.ts'
 import type { Script, Sessions } from '../session.ts'
 
 /** The times that the table of scopes keeps. In milliseconds since 1970, rounded up. */

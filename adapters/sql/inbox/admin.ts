@@ -1,4 +1,4 @@
-import { viewOf, type RecordView } from '../../../src/spi.ts'
+import { viewOf, type RecordView } from '../../../src/internal.ts'
 import type { AdminCalls } from '../admin.ts'
 import { keyOf } from '../bytes.ts'
 import { inSteps } from '../in-steps.ts'

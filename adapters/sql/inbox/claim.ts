@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClaimRequest, DurationMs, TransactionAnswer, TransactionClaim } from '../../../src/spi.ts'
+import type { ClaimRequest, DurationMs, TransactionAnswer, TransactionClaim } from '../../../src/internal.ts'
 import type { KeyForm, StoredItem } from '../bytes.ts'
 import { ClaimTransaction } from '../claim-transaction.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'

@@ -1,4 +1,4 @@
-import { StoreError, transition, type DecideVerdict, type Decision, type Why } from '../../../src/spi.ts'
+import { StoreError, transition, type DecideVerdict, type Decision, type Why } from '../../../src/internal.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import { storable } from '../errors.ts'
 import type { Session } from '../session.ts'

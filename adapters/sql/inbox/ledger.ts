@@ -1,4 +1,4 @@
-import type { DurationMs, Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
+import type { DurationMs, Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '../../../src/internal.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Replacement, Results, SettingAside } from '../ledger.ts'
 import type { Script } from '../session.ts'
 import { markFailure } from './mark-failure.ts'

@@ -1,4 +1,4 @@
-import type { DurationMs, MarkVerdict, OwnerToken } from '../../../src/spi.ts'
+import type { DurationMs, MarkVerdict, OwnerToken } from '../../../src/internal.ts'
 import type { StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import { stillUnknown, storable } from '../errors.ts'

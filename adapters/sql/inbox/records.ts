@@ -1,4 +1,4 @@
-import type { AsideStory, ListedState, MessageRecord, RecordView } from '../../../src/spi.ts'
+import type { AsideStory, ListedState, MessageRecord, RecordView } from '../../../src/internal.ts'
 import { keyOf } from '../bytes.ts'
 import type { AttemptRow, RecordRow } from './statements.ts'
 

@@ -1,4 +1,4 @@
-import type { DurationMs, OwnerToken, SetAsideVerdict } from '../../../src/spi.ts'
+import type { DurationMs, OwnerToken, SetAsideVerdict } from '../../../src/internal.ts'
 import type { StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import { storable } from '../errors.ts'

@@ -6,7 +6,7 @@ import type {
   OwnerToken,
   Purged,
   Purging,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import type { StoredItem, StoredKey } from '../bytes.ts'
 import type { HistoryStatements } from '../history/statements.ts'
 import type { Step, StepTaken } from '../in-steps.ts'

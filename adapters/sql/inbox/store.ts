@@ -1,4 +1,4 @@
-import type { InboxStore } from '../../../src/spi.ts'
+import type { InboxStore } from '../../../src/internal.ts'
 import { adminOf } from '../admin.ts'
 import { PLAIN_KEYS, type KeyForm } from '../bytes.ts'
 import { transactionStore, type StoreParts } from '../transaction-store.ts'

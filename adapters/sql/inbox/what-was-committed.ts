@@ -1,4 +1,4 @@
-import type { Key, MarkVerdict } from '../../../src/spi.ts'
+import type { Key, MarkVerdict } from '../../../src/internal.ts'
 import type { StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import { stillUnknown } from '../errors.ts'

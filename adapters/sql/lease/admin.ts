@@ -1,4 +1,4 @@
-import { viewOf, type DecideVerdict, type Decision, type Why } from '../../../src/spi.ts'
+import { viewOf, type DecideVerdict, type Decision, type Why } from '../../../src/internal.ts'
 import type { AdminCalls } from '../admin.ts'
 import { keyOf } from '../bytes.ts'
 import { storable } from '../errors.ts'

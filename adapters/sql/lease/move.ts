@@ -1,4 +1,4 @@
-import { transition, type Command, type EpochMs, type MessageRecord, type Transition } from '../../../src/spi.ts'
+import { transition, type Command, type EpochMs, type MessageRecord, type Transition } from '../../../src/internal.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import { recordOf, rowOf } from './record.ts'
 import type { AuditedLeases, LeasePlace, LeaseRow } from './statements.ts'

@@ -1,4 +1,4 @@
-import type { AsideStory, EpochMs, MessageRecord } from '../../../src/spi.ts'
+import type { AsideStory, EpochMs, MessageRecord } from '../../../src/internal.ts'
 import { keyOf, storedDigest } from '../bytes.ts'
 import type { LeaseRow } from './statements.ts'
 

@@ -1,4 +1,4 @@
-import type { Decision, EpochMs, ListedState, Purged } from '../../../src/spi.ts'
+import type { Decision, EpochMs, ListedState, Purged } from '../../../src/internal.ts'
 import type { HistoryPlace } from '../history/statements.ts'
 import type { Step, StepTaken } from '../in-steps.ts'
 import type { Session, Sessions } from '../session.ts'

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../../src/spi.ts'
+import { ConfigError } from '../../../src/internal.ts'
 
 /** Columns without a unique index, as after a restore without constraints: two claims of one key would both succeed. */
 export interface MissingKey {

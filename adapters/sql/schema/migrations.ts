@@ -1,4 +1,4 @@
-import { ConfigError, optionsOf, type Migrations, type MigrationStatus } from '../../../src/spi.ts'
+import { ConfigError, optionsOf, type Migrations, type MigrationStatus } from '../../../src/internal.ts'
 import { answered, type SqlErrors } from '../errors.ts'
 import { UP } from '../options.ts'
 

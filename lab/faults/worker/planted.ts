@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KafkaLike } from '../../../adapters/kafkajs/index.ts'
 import type { EachBatchPayloadLike } from '../../../adapters/kafkajs/kafkajs-like.ts'
 import type { Store } from '../../../src/index.ts'
-import type { MarkVerdict } from '../../../src/spi.ts'
+import type { MarkVerdict } from '../../../src/internal.ts'
 import { withCalls } from '../../../test/kit/store-with.ts'
 import type { Planted } from '../settings.ts'
 

@@ -1,7 +1,7 @@
 // Handlers that do what their message says, and places where the process kills itself.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../../src/index.ts'
-import type { Publisher, RetryCopy } from '../../../src/spi.ts'
+import type { Publisher, RetryCopy } from '../../../src/internal.ts'
 import { withCalls } from '../../../test/kit/store-with.ts'
 import type { Worker, WorkerContext, WorkerHooks } from '../worker/module.ts'
 import type { CrashPoint, MortalSettings, WorkerEvent, WorkerMessage } from './settings.ts'

@@ -1,7 +1,7 @@
 import type { RabbitConnect, RabbitOptions } from '../../../adapters/amqplib/index.ts'
 import type { KafkaLike } from '../../../adapters/kafkajs/index.ts'
 import type { BatchItem, ConsumerSettings, HandlerContext, Running, Store } from '../../../src/index.ts'
-import type { Publisher } from '../../../src/spi.ts'
+import type { Publisher } from '../../../src/internal.ts'
 import type { Observed } from './observed.ts'
 import type { Order } from './protocol.ts'
 import type { WorkerSpec } from './spec.ts'

@@ -1,7 +1,7 @@
 // Clients are loaded where they are used, as in stores.ts.
 import { connect } from 'node:net'
 import type { Kafka } from 'kafkajs'
-import { runConsumer, type Consumer, type Publisher, type Source } from '../../../src/spi.ts'
+import { runConsumer, type Consumer, type Publisher, type Source } from '../../../src/internal.ts'
 import type { Started, WorkerHooks } from './module.ts'
 import type { KafkaSpec, RabbitSpec, SourceSpec } from './spec.ts'
 

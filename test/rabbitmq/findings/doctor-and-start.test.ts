@@ -5,7 +5,7 @@ import type { Options } from 'amqplib'
 import { rabbitSubscription, type RabbitOptions } from '../../../adapters/amqplib/index.ts'
 import { AT_START } from '../../../adapters/amqplib/topology/findings.ts'
 import type { ConfigError } from '../../../src/index.ts'
-import { refusalsOf, type CheckFinding } from '../../../src/spi.ts'
+import { refusalsOf, type CheckFinding } from '../../../src/internal.ts'
 import { Consumers } from '../consumers.ts'
 import { Rabbit } from '../rabbit.ts'
 

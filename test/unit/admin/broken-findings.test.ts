@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
-import { checkFindings, refusalsOf } from '../../../src/spi.ts'
+import { checkFindings, refusalsOf } from '../../../src/internal.ts'
 
 const ROOT = join(__dirname, '../../..')
 const MAKER = 'src/foundation/check-findings.ts'

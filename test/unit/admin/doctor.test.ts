@@ -11,7 +11,7 @@ import {
   type Store,
 } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
-import { durationText, type CheckedConsumer } from '../../../src/spi.ts'
+import { durationText, type CheckedConsumer } from '../../../src/internal.ts'
 import { storeWith } from '../../kit/store-with.ts'
 import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'
 import { MemoryOffsets } from '../../../testing/stores/memory-offsets.ts'

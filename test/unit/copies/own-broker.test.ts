@@ -9,7 +9,7 @@ import {
   type DeadLetter,
   type Message,
   type RetryCopy,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 
 const AT = 1_700_000_000_000
 

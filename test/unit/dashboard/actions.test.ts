@@ -7,7 +7,7 @@ import { dashboard, type DashboardOptions } from '../../../dashboard/server/inde
 import type { JobInfo } from '../../../dashboard/api.ts'
 import { defineConsumer, StoreError, type Store } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
-import type { ListQuery, RecordPage, StoreAdmin } from '../../../src/spi.ts'
+import type { ListQuery, RecordPage, StoreAdmin } from '../../../src/internal.ts'
 import { Page, pagesFolder } from '../../kit/dashboard.ts'
 import { eventually } from '../../kit/eventually.ts'
 import { redrivesOf, replaysOf } from '../../../src/replay/index.ts'

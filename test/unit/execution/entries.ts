@@ -12,7 +12,7 @@ import {
   type Store,
   type TransactionAnswer,
   type TransactionClaim,
-} from '../../../src/spi.ts'
+} from '../../../src/internal.ts'
 import { InboxDatabase } from '../../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'
 import type { MemoryTx } from '../../../testing/stores/memory-transaction.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { MOST_LINE_BYTES } from '../../../adapters/file/lines.ts'
 import { envelopeOf, fileReplay } from '../../../adapters/file/index.ts'
-import type { ReadOptions, ReplayItem, ReplayReader } from '../../../src/spi.ts'
+import type { ReadOptions, ReplayItem, ReplayReader } from '../../../src/internal.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'consume-once-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))

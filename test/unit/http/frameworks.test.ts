@@ -8,7 +8,7 @@ import { Hono } from 'hono'
 import { claimOf, idempotency, type IdempotencyOptions } from '../../../adapters/http/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
 import { scriptedStore } from '../../kit/scripted-store.ts'
-import type { LeaseStore } from '../../../src/spi.ts'
+import type { LeaseStore } from '../../../src/internal.ts'
 import { gate } from '../../kit/rig.ts'
 import { closedAfterEach } from '../../kit/after-each.ts'
 

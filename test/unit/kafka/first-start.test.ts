@@ -8,7 +8,7 @@ import {
 } from 'kafkajs'
 import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
 import type { AdminLike } from '../../../adapters/kafkajs/kafkajs-like.ts'
-import type { Source } from '../../../src/spi.ts'
+import type { Source } from '../../../src/internal.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { ScriptedKafka, type ScriptedConsumer } from '../../kafka/scripted.ts'
 

@@ -7,7 +7,7 @@ import { Committer } from '../../../adapters/kafkajs/commits/committer.ts'
 import type { CommitRequest } from '../../../adapters/kafkajs/kafkajs-like.ts'
 import { PartitionEpoch } from '../../../adapters/kafkajs/membership/partition-epoch.ts'
 import { hasCode } from '../../../src/index.ts'
-import { type Source } from '../../../src/spi.ts'
+import { type Source } from '../../../src/internal.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { ScriptedKafka, type ScriptedConsumer } from '../../kafka/scripted.ts'
 

@@ -1,6 +1,6 @@
 import { type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
 import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
-import type { Source } from '../../../src/spi.ts'
+import type { Source } from '../../../src/internal.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { RecordingIntake } from '../../kit/recording-intake.ts'
 import { ScriptedKafka, type ScriptedConsumer } from '../../kafka/scripted.ts'

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
 import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
-import type { Delivery, Source } from '../../../src/spi.ts'
+import type { Delivery, Source } from '../../../src/internal.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { ScriptedKafka, type ScriptedConsumer } from '../../kafka/scripted.ts'
 

@@ -10,7 +10,7 @@ import {
   type OnceReconciled,
 } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
-import type { LeaseStore, InboxStore, MessageRecord } from '../../../src/spi.ts'
+import type { LeaseStore, InboxStore, MessageRecord } from '../../../src/internal.ts'
 import { InboxDatabase } from '../../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'
 import type { MemoryTx } from '../../../testing/stores/memory-transaction.ts'

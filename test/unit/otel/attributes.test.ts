@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { attributesOfMessage } from '../../../adapters/otel/attributes.ts'
-import type { Message } from '../../../src/spi.ts'
+import type { Message } from '../../../src/internal.ts'
 
 const at = (system: string, position: string): Message => ({
   system,

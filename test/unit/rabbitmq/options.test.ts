@@ -5,7 +5,7 @@ import { fitToCapacity } from '../../../adapters/amqplib/options/fit.ts'
 import { resolveRabbitOptions } from '../../../adapters/amqplib/options/resolve.ts'
 import { defineConsumer, type ConfigError } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
-import { type Capacity } from '../../../src/spi.ts'
+import { type Capacity } from '../../../src/internal.ts'
 import { freePort } from '../../kit/servers/ports.ts'
 
 const CAPACITY: Capacity = {

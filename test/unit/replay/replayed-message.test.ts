@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { withReplayHeaders } from '../../../src/replay/replayed-message.ts'
-import type { Message } from '../../../src/spi.ts'
+import type { Message } from '../../../src/internal.ts'
 
 describe('a message that is handled again', () => {
   it('has each field of the message that was read, so that its ID and window are the same', () => {

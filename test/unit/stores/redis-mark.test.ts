@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { digestArguments } from '../../../adapters/redis/scripts/claim.ts'
 import { markArguments } from '../../../adapters/redis/scripts/mark.ts'
-import type { Claim } from '../../../src/spi.ts'
+import type { Claim } from '../../../src/internal.ts'
 
 const RETENTION_MS = 60_000
 /** Of the scope `s`. */

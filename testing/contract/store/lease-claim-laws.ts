@@ -1,4 +1,4 @@
-import { systemClock, type ClaimItem } from '../../../src/spi.ts'
+import { systemClock, type ClaimItem } from '../../../src/internal.ts'
 import { expect } from '../expect.ts'
 import {
   abandon,

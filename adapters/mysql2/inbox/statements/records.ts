@@ -1,4 +1,4 @@
-import type { OwnerToken } from '../../../../src/spi.ts'
+import type { OwnerToken } from '../../../../src/internal.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
 import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
 import { somethingToFlush } from '../../statements/flush.ts'

@@ -1,4 +1,4 @@
-import type { Decision } from '../../../../src/spi.ts'
+import type { Decision } from '../../../../src/internal.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
 import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
 import { bytes, epochMs, fromNow, isAmong, keyAt, places, rowsByKey, text } from '../../statements/literals.ts'

@@ -1,4 +1,4 @@
-import type { ListedState } from '../../../../src/spi.ts'
+import type { ListedState } from '../../../../src/internal.ts'
 import { epochMs } from '../../statements/literals.ts'
 import type { Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'

@@ -17,7 +17,13 @@ import {
   type Store,
 } from '../../../../src/index.ts'
 import { memoryStore } from '../../../../src/memory/index.ts'
-import { type DeadLetter, type Delivery, type DeliveryEnd, type RetryCopy, type Standing } from '../../../../src/spi.ts'
+import {
+  type DeadLetter,
+  type Delivery,
+  type DeliveryEnd,
+  type RetryCopy,
+  type Standing,
+} from '../../../../src/internal.ts'
 import { ManualClock, turns } from '../../../kit/manual-clock.ts'
 import { gate } from '../../../kit/rig.ts'
 import { scriptedStore, type ScriptedStore } from '../../../kit/scripted-store.ts'

@@ -13,7 +13,7 @@ import {
   type Store,
 } from '../../../../src/index.ts'
 import { memoryStore } from '../../../../src/memory/index.ts'
-import { readResult } from '../../../../src/spi.ts'
+import { readResult } from '../../../../src/internal.ts'
 import { ManualClock, turns } from '../../../kit/manual-clock.ts'
 import { InboxDatabase } from '../../../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../../../testing/stores/memory-inbox.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { defineConsumer, runInline, type Consumer } from '../../../../src/index.ts'
 import { memoryStore } from '../../../../src/memory/index.ts'
-import { type Capacity } from '../../../../src/spi.ts'
+import { type Capacity } from '../../../../src/internal.ts'
 import { MemoryInbox } from '../../../../testing/stores/memory-inbox.ts'
 
 const sizes = { name: 'sms', concurrency: 30, transactions: 3, batchSize: 20, maxInFlight: 500 }

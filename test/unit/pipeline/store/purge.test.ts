@@ -8,7 +8,7 @@ import {
   type Running,
 } from '../../../../src/index.ts'
 import { memoryStore } from '../../../../src/memory/index.ts'
-import { runConsumer, type Purged, type Purging, type StoreAdmin } from '../../../../src/spi.ts'
+import { runConsumer, type Purged, type Purging, type StoreAdmin } from '../../../../src/internal.ts'
 import { ManualClock, turns } from '../../../kit/manual-clock.ts'
 import { RecordingSource } from '../../../kit/recording-source.ts'
 import { storeWith } from '../../../kit/store-with.ts'

@@ -1,0 +1,111 @@
+// What the adapters of this repository import. Not exported from the package: of that, spi.ts has what authors of
+// stores and sources need.
+
+export * from './spi.ts'
+export { defineConsumer, type Consumer } from './consumer/define-consumer.ts'
+export type { ConsumerOptions, ConsumerSettings } from './consumer/options.ts'
+export { durationText } from './core/duration-text.ts'
+export { runInline, type InlineRunning, type Settlement } from './run/inline.ts'
+export { STOP, stopBy } from './run/stop-options.ts'
+export { LEAVE_AFTER } from './run/leave-after.ts'
+export { CONSUMER } from './consumer/consumer-table.ts'
+export {
+  asGiven,
+  either,
+  ELSEWHERE,
+  flag,
+  func,
+  having,
+  hasMethod,
+  judged,
+  listOf,
+  matching,
+  millis,
+  needed,
+  object,
+  oneOf,
+  optionsOf,
+  or,
+  readOptions,
+  refuse,
+  plainText,
+  where,
+  whole,
+  type AnyRule,
+  type Complete,
+  type Defaulted,
+  type NamesOf,
+  type Needed,
+  type Rule,
+  type Table,
+} from './foundation/options.ts'
+export { clockOption } from './foundation/system-options.ts'
+export { isPlainText, shown } from './foundation/shown.ts'
+export { withoutUndefined } from './foundation/without-undefined.ts'
+export { checkFindings, refusalsOf, type AtStart, type CheckFindings } from './foundation/check-findings.ts'
+export type { Running, Starting, StopOptions } from './ports/lifecycle.ts'
+export { askedForTransaction, onceInOneRun } from './once/once.ts'
+export { noTransaction } from './execution/without-transaction.ts'
+export { LostRun } from './once/lost.ts'
+export { ONCE, problemsOfOnce } from './once/options.ts'
+export type { OnceContext, OnceOptions } from './once/options.ts'
+export type { Health } from './ports/health.ts'
+export { ConsumeOnceError, LeaseLostError, OutcomeUnknownError, isConsumeOnceError } from './foundation/errors.ts'
+export { isoTime } from './foundation/clock.ts'
+export { within } from './foundation/within.ts'
+export { atOnce, promiseRefused } from './foundation/at-once.ts'
+export { stepFor } from './core/replay.ts'
+export { verdictOn } from './core/record.ts'
+export { failureOf, isFailure, readResult, resultOf } from './core/result.ts'
+export type {
+  DeliveryTrace,
+  RunTrace,
+  TracedConsumer,
+  TracedDelivery,
+  TracedEnd,
+  TracedError,
+  TracedItem,
+  TracedResult,
+  TracedStart,
+  TracedStep,
+  TracedSteps,
+  Tracing,
+} from './ports/tracing.ts'
+export { Losses } from './core/losses.ts'
+export { backoffMs, type Backoff } from './core/backoff.ts'
+export type { Work } from './core/progress.ts'
+export { compareLandmark, landmarkIn, landmarkText, type Landmark, type Likeness } from './core/landmark.ts'
+export { isFull, type Load } from './core/backpressure.ts'
+export {
+  decideBatch,
+  decideControlBatch,
+  expectedAtJoin,
+  type Expected,
+  type Finding,
+  type LogBounds,
+} from './core/expected-offset.ts'
+export type { Logger } from './ports/logger.ts'
+export type { Observer } from './ports/observer.ts'
+export type { Migrations, MigrationStatus, UpOptions } from './ports/migrations.ts'
+export { isAskedFor } from './people/audit-filter.ts'
+export { EachOnce } from './people/each-once.ts'
+export { latestOf, RETENTION_NOTED_MS, sinceFirst, sinceKept } from './people/known-since.ts'
+export { checkReplayState } from './replay/replay-state.ts'
+export type { ReplayJournal } from './replay/journal.ts'
+export { isBrokerHeader } from './copies/vocabulary.ts'
+export { isTopicName, originTopicIn } from './copies/kafka.ts'
+export { SEQUENCES, type SequenceOptions } from './sequences/options.ts'
+export { inboxSequencesOver } from './sequences/inbox.ts'
+export { sequencesOver } from './sequences/store.ts'
+export type { SequenceLedger, SourceKey, SourceSwap } from './ports/sequence-ledger.ts'
+export { Meter, READ_STORES } from './signals/meter.ts'
+export {
+  COUNTERS,
+  GAUGES,
+  HISTOGRAMS,
+  idsOf,
+  type GaugeMetric,
+  type HistogramMetric,
+  type Metric,
+} from './signals/metrics.ts'
+export type { Count, Distribution, Labels } from './signals/series.ts'

@@ -60,8 +60,7 @@ const MOUNTED: Readonly<Record<string, (board: Dashboard) => Promise<string>>> =
 describe.each(Object.keys(MOUNTED))('mounted in %s', (name) => {
   it('serves its pages and answers reads and writes under its path', async () => {
     await using made = new MemoryBoard({ readOnly: false, basePath: '/ops' })
-    made.failing.set('p', 'parked')
-    await made.send(['p'])
+    await made.sendFailing('parked', ['p'])
     const origin = (await MOUNTED[name]?.(made.board)) ?? ''
     const page = new Page(`${origin}/ops/`)
     expect(await (await page.raw('')).text()).toContain('<base href="/ops/" />')

@@ -20,6 +20,7 @@ import {
   type OnceOptions,
   type Rule,
   type Table,
+  type DurationMs,
 } from '../../src/internal.ts'
 
 /** The claim under which a request is handled: `idempotencyKey`, `attempt`, `signal`, and `tx` or `fence`. */
@@ -28,17 +29,16 @@ export type IdempotencyContext<Tx = never> = OnceContext<Tx>
 /** `Request` is the request of the framework. Declare it: `caller: (request: ExpressRequest) => …`. */
 export interface IdempotencyOptions<Request, Tx = never> extends Pick<
   OnceOptions,
-  | 'whenBusy'
-  | 'waitMs'
-  | 'leaseMs'
-  | 'retentionMs'
-  | 'handlerTimeoutMs'
-  | 'graceMs'
-  | 'sealResult'
-  | 'purge'
-  | 'clock'
-  | 'entropy'
+  'waitMs' | 'leaseMs' | 'handlerTimeoutMs' | 'graceMs' | 'sealResult' | 'purge' | 'clock' | 'entropy'
 > {
+  /**
+   * What a request does while another one with its key is under way. `wait`: waits up to `waitMs` for its response.
+   * `refuse`: is answered 409 with `Retry-After`.
+   * @defaultValue `refuse`
+   */
+  readonly whenBusy?: 'wait' | 'refuse'
+  /** How long a response is kept, in milliseconds. @defaultValue 1 day */
+  readonly retentionMs?: DurationMs
   /** A lease store, or an inbox store whose `tx` the handler uses. */
   readonly store: LeaseStore | InboxStore<Tx>
   /**

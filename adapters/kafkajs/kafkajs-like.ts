@@ -6,25 +6,33 @@ export interface KafkaLike {
 }
 
 interface RetryLike {
+  /** @defaultValue 100 */
   readonly initialRetryTime?: number
+  /** @defaultValue 1500 */
   readonly maxRetryTime?: number
   readonly factor?: number
   readonly multiplier?: number
+  /** @defaultValue 10 */
   readonly retries?: number
 }
 
 export interface ConsumerConfigLike {
   readonly groupId: string
   readonly partitionAssigners?: unknown[]
+  /** @defaultValue 30000 */
   readonly metadataMaxAge?: number
+  /** @defaultValue 30000 */
   readonly sessionTimeout?: number
   readonly rebalanceTimeout?: number
   readonly heartbeatInterval?: number
+  /** @defaultValue 262144 */
   readonly maxBytesPerPartition?: number
   readonly minBytes?: number
+  /** @defaultValue 1048576 */
   readonly maxBytes?: number
   readonly maxWaitTimeInMs?: number
   readonly retry?: RetryLike & { readonly restartOnFailure?: (error: Error) => Promise<boolean> }
+  /** @defaultValue false */
   readonly allowAutoTopicCreation?: boolean
   readonly maxInFlightRequests?: number
   readonly rackId?: string

@@ -67,8 +67,7 @@ function bodyOf(incoming: IncomingMessage & { readonly body?: unknown }): Reques
   return Readable.toWeb(incoming)
 }
 
-export interface ServeDashboardOptions extends Omit<DashboardOptions, 'basePath'> {
-  readonly basePath?: string | undefined
+export interface ServeDashboardOptions extends DashboardOptions {
   /** 0: any that is free. @defaultValue 9465 */
   readonly port?: number | undefined
   /** Any other address than that of this machine needs `auth`. @defaultValue 127.0.0.1 */

@@ -66,7 +66,13 @@ export interface DashboardOptions {
   /** Nothing can be changed: requests that would are answered with 405. @defaultValue true */
   readonly readOnly?: boolean | undefined
   /** A badge, so that nobody takes production for staging. `color`: `#b91c1c` or the name of a CSS color. @defaultValue none */
-  readonly environment?: { readonly name: string; readonly color?: string | undefined } | undefined
+  readonly environment?:
+    | {
+        readonly name: string
+        /** @defaultValue the color of the theme */
+        readonly color?: string | undefined
+      }
+    | undefined
   /** Payloads and headers of messages may be shown. @defaultValue false */
   readonly showPayload?: boolean | undefined
   /**

@@ -247,7 +247,12 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    */
   readonly maxAttempts?: number
   /** The delay between attempts: exponential with jitter, in the lane of the message. @defaultValue 200 ms to 30 s */
-  readonly backoff?: Partial<Backoff>
+  readonly backoff?: {
+    /** The first delay. @defaultValue 200 */
+    readonly initialMs?: DurationMs
+    /** The longest delay. @defaultValue 30000 */
+    readonly maxMs?: DurationMs
+  }
   /**
    * What happens to a message with the ID of another one and a different payload. `duplicate` does not compare
    * payloads: use it when a re-send may differ from the original. `{ compare: ['/amount', '/currency'] }` compares only

@@ -32,15 +32,15 @@ export type Lack = (typeof LACKS)[number]
 
 /** What a person allows a replay to do. Everything else is left as it is. */
 export interface ReplayRules {
-  /** Messages that are done happen again: their records are forgotten, then they run. */
+  /** Messages that are done happen again: their records are forgotten, then they run. @defaultValue false */
   readonly again: boolean
-  /** Messages that were given up are reopened, then they run. */
+  /** Messages that were given up are reopened, then they run. @defaultValue `skip` */
   readonly givenUp: 'handle' | 'skip'
-  /** The effect may have happened: a second run may repeat it. */
+  /** The effect may have happened: a second run may repeat it. @defaultValue `leave` */
   readonly inDoubt: 'rerun' | 'leave'
-  /** No record, and nothing proves that there never was one. */
+  /** No record, and nothing proves that there never was one. @defaultValue `refuse` */
   readonly unknown: 'refuse' | 'handle' | 'skip'
-  /** A message that was replayed as often as this is left. */
+  /** A message that was replayed as often as this is left. @defaultValue 2 */
   readonly maxReplays: number
 }
 

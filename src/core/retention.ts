@@ -66,6 +66,7 @@ export interface RedeliveryFacts {
   /** RabbitMQ: message TTL of the queue. A queue without one holds messages `for-ever`. */
   readonly queueTtlMs?: RedeliveryWindow
   readonly leaseMs?: DurationMs
+  /** @defaultValue 1 */
   readonly maxAttempts?: number
   readonly handlerTimeoutMs?: DurationMs
   readonly graceMs?: DurationMs

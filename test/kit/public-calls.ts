@@ -29,6 +29,14 @@ export interface PublicCall {
   readonly lists: readonly string[]
   /** Places inside of it that take an object of their own, such as `['retry', 'delayedByQueue']`. */
   readonly nested: readonly (readonly string[])[]
+  /** What the docstring of each option says, by its place: `retry.topics.0.delayMs`. */
+  readonly told: Readonly<Record<string, Told>>
+}
+
+export interface Told {
+  readonly text: string
+  /** What stands behind `@defaultValue`. */
+  readonly usual?: string
 }
 
 export interface Found {
@@ -133,6 +141,8 @@ class Walker {
   readonly things = new Set<string>()
   readonly #seen = new Set<number | string>()
   #entry = ''
+  /** Of the call that is being looked at. */
+  #told: Record<string, Told> = {}
 
   constructor(checker: Checker, program: Program) {
     this.#checker = checker
@@ -174,6 +184,7 @@ class Walker {
           for (const passed of called.getParameters()) this.#got(this.#checker.getTypeOfSymbol(passed))
         }
         if (!this.#isTaken(part) || this.#isExempt(name, part)) continue
+        this.#told = {}
         this.calls.push({
           entry: this.#entry,
           name,
@@ -187,6 +198,7 @@ class Walker {
             .filter((property) => this.#isList(this.#checker.getTypeOfSymbol(property)))
             .map((property) => property.name),
           nested: this.#nestedIn(part, []),
+          told: this.#told,
         })
       }
     }
@@ -221,7 +233,7 @@ class Walker {
   }
 
   #nestedIn(type: Type, path: readonly string[]): string[][] {
-    for (const property of this.#propertiesOf(type)) this.#option(property)
+    for (const property of this.#propertiesOf(type)) this.#option(property, path)
     if (path.length > DEEPEST) return []
     return this.#propertiesOf(type).flatMap((property) => {
       const here = [...path, property.name]
@@ -245,7 +257,12 @@ class Walker {
     )
   }
 
-  #option(property: Named): void {
+  #option(property: Named, path: readonly string[]): void {
+    const usual = property.getJsDocTags(this.#checker).find(({ name }) => name === 'defaultValue')?.text
+    this.#told[[...path, property.name].join('.')] = {
+      text: property.getDocumentationComment(this.#checker),
+      ...(usual === undefined ? {} : { usual }),
+    }
     const values = this.options.get(property.name) ?? new Set()
     this.options.set(property.name, values)
     for (const part of this.#partsOf(this.#checker.getTypeOfSymbol(property))) {
@@ -319,7 +336,9 @@ class Walker {
   }
 
   #argumentsOf(type: Type): readonly Type[] {
-    return type.isTypeReference() && HOLDERS.test(this.#nameOf(type)) ? this.#checker.getTypeArguments(type) : []
+    return type.isTypeReference() && (HOLDERS.test(this.#nameOf(type)) || this.#checker.isArrayLikeType(type))
+      ? this.#checker.getTypeArguments(type)
+      : []
   }
 
   #nameOf(type: Type): string {

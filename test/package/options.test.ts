@@ -2,6 +2,7 @@
 import { tablesRead } from '../kit/tables-read.ts'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { adminOf, defineConsumer, type Health, liveSignals, positionsOf, runInline, tokens } from 'consume-once'
 import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
@@ -14,6 +15,8 @@ import { postgresMigrations } from 'consume-once/pg'
 import { redrivesOf, replaysOf } from 'consume-once/replay'
 import { MemoryOffsets } from 'consume-once/testing'
 import type { AnyRule, AnyTable } from '../../src/foundation/options.ts'
+import { optionsIn, optionsPage } from '../kit/options-page.ts'
+import { problemOfDefault } from '../kit/told-default.ts'
 import type { Found, PublicCall } from '../kit/public-calls.ts'
 
 const run = promisify(execFile)
@@ -126,6 +129,9 @@ async function answerTo(
 /** What the language says of a value that nothing has looked at. */
 const NOT_A_SENTENCE = /Cannot (?:read|destructure|convert)|is not (?:a function|iterable|an object)/
 
+/** What authors of stores and sources hand in is in docs/source.md and docs/testing.md. */
+const FOR_AUTHORS = /^\.\/(?:spi|testing)$/
+
 /** Options that take any value: a user function gets it. */
 const ANYTHING = /^(?:from|value|inject|imports)$/
 
@@ -165,6 +171,19 @@ async function tableOf(
   // With a name of its own: a union has a table for each of its members.
   await answerTo(call, made, { surelyUnknown: 1, [call.known[0] ?? '']: null })
   return tablesRead.findLast((table) => call.known.some((name) => Object.hasOwn(table, name))) as AnyTable | undefined
+}
+
+/** The public functions for users, each with its table. */
+async function tablesOf(calls: readonly PublicCall[]): Promise<readonly (readonly [PublicCall, AnyTable])[]> {
+  const read: (readonly [PublicCall, AnyTable])[] = []
+  for (const call of calls) {
+    if (FOR_AUTHORS.test(call.entry)) continue
+    for (const made of functionsOf(call).slice(0, 1)) {
+      const table = await tableOf(call, made)
+      if (table !== undefined) read.push([call, table])
+    }
+  }
+  return read
 }
 
 async function problemsOf(path: (call: PublicCall) => readonly (readonly string[])[]): Promise<readonly string[]> {
@@ -245,6 +264,35 @@ describe('the options of every public function', () => {
     expect(problems).toEqual([])
     expect(asked).toBeGreaterThan(1_000)
   }, 120_000)
+
+  it('are listed in docs/options.md, as `npm run options` writes it', async () => {
+    const page = optionsPage(await tablesOf(found.calls))
+    if (process.env['WRITE_OPTIONS'] !== undefined) writeFileSync('docs/options.md', page)
+    expect(readFileSync('docs/options.md', 'utf8')).toBe(page)
+  })
+
+  it.each([
+    ['another one', { default: 5 }, '6'],
+    ['another unit', { default: 86_400_000 }, '7 days'],
+    ['another name', { default: 'wait' }, '`refuse`'],
+    ['none', { default: 5 }, undefined],
+    ['one of what must be given', { isNeeded: true as const }, '5'],
+  ])('are compared with their docstring: %s is a problem', (_, rule, usual) => {
+    const given = { expected: '', read: (value: unknown) => value, ...rule }
+    expect(problemOfDefault(given, { text: '', ...(usual === undefined ? {} : { usual }) })).toContain('the ')
+  })
+
+  it('have the default that their docstring says', async () => {
+    const problems: string[] = []
+    for (const [call, table] of await tablesOf(found.calls)) {
+      if (DEFINED_LATER.test(call.name)) continue
+      for (const { place, rule, told } of optionsIn(table, call.told)) {
+        const problem = problemOfDefault(rule, told)
+        if (problem !== undefined) problems.push(`${call.entry} ${call.name} ${place}: ${problem}`)
+      }
+    }
+    expect(problems).toEqual([])
+  })
 
   it.each([
     ['once', 'timeoutMs', 'handlerTimeoutMs'],

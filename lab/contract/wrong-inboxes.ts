@@ -20,7 +20,8 @@ import type {
   SetAsideOptions,
 } from '../../src/ports/store.ts'
 import type { ListQuery, RecordPage } from '../../src/ports/store-admin.ts'
-import { MemoryInbox, transactionOf } from '../../testing/stores/memory-inbox.ts'
+import { MemoryInbox } from '../../testing/stores/memory-inbox.ts'
+import { transactionOf } from '../../testing/stores/memory-transaction.ts'
 import type { MemoryTx } from '../../testing/stores/memory-transaction.ts'
 import type { InboxClass } from '../../test/contract/memory-inbox.ts'
 

@@ -1,4 +1,4 @@
-import { func, having, oneOf, optionsOf, or, type Table } from '../../src/foundation/options.ts'
+import { having, optionsOf, type Table } from '../../src/foundation/options.ts'
 import { clockOption } from '../../src/foundation/system-options.ts'
 import {
   transition,
@@ -10,7 +10,6 @@ import {
   type MarkVerdict,
   type MessageRecord,
   type ReleaseVerdict,
-  type RenewVerdict,
   type Result,
   type SetAsideVerdict,
 } from '../../src/core/record.ts'
@@ -29,9 +28,10 @@ import type {
   SetAsideOptions,
 } from '../../src/ports/store.ts'
 import { InboxDatabase } from './inbox-database.ts'
-import { MemoryTransaction, type LendAs, type MemoryTx } from './memory-transaction.ts'
+import { MEMORY_PROCESS, MemoryProcess, type MemoryProcessOptions } from './memory-process.ts'
+import { MemoryTransaction, transactionOf, type MemoryTx } from './memory-transaction.ts'
 
-export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> {
+export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> extends MemoryProcessOptions<Tx, Effect> {
   /**
    * Share it between the stores of several processes.
    * @defaultValue a new one
@@ -42,56 +42,33 @@ export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> {
    * @defaultValue the system clock
    */
   readonly clock?: Pick<Clock, 'now'>
-  /**
-   * Creates the `tx` that your handlers expect.
-   * @defaultValue the `MemoryTx` itself
-   */
-  readonly lendAs?: LendAs<Tx, Effect>
-  /**
-   * What a claim does when another transaction holds its key. `busy`: answers at once, as with a lock timeout of zero.
-   * `wait`: waits until that transaction has ended, without a limit.
-   * @defaultValue 'busy'
-   */
-  readonly whenHeld?: 'busy' | 'wait'
 }
 
 const MEMORY_INBOX: Table<MemoryInboxOptions, 'database' | 'lendAs'> = {
   database: having('an InboxDatabase'),
   clock: clockOption(),
-  lendAs: func(),
-  whenHeld: or('busy', oneOf('busy', 'wait')),
+  ...MEMORY_PROCESS,
 }
 
 /**
  * The reference inbox, in memory, for tests: the mark commits effects, and everything is lost on exit. One instance is
  * one process; `die()` ends it.
  */
-export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<Tx> {
+export class MemoryInbox<Tx = MemoryTx, Effect = string> extends MemoryProcess<Tx, Effect> implements InboxStore<Tx> {
   readonly strategy = 'inbox'
   readonly name = 'memory-inbox'
   readonly database: InboxDatabase<Effect>
   readonly admin: StoreAdmin
   readonly #clock: Pick<Clock, 'now'>
-  readonly #lendAs: LendAs<Tx, Effect>
-  readonly #whenHeld: 'busy' | 'wait'
-  readonly #open = new Set<MemoryTransaction<Tx, Effect>>()
 
   /** @throws ConfigError `CONFIG_INVALID` for an unknown option */
   constructor(options: MemoryInboxOptions<Tx, Effect> = {}) {
-    const {
-      database = new InboxDatabase(),
-      clock,
-      // With another `Tx` than `MemoryTx` the caller must pass `lendAs`.
-      lendAs = (memory) => memory as Tx,
-      whenHeld,
-    } = optionsOf('new MemoryInbox', MEMORY_INBOX, options as never) as unknown as Required<
-      Pick<MemoryInboxOptions<Tx, Effect>, 'clock' | 'whenHeld'>
-    > &
-      MemoryInboxOptions<Tx, Effect>
+    const given = optionsOf('new MemoryInbox', MEMORY_INBOX, options as never)
+    const { clock } = given
+    const database = (given.database as InboxDatabase<Effect> | undefined) ?? new InboxDatabase()
+    super({ effects: database.effects, held: database.locks }, given)
     this.database = database
     this.#clock = clock
-    this.#lendAs = lendAs
-    this.#whenHeld = whenHeld
     const records: MemoryRecords = {
       view: (key) => viewOf(this.record(key), clock.now()),
       list: (query, isOf) => this.list(query, isOf),
@@ -102,33 +79,17 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     this.admin = memoryAdmin(records, clock, database.history)
   }
 
-  /** Open transactions of this process. */
-  get openTransactions(): number {
-    return this.#open.size
-  }
-
-  /**
-   * Simulates the death of the process: the server rolls back its open transactions, including those of waiting claims.
-   */
-  die(): void {
-    for (const transaction of this.#open) transaction.end('rolled-back')
-  }
-
-  async open(): Promise<void> {}
-
   async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<Tx>[]> {
     const { scope, items } = request
     const { rows, history } = this.database
     history.used(scope, { items, records: rows, now: this.#clock.now(), retentionMs: undefined })
-    // Sent again: the connection of the first call is gone, and its transaction with it.
-    for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
     const { locks } = this.database
-    const transaction = this.#begin(request)
+    const transaction = this.begin(request.token, (parts) => new MemoryTransaction(parts))
     const answers = new Map<Key, TransactionAnswer<Tx>>()
     // In the same order for all, so that two batches cannot deadlock.
     for (const item of request.items.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
       // After a wait it checks again, and takes the key in the same turn: others woke up too.
-      while (this.#whenHeld === 'wait' && locks.has(item.key)) await locks.get(item.key)?.ended
+      while (this.whenHeld === 'wait' && locks.has(item.key)) await locks.get(item.key)?.ended
       if (transaction.state !== 'open') throw new StoreError('STORE_UNREACHABLE', 'ended while a claim waited')
       answers.set(item.key, this.standing(item, request) ?? this.#grant(item, request, transaction))
     }
@@ -159,10 +120,6 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     const ofThisClaim = countedBy.get(key) === token ? 1 : 0
     const earlier = (attempts.get(key) ?? 0) - ofThisClaim
     return earlier > 0 && !alone ? { verdict: 'again-alone', attempts: earlier } : undefined
-  }
-
-  async renew(claims: readonly TransactionClaim<Tx>[]): Promise<readonly RenewVerdict[]> {
-    return claims.map((claim) => (transactionOf(claim).state === 'open' ? 'renewed' : 'lost'))
   }
 
   async mark(
@@ -275,21 +232,6 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
     return attempt === 0 ? { state: 'absent' } : { state: 'released', ...before, attempt, doubt: false, ...common }
   }
 
-  #begin({ token }: ClaimRequest): MemoryTransaction<Tx, Effect> {
-    const { locks, effects } = this.database
-    const transaction: MemoryTransaction<Tx, Effect> = new MemoryTransaction({
-      token,
-      lendAs: this.#lendAs,
-      onEnd: (state) => {
-        if (state === 'committed') effects.push(...transaction.effects)
-        for (const [key, holder] of locks) if (holder === transaction) locks.delete(key)
-        this.#open.delete(transaction)
-      },
-    })
-    this.#open.add(transaction)
-    return transaction
-  }
-
   #grant(
     item: ClaimItem,
     { scope, token, retentionMs }: ClaimRequest,
@@ -328,12 +270,4 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> implements InboxStore<T
 
 function differ(kept: Digest, claimed: Digest): boolean {
   return kept !== claimed && kept !== '' && claimed !== ''
-}
-
-/** The transaction that this store has opened for a claim. */
-export function transactionOf<Tx, Effect = string>({
-  transaction,
-}: TransactionClaim<Tx>): MemoryTransaction<Tx, Effect> {
-  if (transaction instanceof MemoryTransaction) return transaction as MemoryTransaction<Tx, Effect>
-  throw new TypeError('a claim of another store (memory-inbox)')
 }

@@ -1,14 +1,6 @@
-import { func, having, oneOf, optionsOf, or, type Table } from '../../src/foundation/options.ts'
+import { having, optionsOf, type Table } from '../../src/foundation/options.ts'
 import { claimStream, refundStarts, shortenStarts } from '../../src/core/position.ts'
-import type {
-  Key,
-  MarkVerdict,
-  OwnerToken,
-  Reason,
-  ReleaseVerdict,
-  RenewVerdict,
-  SetAsideVerdict,
-} from '../../src/core/record.ts'
+import type { Key, MarkVerdict, OwnerToken, Reason, ReleaseVerdict, SetAsideVerdict } from '../../src/core/record.ts'
 import type { EpochMs } from '../../src/core/units.ts'
 import { StoreError } from '../../src/foundation/errors.ts'
 import type {
@@ -22,39 +14,31 @@ import type {
   OffsetsStore,
   SetAsideOptions,
 } from '../../src/ports/store.ts'
-import type { LendAs, MemoryTx } from './memory-transaction.ts'
+import { MEMORY_PROCESS, MemoryProcess, type MemoryProcessOptions } from './memory-process.ts'
+import type { MemoryTx } from './memory-transaction.ts'
 import { OffsetsDatabase } from './offsets-database.ts'
 import { OffsetsTransaction, transactionOf } from './offsets-transaction.ts'
 
-export interface MemoryOffsetsOptions<Tx = MemoryTx, Effect = string> {
+export interface MemoryOffsetsOptions<Tx = MemoryTx, Effect = string> extends MemoryProcessOptions<Tx, Effect> {
   /**
    * Share it between the stores of several processes.
    * @defaultValue a new one
    */
   readonly database?: OffsetsDatabase<Effect>
-  /**
-   * Creates the `tx` that your handlers expect.
-   * @defaultValue the `MemoryTx` itself
-   */
-  readonly lendAs?: LendAs<Tx, Effect>
-  /**
-   * What a claim does when another transaction holds its stream. `busy`: answers at once, as with a lock timeout of
-   * zero. `wait`: waits until that transaction has ended, without a limit.
-   * @defaultValue 'busy'
-   */
-  readonly whenHeld?: 'busy' | 'wait'
 }
 
 const MEMORY_OFFSETS: Table<MemoryOffsetsOptions, 'database' | 'lendAs'> = {
   database: having('an OffsetsDatabase'),
-  lendAs: func(),
-  whenHeld: or('busy', oneOf('busy', 'wait')),
+  ...MEMORY_PROCESS,
 }
 
 /**
  * The strategy `offsets` in memory, for tests: `claimStream` and a Map. One instance is one process; `die()` ends it.
  */
-export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsStore<Tx> {
+export class MemoryOffsets<Tx = MemoryTx, Effect = string>
+  extends MemoryProcess<Tx, Effect>
+  implements OffsetsStore<Tx>
+{
   readonly strategy = 'offsets'
   readonly name = 'memory-offsets'
   readonly database: OffsetsDatabase<Effect>
@@ -80,51 +64,24 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsSto
       ),
     release: async (scope, stream, { from }) => this.#release(this.database.nameOf(scope, stream), from),
   }
-  readonly #lendAs: LendAs<Tx, Effect>
-  readonly #whenHeld: 'busy' | 'wait'
-  readonly #open = new Set<OffsetsTransaction<Tx, Effect>>()
 
   /** @throws ConfigError `CONFIG_INVALID` for an unknown option */
   constructor(options: MemoryOffsetsOptions<Tx, Effect> = {}) {
-    const {
-      database = new OffsetsDatabase(),
-      // With another `Tx` than `MemoryTx` the caller must pass `lendAs`.
-      lendAs = (memory) => memory as Tx,
-      whenHeld,
-    } = optionsOf('new MemoryOffsets', MEMORY_OFFSETS, options as never) as unknown as Required<
-      Pick<MemoryOffsetsOptions<Tx, Effect>, 'whenHeld'>
-    > &
-      MemoryOffsetsOptions<Tx, Effect>
+    const given = optionsOf('new MemoryOffsets', MEMORY_OFFSETS, options as never)
+    const database = (given.database as OffsetsDatabase<Effect> | undefined) ?? new OffsetsDatabase()
+    super({ effects: database.effects, held: database.holders }, given)
     this.database = database
-    this.#lendAs = lendAs
-    this.#whenHeld = whenHeld
   }
-
-  /** Open transactions of this process. */
-  get openTransactions(): number {
-    return this.#open.size
-  }
-
-  /**
-   * Simulates the death of the process: the server rolls back its open transactions, including those of waiting claims.
-   */
-  die(): void {
-    for (const transaction of this.#open) transaction.end('rolled-back')
-  }
-
-  async open(): Promise<void> {}
 
   async claim(request: ClaimRequest): Promise<readonly TransactionAnswer<Tx>[]> {
-    // Sent again: the connection of the first call is gone, and its transaction with it.
-    for (const earlier of this.#open) if (earlier.token === request.token) earlier.end('rolled-back')
     const streams = this.#byStream(request)
     const { holders } = this.database
-    const transaction = this.#begin(request)
+    const transaction = this.begin(request.token, (parts) => new OffsetsTransaction(parts))
     const answers = new Map<Key, TransactionAnswer<Tx>>()
     // In the same order for all, so that two claims cannot deadlock.
     for (const [stream, ofStream] of streams.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
       // After a wait it checks again, and takes the stream in the same turn: others woke up too.
-      while (this.#whenHeld === 'wait' && holders.has(stream)) await holders.get(stream)?.ended
+      while (this.whenHeld === 'wait' && holders.has(stream)) await holders.get(stream)?.ended
       if (transaction.state !== 'open') throw new StoreError('STORE_UNREACHABLE', 'ended while a claim waited')
       for (const [key, answer] of this.#claimStream(stream, ofStream, request, transaction)) answers.set(key, answer)
     }
@@ -134,10 +91,6 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsSto
 
   protected decide(...args: Parameters<typeof claimStream>): ReturnType<typeof claimStream> {
     return claimStream(...args)
-  }
-
-  async renew(claims: readonly TransactionClaim<Tx>[]): Promise<readonly RenewVerdict[]> {
-    return claims.map((claim) => (transactionOf(claim).state === 'open' ? 'renewed' : 'lost'))
   }
 
   async mark(claims: readonly TransactionClaim<Tx>[]): Promise<readonly MarkVerdict[]> {
@@ -229,21 +182,6 @@ export class MemoryOffsets<Tx = MemoryTx, Effect = string> implements OffsetsSto
       this.database.rows.set(stream, { next: offset, timestamp, aside, attempts, movedBy: transaction.token })
       return as
     })
-  }
-
-  #begin({ token }: ClaimRequest): OffsetsTransaction<Tx, Effect> {
-    const { effects, holders } = this.database
-    const transaction: OffsetsTransaction<Tx, Effect> = new OffsetsTransaction({
-      token,
-      lendAs: this.#lendAs,
-      onEnd: (state) => {
-        if (state === 'committed') effects.push(...transaction.effects)
-        for (const [stream, holder] of holders) if (holder === transaction) holders.delete(stream)
-        this.#open.delete(transaction)
-      },
-    })
-    this.#open.add(transaction)
-    return transaction
   }
 
   #claimStream(

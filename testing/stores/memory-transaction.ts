@@ -1,6 +1,6 @@
 import type { Key, OwnerToken } from '../../src/core/record.ts'
 import { TransactionError } from '../../src/foundation/errors.ts'
-import type { Claim, LentTransaction, OpenTransaction } from '../../src/ports/store.ts'
+import type { Claim, LentTransaction, OpenTransaction, TransactionClaim } from '../../src/ports/store.ts'
 
 /** The `tx` of handlers, unless `lendAs` creates another one. */
 export interface MemoryTx<Effect = string> {
@@ -104,4 +104,12 @@ export class MemoryTransaction<Tx, Effect> implements OpenTransaction<Tx> {
       },
     }
   }
+}
+
+/** The transaction that a store in memory has opened for a claim. */
+export function transactionOf<Tx, Effect = string>({
+  transaction,
+}: TransactionClaim<Tx>): MemoryTransaction<Tx, Effect> {
+  if (transaction instanceof MemoryTransaction) return transaction as MemoryTransaction<Tx, Effect>
+  throw new TypeError('a claim of another store (memory-transaction)')
 }

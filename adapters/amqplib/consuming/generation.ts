@@ -51,6 +51,22 @@ export interface GenerationPlan {
   readonly isPaused: boolean
 }
 
+/**
+ *   consuming ──> cancelling ──> cancelled ──> dead
+ *       └──────────────┴──> leaving-by-close ──> dead          any of them ──> dead
+ *
+ * While the consumer lives, it could get back what is returned. So from the begin of a stop on that waits: until the
+ * broker has ended the consumer, or until the channel closes, which returns all that is not settled.
+ */
+type State =
+  | { readonly is: 'consuming' }
+  | { readonly is: 'cancelling'; readonly goingBack: RabbitDelivery[]; readonly cancelled: Promise<void> }
+  /** `heeded`: settle frames that the broker has processed, at least. */
+  | { readonly is: 'cancelled'; readonly heeded: number }
+  /** `isSilent`: the broker did not answer the cancel. Ask nothing more, the connection will be closed. */
+  | { readonly is: 'leaving-by-close'; readonly isSilent: boolean }
+  | { readonly is: 'dead' }
+
 /** One life of the consuming channel. Its end ends the standing of all its deliveries. */
 export class Generation {
   readonly #plan: GenerationPlan
@@ -58,18 +74,8 @@ export class Generation {
   readonly #consumerTag = `consume-once-${systemEntropy.ownerToken()}`
   readonly #acks: Acks
   readonly #arrivals: Arrivals<RabbitDelivery>
-  /**
-   * Deliveries that must not come back to this consumer. They are returned after the broker has ended the consumer.
-   * `undefined`: not stopping.
-   */
-  #goingBack: RabbitDelivery[] | undefined
-  #isCancelled = false
-  /** Settle frames that the broker has processed, at least. */
-  #heeded = 0
-  #isLive = true
+  #state: State = { is: 'consuming' }
   #received = 0
-  /** The broker did not answer a request: ask nothing more, the connection will be closed. */
-  #isSilent = false
 
   private constructor(channel: AmqpChannel, plan: GenerationPlan) {
     this.#channel = channel
@@ -104,12 +110,12 @@ export class Generation {
   }
 
   get isLive(): boolean {
-    return this.#isLive
+    return this.#state.is !== 'dead'
   }
 
   /** Identifies the last delivery, if all are settled and no stop has begun; `undefined` if something is in flight. */
   get quietAfter(): string | undefined {
-    const isQuiet = this.#isLive && this.#goingBack === undefined && this.#acks.areComplete
+    const isQuiet = this.#state.is === 'consuming' && this.#acks.areComplete
     return isQuiet ? `${this.number}/${this.#received}` : undefined
   }
 
@@ -126,7 +132,7 @@ export class Generation {
   settle(delivery: RabbitDelivery): boolean {
     const { message, tag, ticket } = delivery
     const { ownFrame } = message
-    if (!this.#isLive) this.#plan.hooks.onStale()
+    if (!this.isLive) this.#plan.hooks.onStale()
     else if (!this.#hasDelivered(delivery)) return false
     else if (ownFrame === undefined) return this.#acks.settle(tag, ticket)
     else if (this.#acks.settleAlone(tag, ticket, ownFrame)) {
@@ -136,14 +142,12 @@ export class Generation {
     return false
   }
 
-  /**
-   * Returns a delivery to the queue. This consumer could get it back, so during a stop the return waits until the
-   * consumer has ended, and with a single active consumer until the channel has closed.
-   */
+  /** Returns a delivery to the queue: at once, or as soon as this consumer cannot get it back. */
   handBack(delivery: RabbitDelivery): boolean {
-    if (!this.#isLive || !this.#hasDelivered(delivery)) return false
-    if (this.#goingBack === undefined || this.#isCancelled) return this.#sendBack(delivery)
-    this.#goingBack.push(delivery)
+    const state = this.#state
+    if (state.is === 'dead' || !this.#hasDelivered(delivery)) return false
+    if (state.is === 'consuming' || state.is === 'cancelled') return this.#sendBack(delivery)
+    if (state.is === 'cancelling') state.goingBack.push(delivery)
     return true
   }
 
@@ -152,16 +156,23 @@ export class Generation {
    * is returned before the channel closes: the next consumer would start with later messages while these still run.
    */
   async stopIntake(): Promise<void> {
+    if (this.#state.is === 'cancelling') return this.#state.cancelled
+    if (this.#state.is !== 'consuming') return
     this.#arrivals.shut()
-    this.#goingBack = []
-    if (!this.#isLive || this.#plan.settings.singleActiveConsumer) return
-    const { sent } = this.#acks
-    await this.#cancel()
-    this.#isCancelled = !this.#isSilent
-    if (!this.#isCancelled) return
-    this.#heeded = sent
-    for (const delivery of [...this.#goingBack, ...this.#arrivals.takeHeld()]) this.#sendBack(delivery)
-    this.#goingBack = []
+    if (this.#plan.settings.singleActiveConsumer) this.#state = { is: 'leaving-by-close', isSilent: false }
+    else {
+      const cancelled = this.#cancelled(this.#acks.sent)
+      this.#state = { is: 'cancelling', goingBack: [], cancelled }
+      await cancelled
+    }
+  }
+
+  async #cancelled(heeded: number): Promise<void> {
+    const isAnswered = await this.#cancel()
+    const state = this.#state
+    if (state.is !== 'cancelling') return
+    this.#state = isAnswered ? { is: 'cancelled', heeded } : { is: 'leaving-by-close', isSilent: true }
+    if (isAnswered) for (const delivery of [...state.goingBack, ...this.#arrivals.takeHeld()]) this.#sendBack(delivery)
   }
 
   /**
@@ -170,19 +181,22 @@ export class Generation {
    */
   async leave(): Promise<void> {
     await this.stopIntake()
-    if (this.#isLive && this.#isCancelled) this.#acks.returnAll()
+    if (this.#state.is === 'cancelled') this.#acks.returnAll()
     await this.close()
   }
 
   /** Sends the acks that are due, waits until the broker has processed them, then closes the channel. */
   async close(): Promise<void> {
-    if (!this.#isLive) return
+    const state = this.#state
+    if (state.is === 'dead') return
     this.#acks.finish()
     this.#goDead()
-    if (this.#acks.sent - this.#heeded > FRAMES_HEEDED) await this.#untilHeeded() // mutant: rabbit-closed-before-its-acks
+    const heeded = state.is === 'cancelled' ? state.heeded : 0
+    let isSilent = state.is === 'leaving-by-close' && state.isSilent
+    if (!isSilent && this.#acks.sent - heeded > FRAMES_HEEDED) isSilent = !(await this.#untilHeeded()) // mutant: rabbit-closed-before-its-acks
     // Also for a silent broker: on a lent connection the consumer would otherwise take messages for ever.
     const closing = closeQuietly(this.#channel)
-    if (!this.#isSilent) await closing
+    if (!isSilent) await closing
   }
 
   /**
@@ -190,7 +204,7 @@ export class Generation {
    * which takes messages (3.10). So no settle is sent, the tag is cancelled once, and the channel is closed.
    */
   async endConsumer(end: GenerationEnd): Promise<void> {
-    if (!this.#isLive) return
+    if (!this.isLive) return
     this.#end(end)
     await this.#cancel()
     await closeQuietly(this.#channel)
@@ -198,7 +212,7 @@ export class Generation {
 
   /** Called by amqplib: it must not throw. */
   #receive(raw: AmqpMessage | null): void {
-    if (!this.#isLive) return
+    if (!this.isLive) return
     if (raw === null) {
       const { queue } = this.#plan.settings
       void this.endConsumer({
@@ -237,39 +251,39 @@ export class Generation {
   }
 
   #end(end: GenerationEnd): void {
-    if (!this.#isLive) return
+    if (!this.isLive) return
     this.#goDead()
     // A connection closes its channels before it reports its own close.
     queueMicrotask(() => this.#plan.hooks.onEnd(this, end))
   }
 
   #goDead(): void {
-    this.#isLive = false
+    this.#state = { is: 'dead' }
     this.#acks.end()
     this.#arrivals.shut()
     this.#arrivals.takeHeld()
   }
 
-  async #cancel(): Promise<void> {
-    await this.#asked(() => answerWithin(CANCEL_WITHIN_MS, 'cancel', this.#channel.cancel(this.#consumerTag)))
+  #cancel(): Promise<boolean> {
+    return isAnswered(() => answerWithin(CANCEL_WITHIN_MS, 'cancel', this.#channel.cancel(this.#consumerTag)))
   }
 
-  async #untilHeeded(): Promise<void> {
-    if (this.#isSilent) return
+  #untilHeeded(): Promise<boolean> {
     const { settings, countsReturns } = this.#plan
-    await this.#asked(() =>
+    return isAnswered(() =>
       countsReturns && !settings.singleActiveConsumer
         ? untilRead(this.#channel)
         : untilHeeded(this.#channel, settings.queue, `${this.#consumerTag}-last`),
     )
   }
+}
 
-  /** A channel that ends rejects what it is asked, or never answers it. */
-  async #asked(ask: () => Promise<unknown>): Promise<void> {
-    try {
-      await ask()
-    } catch (error) {
-      if (error instanceof NoAnswerError) this.#isSilent = true
-    }
+/** `false`: the broker is silent. A channel that ends rejects what it is asked, or never answers it. */
+async function isAnswered(ask: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await ask()
+    return true
+  } catch (error) {
+    return !(error instanceof NoAnswerError)
   }
 }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs, describeError, StoppedError, systemEntropy } from '../../../src/internal.ts'
-import { Session, type SessionListener, type SessionOptions } from './session.ts'
+import { ConsumerRun, type RunListener, type RunOptions } from './consumer-run.ts'
 import type { ConsumerConfigLike, ConsumerLike } from '../kafkajs-like.ts'
 
-export interface MembershipOptions extends Omit<SessionOptions, 'topics'> {
+export interface MembershipOptions extends Omit<RunOptions, 'topics'> {
   /** The topics to join with, requested before each join. */
   readonly topics: () => Promise<readonly string[]>
   /** Used unless the user gives assigners. */
@@ -15,7 +15,7 @@ export interface MembershipOptions extends Omit<SessionOptions, 'topics'> {
 }
 
 /** Called synchronously from inside kafkajs: none of these may throw. */
-export interface MembershipListener extends Omit<SessionListener, 'ended'> {
+export interface MembershipListener extends Omit<RunListener, 'ended'> {
   /** There is no consumer until further notice. `detail` is for people. */
   waiting(detail: string): void
 }
@@ -38,14 +38,14 @@ class Absence {
   }
 }
 
-/** The membership in the group: one session, and after it ended the next, until `leave()`. */
+/** The membership in the group: one run, and after it ended the next, until `leave()`. */
 export class Membership {
   readonly #options: MembershipOptions
   readonly #listener: MembershipListener
   readonly #leaving = new AbortController()
-  #session: Session | undefined
-  /** The last session that has ended or was told to end, so that each ends only once. */
-  #over: Session | undefined
+  #run: ConsumerRun | undefined
+  /** The last run that has ended or was told to end, so that each ends only once. */
+  #over: ConsumerRun | undefined
   #rebuilding: Promise<void> | undefined
   #absence: Absence | undefined
 
@@ -56,7 +56,7 @@ export class Membership {
 
   /** For pause, seek and the like. Its methods may throw: there is no group between a crash and the next join. */
   get consumer(): ConsumerLike | undefined {
-    return this.#session?.consumer
+    return this.#run?.consumer
   }
 
   /**
@@ -83,7 +83,7 @@ export class Membership {
   async leave(): Promise<void> {
     this.#leaving.abort()
     this.comeBack()
-    const left = Promise.all([this.#session?.stop(), this.#rebuilding])
+    const left = Promise.all([this.#run?.stop(), this.#rebuilding])
     const given = new AbortController()
     await Promise.race([left, sleep(LEAVE_WITHIN_MS, undefined, { signal: given.signal }).catch(() => {})])
     given.abort()
@@ -96,30 +96,30 @@ export class Membership {
     const partitionAssigners = given.partitionAssigners ?? (await this.#options.assigners())
     if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')
     const consumer = partitionAssigners === undefined ? given : { ...given, partitionAssigners }
-    const ended = (error: Error): void => this.#ended(session, error)
-    const session: Session = new Session({ ...this.#options, consumer, topics }, { ...this.#listener, ended })
-    this.#session = session
+    const ended = (error: Error): void => this.#ended(run, error)
+    const run: ConsumerRun = new ConsumerRun({ ...this.#options, consumer, topics }, { ...this.#listener, ended })
+    this.#run = run
     try {
-      await session.start()
+      await run.start()
     } catch (error) {
-      await session.stop()
+      await run.stop()
       throw error
     }
   }
 
   /** Leaves the group and joins it again, with the topics of that time. */
   rejoin(why: string): void {
-    const session = this.#session
-    if (session?.hasJoined === true && !this.#leaving.signal.aborted) this.#ended(session, new Error(why))
+    const run = this.#run
+    if (run?.hasJoined === true && !this.#leaving.signal.aborted) this.#ended(run, new Error(why))
   }
 
   /** Leaves the group, and joins it again after `comeBack()`. */
   stepAside(): void {
     if (this.#absence !== undefined || this.#leaving.signal.aborted) return
     this.#absence = new Absence()
-    const session = this.#session
-    // Otherwise the next session is being built, and waits.
-    if (session?.hasJoined === true) this.#replace(session, new Error('left the group'))
+    const run = this.#run
+    // Otherwise the next run is being built, and waits.
+    if (run?.hasJoined === true) this.#replace(run, new Error('left the group'))
   }
 
   comeBack(): void {
@@ -127,14 +127,14 @@ export class Membership {
     this.#absence = undefined
   }
 
-  #ended(session: Session, error: Error): void {
-    if (this.#replace(session, error)) this.#options.report('connection-lost', describeError(error))
+  #ended(run: ConsumerRun, error: Error): void {
+    if (this.#replace(run, error)) this.#options.report('connection-lost', describeError(error))
   }
 
   /** `false`: its successor is being built already. */
-  #replace(session: Session, why: Error): boolean {
-    if (this.#over === session) return false
-    this.#over = session
+  #replace(run: ConsumerRun, why: Error): boolean {
+    if (this.#over === run) return false
+    this.#over = run
     this.#listener.halted()
     this.#rebuilding = this.#rebuild(why)
     return true
@@ -147,10 +147,10 @@ export class Membership {
       try {
         await this.#isAway()
         await this.#pause(attempt, error)
-        await this.#session?.stop()
+        await this.#run?.stop()
         if (this.#absence !== undefined) continue
         await this.#join()
-        if (this.#absence !== undefined) continue // Its session is stopped as the first step.
+        if (this.#absence !== undefined) continue // Its run is stopped as the first step.
         return this.#options.report('rebuilt', `attempt ${attempt}`)
       } catch (failure) {
         error = failure
@@ -162,7 +162,7 @@ export class Membership {
   async #isAway(): Promise<void> {
     const absence = this.#absence
     if (absence === undefined) return
-    await this.#session?.stop()
+    await this.#run?.stop()
     await absence.over
   }
 

@@ -18,7 +18,7 @@ const WHO_GETS_IT: Readonly<Record<string, string>> = {
   'adapters/amqplib/source.ts': 'run/start.ts, which resolves with `stopped`',
   'adapters/kafkajs/source.ts': 'run/start.ts, which resolves with `stopped`',
   'adapters/kafkajs/membership/membership.ts': 'the Kafka source, which hands it to run/start.ts',
-  'adapters/kafkajs/membership/session.ts': 'the membership, which hands it to run/start.ts',
+  'adapters/kafkajs/membership/consumer-run.ts': 'the membership, which hands it to run/start.ts',
   'adapters/kafkajs/drop-in/call.ts': 'kafkajs, which would commit messages that are not handled otherwise',
   'adapters/lambda/index.ts': 'Lambda, which would take messages that are not handled for handled otherwise',
 }

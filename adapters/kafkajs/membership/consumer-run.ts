@@ -15,7 +15,7 @@ import type {
   KafkaMessageLike,
 } from '../kafkajs-like.ts'
 
-export interface SessionOptions {
+export interface RunOptions {
   readonly kafka: KafkaLike
   readonly topics: readonly string[]
   readonly consumer: ConsumerConfigLike
@@ -24,7 +24,7 @@ export interface SessionOptions {
 }
 
 /** Called synchronously from inside kafkajs: none of these may throw. */
-export interface SessionListener {
+export interface RunListener {
   batch(payload: EachBatchPayloadLike): Promise<void>
   controlBatch(batch: EndBatchProcess): void
   joined(join: GroupJoin): void
@@ -35,9 +35,9 @@ export interface SessionListener {
   turned(): void
   /** The next fetch begins long after the last one ended, because its messages took that long. */
   lookedAway(): void
-  /** The payloads of this session are invalid from now on. */
+  /** The payloads of this run are invalid from now on. */
   halted(): void
-  /** The session has ended for good. Called at most once, and not after `stop()`. */
+  /** The run has ended for good. Called at most once, and not after `stop()`. */
   ended(error: Error): void
 }
 
@@ -65,6 +65,21 @@ const NOT_KAFKAJS =
 /** Long enough to delete a topic, create it anew and fill it, between two fetches. */
 const LOOKED_AWAY_MS = 1_000
 
+/** What kafkajs has told of its membership. `rejoining`: of a rebalance, and it has not joined since. */
+type InGroup =
+  | { readonly is: 'joining' | 'member' | 'rejoining' }
+  /** It fetches no more. */
+  | { readonly is: 'halted'; readonly hadJoined: boolean }
+
+/**
+ * What we do with it.
+ *
+ *   used ──> stopping ──> leaving ──> over          used ──> over: it crashed, or did not start
+ */
+type Use =
+  /** `stopping`: its start may still be in progress. */
+  { readonly is: 'used' | 'stopping' | 'over' } | { readonly is: 'leaving'; readonly atFetchOrHalt: () => void }
+
 /**
  * One kafkajs consumer, from connect to its crash or stop. It never restarts, and it is stopped with care:
  *
@@ -75,17 +90,13 @@ const LOOKED_AWAY_MS = 1_000
  *   replacement is in progress, because the fetcher has just compared the brokers; one microtask later the other
  *   fetchers have started too. The consumer is stopped at that point only.
  */
-export class Session {
+export class ConsumerRun {
   readonly consumer: ConsumerLike
-  readonly #options: SessionOptions
-  readonly #listener: SessionListener
+  readonly #options: RunOptions
+  readonly #listener: RunListener
   readonly #isDecodedHere: boolean
-  #isOver = false
-  #isStopping = false
-  #hasJoined = false
-  /** kafkajs has told of a rebalance, and has not joined since. */
-  #isRejoining = false
-  #hasHalted = false
+  #inGroup: InGroup = { is: 'joining' }
+  #use: Use = { is: 'used' }
   /** Brokers with a fetch in flight. */
   readonly #fetching = new Set<number>()
   /** When the last fetch from each broker succeeded. */
@@ -93,13 +104,12 @@ export class Session {
   /** Brokers from which a fetch began since the last turn, and those from which another one did. */
   readonly #begun = new Set<number>()
   readonly #begunAgain = new Set<number>()
-  #atFetchOrHalt: (() => void) | undefined
   #starting: Promise<void> | undefined
   #stopped: Promise<void> | undefined
   #joined: () => void = () => {}
   #failed: (error: Error) => void = () => {}
 
-  constructor(options: SessionOptions, listener: SessionListener) {
+  constructor(options: RunOptions, listener: RunListener) {
     this.#options = options
     this.#listener = listener
     const retry = { ...options.consumer.retry, restartOnFailure: async () => false }
@@ -110,7 +120,8 @@ export class Session {
   }
 
   get hasJoined(): boolean {
-    return this.#hasJoined
+    const inGroup = this.#inGroup
+    return inGroup.is === 'halted' ? inGroup.hadJoined : inGroup.is !== 'joining'
   }
 
   /** Resolves when it has joined the group. If it rejects, `ended` is not called. */
@@ -135,7 +146,7 @@ export class Session {
       if (!this.#isDecodedHere) await this.#decodeForAll()
       await connectAny(this.consumer)
       await this.#subscribe()
-      if (this.#isStopping) throw new StoppedError('stopped while it started')
+      if (this.#use.is !== 'used') throw new StoppedError('stopped while it started')
       await this.consumer.run({
         autoCommit: false,
         eachBatchAutoResolve: false,
@@ -144,7 +155,7 @@ export class Session {
       })
       await joined
     } catch (error) {
-      this.#isOver = true
+      if (this.#use.is === 'used') this.#use = { is: 'over' }
       throw error
     }
   }
@@ -156,7 +167,7 @@ export class Session {
   }
 
   async #subscribe(): Promise<void> {
-    for (let tries = 1; !this.#isStopping; tries++) {
+    for (let tries = 1; this.#use.is === 'used'; tries++) {
       try {
         // Always from the beginning: kafkajs applies this setting after every OFFSET_OUT_OF_RANGE, and to start at the
         // end would lose messages.
@@ -169,19 +180,20 @@ export class Session {
   }
 
   async #stop(): Promise<void> {
-    this.#isStopping = true
+    if (this.#use.is === 'used') this.#use = { is: 'stopping' }
     await this.#starting?.catch(() => {})
-    this.#isOver = true
-    if (this.#hasJoined && !this.#hasHalted) {
+    if (this.hasJoined && this.#inGroup.is !== 'halted') {
       await new Promise<void>((resolve) => {
-        this.#atFetchOrHalt = () => queueMicrotask(() => resolve(this.consumer.stop().catch(() => {})))
+        const stop = (): void => resolve(this.consumer.stop().catch(() => {}))
+        this.#use = { is: 'leaving', atFetchOrHalt: () => queueMicrotask(stop) }
       })
     }
+    this.#use = { is: 'over' }
     await this.consumer.disconnect().catch(() => {})
   }
 
   async #batch(payload: EachBatchPayloadLike): Promise<void> {
-    if (this.#isOver || this.#isStopping) return
+    if (this.#use.is !== 'used') return
     try {
       const unchecked = uncheckedIn(payload.batch.messages)
       if (unchecked !== undefined) return await this.#refuse(payload.batch, unchecked) // mutant: kafka-unchecked-taken
@@ -202,22 +214,22 @@ export class Session {
   #listen(): void {
     const { consumer } = this
     consumer.on('consumer.group_join', ({ payload }) => {
-      this.#hasJoined = true
-      this.#isRejoining = false
+      const isHalted = this.#inGroup.is === 'halted'
+      this.#inGroup = isHalted ? { is: 'halted', hadJoined: true } : { is: 'member' }
       this.#beginTurn()
       this.#joined()
       this.#tell(() => this.#listener.joined(payload))
     })
     consumer.on('consumer.rebalancing', () => {
-      this.#isRejoining = true
+      if (this.#inGroup.is === 'member') this.#inGroup = { is: 'rejoining' }
       this.#tell(() => this.#listener.rebalancing())
     })
     consumer.on('consumer.end_batch_process', ({ payload }) => {
       if (payload.batchSize === 0) this.#tell(() => this.#listener.controlBatch(payload))
     })
     consumer.on('consumer.fetch_start', ({ payload: { nodeId } }) => {
-      this.#take(this.#atFetchOrHalt)
-      if (this.#isRejoining && !this.#isStopping) throw new NotJoinedError()
+      this.#leaveNow()
+      if (this.#inGroup.is === 'rejoining' && this.#use.is === 'used') throw new NotJoinedError()
       // The previous fetch did not end, so it failed: a broker has one fetch at a time.
       if (this.#fetching.has(nodeId)) this.#tell(() => this.#listener.fetchFailed())
       else if (performance.now() - (this.#fetchedAt.get(nodeId) ?? Infinity) > LOOKED_AWAY_MS) {
@@ -231,15 +243,13 @@ export class Session {
       this.#fetchedAt.set(nodeId, performance.now())
     })
     consumer.on('consumer.stop', () => {
-      this.#hasHalted = true
-      this.#take(this.#atFetchOrHalt)
-      if (this.#isStopping) return
+      this.#halted()
+      if (this.#use.is !== 'used') return
       this.#tell(() => this.#listener.halted())
       setTimeout(() => this.#end(new Error('kafkajs stopped its consumer')), CRASH_AFTER_STOP_MS).unref()
     })
     consumer.on('consumer.crash', ({ payload }) => {
-      this.#hasHalted = true
-      this.#take(this.#atFetchOrHalt)
+      this.#halted()
       this.#end(payload.error)
     })
   }
@@ -257,21 +267,28 @@ export class Session {
     this.#tell(() => this.#listener.turned())
   }
 
-  #take(act: (() => void) | undefined): void {
-    this.#atFetchOrHalt = undefined
-    act?.()
+  #halted(): void {
+    this.#inGroup = { is: 'halted', hadJoined: this.hasJoined }
+    this.#leaveNow()
+  }
+
+  #leaveNow(): void {
+    if (this.#use.is !== 'leaving') return
+    const { atFetchOrHalt } = this.#use
+    this.#use = { is: 'over' }
+    atFetchOrHalt()
   }
 
   #end(error: Error): void {
     this.#failed(error)
-    if (this.#isOver || this.#isStopping) return
-    if (this.#hasJoined) this.#tell(() => this.#listener.ended(error))
-    this.#isOver = true
+    if (this.#use.is !== 'used') return
+    if (this.hasJoined) this.#tell(() => this.#listener.ended(error))
+    this.#use = { is: 'over' }
   }
 
   /** An exception in a listener would crash kafkajs. */
   #tell(listener: () => void): void {
-    if (this.#isOver) return
+    if (this.#use.is === 'leaving' || this.#use.is === 'over') return
     try {
       listener()
     } catch (error) {

@@ -53,7 +53,7 @@ interface SourceParts {
 export class RabbitSource implements Source {
   readonly system = 'rabbitmq'
   readonly group: string
-  readonly leaveAfterMs: DurationMs | undefined
+  readonly leaveAfterMs: DurationMs | 'never'
   readonly #parts: SourceParts
   #assembly: Assembly | undefined
   #watches: Watches | undefined

@@ -62,7 +62,7 @@ export class KafkaSource implements Source {
   readonly boundsItself = true
   readonly seeksPositions = true
   readonly group: string
-  readonly leaveAfterMs: DurationMs | undefined
+  readonly leaveAfterMs: DurationMs | 'never'
   readonly #parts: SourceParts
   readonly #report: Report
   readonly #assignment = new Assignment()
@@ -111,7 +111,7 @@ export class KafkaSource implements Source {
         this.#membership.rejoin(detail)
       },
     })
-    const companions = new Companions({ consumer: consumerName, topics: options.topics }, this.#report)
+    const companions = new Companions({ consumer: consumerName, topics: options.topology.subscribed }, this.#report)
     this.#membership = new Membership(
       {
         ...options,
@@ -163,7 +163,7 @@ export class KafkaSource implements Source {
       resuming: (epoch) => this.#gate.lookBack(epoch),
     })
     this.#standstill = new Standstill({
-      sessionMs: options.sessionMs,
+      sessionMs: options.consumer.sessionTimeout,
       holds: this.#holds,
       report: this.#report,
       epochs: () => this.#assignment.epochs,
@@ -185,7 +185,7 @@ export class KafkaSource implements Source {
       limits: { bytes: options.maxBytesInFlight, watermarkLag: options.maxWatermarkLag },
       order: options.order,
       originOf: (topic, named) => options.topology.originOf(topic, named),
-      heartbeatEveryMs: options.heartbeatEveryMs,
+      heartbeatEveryMs: options.consumer.heartbeatInterval,
       report: this.#report,
       readAgain: (epoch) => this.#readAgain(epoch),
     })
@@ -292,7 +292,7 @@ export class KafkaSource implements Source {
 
   redeliveryWindowMs(): Promise<RedeliveryWindow | undefined> {
     const { adminClient, options } = this.#parts
-    return redeliveryWindow(adminClient, options.topics)
+    return redeliveryWindow(adminClient, options.topology.subscribed)
   }
 
   #joined({ memberAssignment }: GroupJoin): void {

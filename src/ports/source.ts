@@ -165,9 +165,9 @@ export interface Source {
   pause(): void
   resume(): void
   /**
-   * How long the store may be down before the consumer calls `leave()`, in milliseconds. @defaultValue it never does
+   * How long the store may be down before the consumer calls `leave()`, in milliseconds. @defaultValue `never`
    */
-  readonly leaveAfterMs?: DurationMs | undefined
+  readonly leaveAfterMs?: DurationMs | 'never' | undefined
   /**
    * Leaves the group or queue until `comeBack()`, so that others get its messages: settles what can be settled, and ends
    * the standing of all deliveries. The source stays open and is not ready; `why` becomes its `detail`. Never throws.

@@ -343,7 +343,7 @@ class RefusedConsumer implements Running {
 /** `undefined`: the source cannot leave, or shall not. */
 function memberOf(source: Source): Member | undefined {
   const { leaveAfterMs } = source
-  if (leaveAfterMs === undefined) return undefined
+  if (leaveAfterMs === undefined || leaveAfterMs === 'never') return undefined
   return { leaveAfterMs, leave: (why) => source.leave?.(why), comeBack: () => source.comeBack?.() }
 }
 

@@ -58,7 +58,7 @@ export class TestDelivery implements Delivery {
 export class RecordingSource implements Source, Publisher {
   readonly system = 'memory'
   readonly group = 'group'
-  leaveAfterMs: number | undefined
+  leaveAfterMs: number | 'never' | undefined
   /** `pause`, `resume`, `leave`, `comeBack`, `stopIntake`, `close`, in order. */
   readonly calls: string[] = []
   readonly deliveries: TestDelivery[] = []

@@ -168,11 +168,11 @@ export class Generation {
   }
 
   async #cancelled(heeded: number): Promise<void> {
-    const isAnswered = await this.#cancel()
+    const hasEnded = await this.#cancel()
     const state = this.#state
     if (state.is !== 'cancelling') return
-    this.#state = isAnswered ? { is: 'cancelled', heeded } : { is: 'leaving-by-close', isSilent: true }
-    if (isAnswered) for (const delivery of [...state.goingBack, ...this.#arrivals.takeHeld()]) this.#sendBack(delivery)
+    this.#state = hasEnded ? { is: 'cancelled', heeded } : { is: 'leaving-by-close', isSilent: true }
+    if (hasEnded) for (const delivery of [...state.goingBack, ...this.#arrivals.takeHeld()]) this.#sendBack(delivery)
   }
 
   /**

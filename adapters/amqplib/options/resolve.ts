@@ -10,8 +10,6 @@ import {
   or,
   whole,
   type Complete,
-  type DurationMs,
-  type Message,
   type Table,
 } from '../../../src/internal.ts'
 import type { RabbitOptions } from './options.ts'
@@ -19,21 +17,12 @@ import { DEAD_LETTER, deadLetterWay, problemsOfDeadLetter, type DeadLetterWay } 
 import { problemsOfRetry, RETRY, retryWay, type RetryWay } from './resolve-retry.ts'
 import { NAME } from './names.ts'
 
-export interface RabbitSettings {
-  readonly queue: string
-  /** As given; if `undefined`, the pipeline's capacity decides. */
-  readonly prefetch: number | undefined
-  readonly setup: 'auto' | 'check' | 'off'
-  readonly queueType: 'quorum' | 'classic'
+type WithoutDefault = 'prefetch' | 'retry' | 'lane' | 'consumerTimeoutMs'
+
+/** The options with their defaults. Without `prefetch`, the pipeline's capacity decides. */
+export interface RabbitSettings extends Omit<Complete<RabbitOptions, WithoutDefault>, 'retry' | 'deadLetter'> {
   readonly retry: RetryWay
   readonly deadLetter: DeadLetterWay
-  readonly lane: ((message: Message) => string | undefined) | undefined
-  readonly ackBatch: boolean
-  readonly singleActiveConsumer: boolean
-  /** `undefined`: never. */
-  readonly leaveAfterMs: DurationMs | undefined
-  /** As given. */
-  readonly consumerTimeoutMs: DurationMs | undefined
 }
 
 export const MOST_PREFETCH = 1000
@@ -42,7 +31,7 @@ const INSIDE_RETRY = 'give it inside of retry'
 const OF_THE_CONSUMER = 'give it to defineConsumer()'
 const OF_THE_CONNECTION = 'give it to the connection, the first argument'
 
-const RABBIT: Table<RabbitOptions, 'prefetch' | 'retry' | 'lane' | 'consumerTimeoutMs'> = {
+const RABBIT: Table<RabbitOptions, WithoutDefault> = {
   queue: needed(NAME),
   prefetch: whole({ most: MOST_PREFETCH }),
   setup: or('auto', oneOf('auto', 'check', 'off')),
@@ -85,16 +74,8 @@ export function resolveRabbitOptions(given: RabbitOptions, of = 'runRabbit'): Ra
   return Object.freeze(settingsOf(options))
 }
 
-function settingsOf(
-  options: Complete<RabbitOptions, 'prefetch' | 'retry' | 'lane' | 'consumerTimeoutMs'>,
-): RabbitSettings {
-  const { queue, retry, leaveAfterMs } = options
-  return {
-    ...options,
-    leaveAfterMs: leaveAfterMs === 'never' ? undefined : leaveAfterMs,
-    deadLetter: deadLetterWay(options),
-    retry: retryWay(queue, retry),
-  }
+function settingsOf(options: Complete<RabbitOptions, WithoutDefault>): RabbitSettings {
+  return { ...options, deadLetter: deadLetterWay(options), retry: retryWay(options.queue, options.retry) }
 }
 
 /** Problems of queues that are used twice. */

@@ -3,11 +3,10 @@ import { AdminClient } from '../admin-client.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike, CheckupKafkaLike } from '../kafkajs-like.ts'
 import { brokerSettings, groupState, replicasOf, topicSettings } from './asked.ts'
-import { findingsOfCopies } from './copy-findings.ts'
-import { broken } from './found.ts'
+import { findingOfCopies } from './copy-findings.ts'
+import { broken, weaker } from './findings.ts'
 import { findingOfGroup, findingsOfBrokers } from './group-findings.ts'
 import { isKafkajs } from '../fetch/own-decoder.ts'
-import { weaker } from './found.ts'
 import { findingsOfStranded } from './stranded-copies.ts'
 import { findingsOfTopic } from './topic-findings.ts'
 
@@ -38,7 +37,7 @@ async function look(
   const copies = await Promise.all(
     topology.places.map(async (place) => {
       const settings = existing.has(place.topic) ? await topicSettings(admin, place.topic) : undefined
-      return findingsOfCopies(place, settings, { consumer, setup })
+      return findingOfCopies(place, settings, { consumer, setup })
     }),
   )
   const stranded = await findingsOfStranded(admin, options, existing)
@@ -47,7 +46,7 @@ async function look(
   return [
     ...topology.sources.filter((topic) => !existing.has(topic)).map(missing),
     ...asked.flatMap(({ topic, ...told }) => findingsOfTopic(topic, told, consumer)),
-    ...copies.flat(),
+    ...copies,
     ...stranded,
     findingOfGroup(groupId, state),
     ...findingsOfBrokers(brokers, consumer, { start, topics }),
@@ -59,12 +58,12 @@ function findingsOfClient(kafka: CheckupKafkaLike): CheckFinding[] {
   const found = 'the client is not the object that new Kafka() of kafkajs 2.2 returns'
   const meaning =
     'Its fetches may not be decoded here: then messages of transactions are not handled, because kafkajs hands over aborted ones too. Pass the object of kafkajs itself.'
-  return [{ check: 'kafka.client', ...weaker(found, meaning) }]
+  return [weaker('client', found, meaning)]
 }
 
 function missing(topic: string): CheckFinding {
   const found = `topic ${topic}: does not exist, or this client may not see it`
   const meaning =
     'Nothing of it is consumed, and a consumer that has no other topic cannot start. Create the topic, or correct its name.'
-  return { check: 'kafka.topic', ...broken('topic missing', found, meaning) }
+  return broken('topic missing', found, meaning)
 }

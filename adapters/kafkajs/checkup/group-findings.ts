@@ -1,28 +1,30 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/internal.ts'
-import { holds, unknown, weaker } from './found.ts'
-import { forbidden, isRemembered } from './topic-findings.ts'
+import { forbidden, holds, unknown, weaker } from './findings.ts'
+import { isRemembered } from './topic-findings.ts'
 import type { Asked, Settings } from './asked.ts'
 
 /** Checks whether the group exists and may be described. */
 export function findingOfGroup(groupId: string, state: Asked<string>): CheckFinding {
-  const check = 'kafka.group'
+  const check = 'group'
   if (!state.isTold) return forbidden(check, `group ${groupId}`, state.why)
   const found = `group ${groupId}: ${state.value}`
   switch (state.value) {
     case 'Stable':
-      return { check, ...holds(found) }
+      return holds(check, found)
     case 'Dead':
-      return {
+      return unknown(
         check,
-        ...unknown(found, 'The broker knows no such group: it has never consumed, or its offsets were forgotten.'),
-      }
+        found,
+        'The broker knows no such group: it has never consumed, or its offsets were forgotten.',
+      )
     case 'Empty':
-      return { check, ...unknown(found, 'Nobody consumes as this group now.') }
+      return unknown(check, found, 'Nobody consumes as this group now.')
     default:
-      return {
+      return unknown(
         check,
-        ...unknown(found, 'The group is between two assignments: ask again. If it always is, its members do not stay.'),
-      }
+        found,
+        'The group is between two assignments: ask again. If it always is, its members do not stay.',
+      )
   }
 }
 
@@ -38,7 +40,7 @@ export function findingsOfBrokers(
   consumer: CheckedConsumer,
   subscription: Subscription,
 ): CheckFinding[] {
-  if (!brokers.isTold) return [forbidden('kafka.broker-settings', 'brokers', brokers.why)]
+  if (!brokers.isTold) return [forbidden('broker-settings', 'brokers', brokers.why)]
   return [offsetsRetention(brokers.value, consumer, subscription), autoCreation(brokers.value)]
 }
 
@@ -48,33 +50,29 @@ function offsetsRetention(
   { start, topics }: Subscription,
 ): CheckFinding {
   const { strategy, retentionMs, onBeyondRetention } = consumer
-  const check = 'kafka.offsets-retention'
+  const check = 'offsets-retention'
   const minutes = Math.min(...brokers.map((settings) => Number(settings.get('offsets.retention.minutes'))))
   const found = `offsets.retention.minutes ${minutes}, start ${start}`
   if (!Number.isSafeInteger(minutes)) {
-    return { check, ...unknown('offsets.retention.minutes: not told', 'Look at it by hand.') }
+    return unknown(check, 'offsets.retention.minutes: not told', 'Look at it by hand.')
   }
   const away = `A group that is away for ${durationText(minutes * 60_000)} loses its offsets`
-  if (strategy === 'offsets') return { check, ...holds(found) }
+  if (strategy === 'offsets') return holds(check, found)
   if (start === 'latest') {
     const meaning = `${away} and begins at the end: messages that arrive meanwhile are not handled. Use start: 'earliest', or raise it.`
-    return { check, ...weaker(found, meaning) }
+    return weaker(check, found, meaning)
   }
-  if (topics.every((settings) => isRemembered(settings, consumer))) return { check, ...holds(found) }
+  if (topics.every((settings) => isRemembered(settings, consumer))) return holds(check, found)
   const meaning = `${away} and begins at the beginning: what is older than the marks (${durationText(retentionMs)}) ${onBeyondRetention === 'skip' ? 'is skipped' : 'runs again'}. Raise it, or retentionMs of the consumer.`
-  return { check, ...weaker(found, meaning) }
+  return weaker(check, found, meaning)
 }
 
 function autoCreation(brokers: readonly Settings[]): CheckFinding {
-  const check = 'kafka.auto-create-topics'
+  const check = 'auto-create-topics'
   const values = [...new Set(brokers.map((settings) => settings.get('auto.create.topics.enable') ?? 'not told'))]
   const found = `auto.create.topics.enable ${values.join(', ')}`
-  if (values.every((value) => value === 'false')) return { check, ...holds(found) }
-  return {
-    check,
-    verdict: values.includes('true') ? 'weaker' : 'unknown',
-    found,
-    meaning:
-      'A deleted topic, or one that a producer misspells, is created empty with default settings instead of causing an error: no consumer reads its messages. Set it to false.',
-  }
+  if (values.every((value) => value === 'false')) return holds(check, found)
+  const meaning =
+    'A deleted topic, or one that a producer misspells, is created empty with default settings instead of causing an error: no consumer reads its messages. Set it to false.'
+  return values.includes('true') ? weaker(check, found, meaning) : unknown(check, found, meaning)
 }

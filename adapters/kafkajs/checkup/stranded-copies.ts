@@ -2,13 +2,12 @@ import type { CheckFinding } from '../../../src/internal.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { CheckupAdminLike } from '../kafkajs-like.ts'
 import { groupState, unhandledIn } from './asked.ts'
-import { broken, weaker, type Found } from './found.ts'
-import { forbidden } from './topic-findings.ts'
+import { broken, forbidden, weaker } from './findings.ts'
 
-const CHECK = 'kafka.stranded-copies'
+const CHECK = 'stranded-copies'
 const DEFAULT_NAME = /^(.+)\.retry-\d+$/
 
-type Options = Pick<ResolvedKafka, 'topology' | 'topics' | 'group'>
+type Options = Pick<ResolvedKafka, 'topology' | 'group'>
 
 /**
  * Finds retry topics with default names that hold copies but are not consumed: those of a group that was renamed, or of
@@ -16,11 +15,11 @@ type Options = Pick<ResolvedKafka, 'topology' | 'topics' | 'group'>
  */
 export async function findingsOfStranded(
   admin: CheckupAdminLike,
-  { topology, topics, group }: Options,
+  { topology, group }: Options,
   existing: ReadonlySet<string>,
 ): Promise<CheckFinding[]> {
   const findings = [...existing]
-    .filter((topic) => !topics.includes(topic))
+    .filter((topic) => !topology.subscribed.includes(topic))
     .map((topic) => ({ topic, groups: groupsNamedIn(topic, topology.sources) }))
     .filter(({ groups }) => groups.length > 0)
     .map(({ topic, groups }) => findingOf(admin, { topic, groups, own: group }))
@@ -44,16 +43,16 @@ async function findingOf(admin: CheckupAdminLike, { topic, groups, own }: Suspec
     fewest = Math.min(fewest, unhandled.value)
     if (fewest === 0) return undefined
   }
-  if (groups[0] === own) return { check: CHECK, ...ofTakenOut(what, fewest) }
+  if (groups[0] === own) return ofTakenOut(what, fewest)
   for (const group of groups) {
     const state = await groupState(admin, group)
     if (!state.isTold) return forbidden(CHECK, `${what}, group ${group}`, state.why)
     if (state.value !== 'Empty' && state.value !== 'Dead') return undefined
   }
-  return { check: CHECK, ...ofOtherGroup(what, fewest, { topic, groups, own }) }
+  return ofOtherGroup(what, fewest, { topic, groups, own })
 }
 
-function ofTakenOut(what: string, count: number): Found {
+function ofTakenOut(what: string, count: number): CheckFinding {
   return broken(
     'stranded-copies own',
     `${what}: ${messages(count)} not handled by this group, which does not consume it`,
@@ -61,8 +60,9 @@ function ofTakenOut(what: string, count: number): Found {
   )
 }
 
-function ofOtherGroup(what: string, count: number, { topic, groups: [group = ''], own }: Suspect): Found {
+function ofOtherGroup(what: string, count: number, { topic, groups: [group = ''], own }: Suspect): CheckFinding {
   return weaker(
+    CHECK,
     `${what}: ${messages(count)} not handled by group ${group}, which has no members`,
     `If group ${group} was renamed to ${own}, these messages have failed and wait for a next attempt that never comes: they are deleted when their retention is over. Carry the offsets of ${group} in ${topic} over to ${own}, and add ${topic} to topics until it is drained. If ${group} is another application, start it.`,
   )

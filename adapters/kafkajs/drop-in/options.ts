@@ -1,8 +1,18 @@
-import { flag, having, millis, optionsOf, or, plainText, type DurationMs, type Table } from '../../../src/internal.ts'
+import {
+  flag,
+  having,
+  millis,
+  optionsOf,
+  or,
+  plainText,
+  type Complete,
+  type DurationMs,
+  type Table,
+} from '../../../src/internal.ts'
 import type { Order } from '../options/options.ts'
 import { DEAD_LETTER } from '../options/dead-letter.ts'
 import { ORDER, SETUP } from '../options/resolve.ts'
-import type { DeadLetterHeaders, KafkaOptions } from '../options/options.ts'
+import type { DeadLetterHeaders, KafkaDeadLetter, KafkaOptions } from '../options/options.ts'
 import type { KafkaLike } from '../kafkajs-like.ts'
 
 export interface DropInOptions {
@@ -49,15 +59,9 @@ export interface DropInOptions {
   readonly checkFetches?: boolean
 }
 
-export interface ResolvedDropIn {
-  readonly group: string | undefined
-  readonly kafka: KafkaLike | undefined
+export interface ResolvedDropIn extends Omit<Complete<DropInOptions, 'group' | 'kafka'>, 'deadLetter'> {
   readonly deadLetterTopicOf: (topic: string) => string
-  readonly setup: 'auto' | 'check' | 'off'
   readonly deadLetterHeaders: DeadLetterHeaders
-  readonly order: Order
-  readonly heartbeatEveryMs: DurationMs
-  readonly checkFetches: boolean
 }
 
 const DROP_IN: Table<DropInOptions, 'group' | 'kafka'> = {
@@ -78,15 +82,8 @@ export function resolveDropIn(asked: DropInOptions, of: string): ResolvedDropIn 
         problems.push(`${name}: expected with kafka only, which publishes the dead letters`)
     }
   })
-  const { topic, headers } = options.deadLetter as Required<NonNullable<DropInOptions['deadLetter']>>
-  return Object.freeze({
-    group: options.group,
-    kafka: options.kafka,
-    deadLetterTopicOf: typeof topic === 'function' ? topic : (): string => topic,
-    setup: options.setup,
-    deadLetterHeaders: headers,
-    order: options.order,
-    heartbeatEveryMs: options.heartbeatEveryMs,
-    checkFetches: options.checkFetches,
-  })
+  const { deadLetter, ...others } = options
+  const { topic, headers } = deadLetter as Required<KafkaDeadLetter>
+  const deadLetterTopicOf = typeof topic === 'function' ? topic : (): string => topic
+  return Object.freeze({ ...others, deadLetterTopicOf, deadLetterHeaders: headers })
 }

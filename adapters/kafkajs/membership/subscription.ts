@@ -31,7 +31,7 @@ export class Subscription {
 
   constructor(parts: SubscriptionParts) {
     this.#parts = parts
-    this.#present = parts.options.topics
+    this.#present = parts.options.topology.subscribed
   }
 
   /** The topics with which the group was last joined. */
@@ -78,16 +78,17 @@ export class Subscription {
 
   async #look(): Promise<readonly string[]> {
     const { adminClient, options } = this.#parts
+    const all = options.topology.subscribed
     // With automatic creation the broker creates them on subscribe.
-    if (options.consumer.allowAutoTopicCreation === true) return options.topics
+    if (options.consumer.allowAutoTopicCreation === true) return all
     try {
       const existing = await adminClient.ask((admin) => this.#existing(admin))
-      this.#tell(options.topics.filter((topic) => !existing.has(topic)))
-      return options.topics.filter((topic) => existing.has(topic))
+      this.#tell(all.filter((topic) => !existing.has(topic)))
+      return all.filter((topic) => existing.has(topic))
     } catch (error) {
       // kafkajs cannot list topics while any topic of the cluster has a partition without a leader.
       if (!isTransient(error)) throw error
-      return options.topics.filter((topic) => !this.#missing.includes(topic))
+      return all.filter((topic) => !this.#missing.includes(topic))
     } finally {
       this.#lookLater()
     }
@@ -98,16 +99,16 @@ export class Subscription {
    * progress.
    */
   #lookLater(): void {
-    const { topics, consumer } = this.#parts.options
+    const { topology, consumer } = this.#parts.options
     clearTimeout(this.#timer)
-    if (this.#isClosed || (this.#missing.length === 0 && this.#present.length === topics.length)) return
+    if (this.#isClosed || (this.#missing.length === 0 && this.#present.length === topology.subscribed.length)) return
     const everyMs = Math.min(LOOK_AGAIN_MS, consumer.metadataMaxAge ?? LOOK_AGAIN_MS)
     this.#timer = setTimeout(() => this.suspect(), everyMs)
   }
 
   async #existing(admin: AdminLike): Promise<ReadonlySet<string>> {
     const { options, report } = this.#parts
-    const existing = new Set(await existingOf(admin, options.topics))
+    const existing = new Set(await existingOf(admin, options.topology.subscribed))
     if (options.setup !== 'auto') return existing
     for (const place of options.topology.places) {
       const sources = place.sources.filter((topic) => existing.has(topic))

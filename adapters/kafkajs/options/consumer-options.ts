@@ -78,15 +78,11 @@ export const OWNED_BY_ADAPTER: Readonly<Record<string, string>> = {
     "leave it out: kafkajs asks it again after each OFFSET_OUT_OF_RANGE, where the end would lose messages; start: 'latest' is for the group's first start",
 }
 
+export type ConsumerConfig = ConsumerConfigLike &
+  Readonly<Record<'heartbeatInterval' | 'maxWaitTimeInMs' | 'sessionTimeout', number>>
+
 /** The configuration for `kafka.consumer()`, with defaults that a short session bounds: a third of it leaves time for two more. */
-export function consumerConfig({
-  group: groupId,
-  consumer,
-}: Pick<KafkaOptions, 'group' | 'consumer'>): ConsumerConfigLike & {
-  readonly heartbeatInterval: number
-  readonly maxWaitTimeInMs: number
-  readonly sessionTimeout: number
-} {
+export function consumerConfig({ group: groupId, consumer }: Pick<KafkaOptions, 'group' | 'consumer'>): ConsumerConfig {
   const { partitionAssigners, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer ?? {})
   const { sessionTimeout = 30_000 } = given
   const third = Math.max(1, Math.floor(sessionTimeout / 3))
@@ -102,7 +98,7 @@ export function consumerConfig({
 
 /** @param problems - problems are added here */
 export function problemsOfSession(
-  { sessionTimeout, heartbeatInterval, maxWaitTimeInMs }: ReturnType<typeof consumerConfig>,
+  { sessionTimeout, heartbeatInterval, maxWaitTimeInMs }: ConsumerConfig,
   problems: string[],
 ): void {
   if (heartbeatInterval * 3 > sessionTimeout) {

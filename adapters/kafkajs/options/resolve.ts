@@ -12,38 +12,32 @@ import {
   plainText,
   where,
   whole,
+  type Complete,
   type Defaulted,
-  type DurationMs,
   type Rule,
   type Table,
 } from '../../../src/internal.ts'
-import { CONSUMER, consumerConfig, OWNED_BY_ADAPTER, problemsOfSession } from './consumer-options.ts'
+import {
+  CONSUMER,
+  consumerConfig,
+  OWNED_BY_ADAPTER,
+  problemsOfSession,
+  type ConsumerConfig,
+} from './consumer-options.ts'
 import type { DeadLetterHeaders, KafkaConsumerOptions, KafkaOptions, Order } from './options.ts'
-import type { ConsumerConfigLike } from '../kafkajs-like.ts'
 import { resolveTopology, RETRY, type Topology } from './topology.ts'
 import { DEAD_LETTER } from './dead-letter.ts'
 
-export interface ResolvedKafka {
-  /** All topics to which the group subscribes, including retry topics. */
-  readonly topics: readonly string[]
-  readonly topology: Topology
-  readonly group: string
-  readonly start: 'earliest' | 'latest'
-  readonly setup: 'auto' | 'check' | 'off'
-  readonly deadLetterHeaders: DeadLetterHeaders
-  readonly order: Order | undefined
-  readonly commitEveryMs: DurationMs
-  /** `undefined`: never. */
-  readonly leaveAfterMs: DurationMs | undefined
-  readonly maxBytesInFlight: number
-  readonly maxWatermarkLag: number
-  readonly partitionsConsumedConcurrently: number
-  readonly heartbeatEveryMs: DurationMs
-  readonly sessionMs: DurationMs
-  readonly consumer: ConsumerConfigLike
-}
-
 type WithoutDefault = 'order' | 'retry'
+
+type InTopology = 'topics' | 'retry' | 'deadLetter'
+
+/** The options with their defaults. `topology` has those that say where messages come from, and where copies go. */
+export interface ResolvedKafka extends Omit<Complete<KafkaOptions, WithoutDefault>, InTopology> {
+  readonly topology: Topology
+  readonly deadLetterHeaders: DeadLetterHeaders
+  readonly consumer: ConsumerConfig
+}
 
 export const SETUP: Defaulted<'auto' | 'check' | 'off'> = or('auto', oneOf('auto', 'check', 'off'))
 export const ORDER: Rule<Order> = oneOf('key', 'partition', 'none')
@@ -88,25 +82,13 @@ export function resolveKafka(asked: KafkaOptions, of = 'runKafka'): ResolvedKafk
     topology = resolveTopology(all, problems)
     problemsOfSession(consumerConfig(all), problems)
   })
-  const consumer = consumerConfig(options)
   if (topology === undefined) throw new TypeError('options without a topology (kafka.resolve)')
-  const { leaveAfterMs, deadLetter } = options
+  const { topics: _topics, retry: _retry, deadLetter, ...others } = options
   return Object.freeze({
-    topics: topology.subscribed,
+    ...others,
     topology,
-    group: options.group,
-    start: options.start,
-    setup: options.setup,
     deadLetterHeaders: deadLetter.headers as DeadLetterHeaders,
-    order: options.order,
-    commitEveryMs: options.commitEveryMs,
-    maxBytesInFlight: options.maxBytesInFlight,
-    maxWatermarkLag: options.maxWatermarkLag,
-    partitionsConsumedConcurrently: options.partitionsConsumedConcurrently,
-    leaveAfterMs: leaveAfterMs === 'never' ? undefined : leaveAfterMs,
-    heartbeatEveryMs: consumer.heartbeatInterval,
-    sessionMs: consumer.sessionTimeout,
-    consumer,
+    consumer: consumerConfig(options),
   })
 }
 

@@ -172,7 +172,7 @@ export class Reading {
     const room = this.#ahead.room().then(() => true)
     const beating = {
       heartbeat: () => payload.heartbeat(),
-      everyMs: this.#given.options.heartbeatEveryMs,
+      everyMs: this.#given.options.consumer.heartbeatInterval,
       limitMs: Infinity,
     }
     return (await whileBeating(room, beating)) === true

@@ -28,6 +28,8 @@ class Channel extends EventEmitter {
   }
 }
 
+const nothing = (): void => {}
+
 const fields = { redelivered: false, exchange: '', routingKey: 'sms' }
 
 async function consuming(taken: number): Promise<{
@@ -38,7 +40,6 @@ async function consuming(taken: number): Promise<{
   const channel = new Channel()
   const deliveries: RabbitDelivery[] = []
   const settings: FittedSettings = { ...resolveRabbitOptions({ queue: 'sms' }), prefetch: 10, maxAttempts: 5 }
-  const nothing = (): void => {}
   const connection = { createChannel: async () => channel as unknown as AmqpChannel } as unknown as AmqpConnection
   const generation = await Generation.open(connection, {
     number: 1,

@@ -8,7 +8,7 @@ afterEach(endRigs)
 const LEASE: Style = { strategy: 'lease', handler: 'handle' }
 
 interface Leaves {
-  readonly leaveAfterMs: number | undefined
+  readonly leaveAfterMs: number | 'never' | undefined
 }
 
 async function startMember(options: RigOptions, { leaveAfterMs }: Leaves = { leaveAfterMs: 60_000 }): Promise<Rig> {
@@ -62,7 +62,8 @@ describe('a member of a group', () => {
   it.each<readonly [string, Partial<RigOptions>, Leaves]>([
     ['it may run without its store', { onStoreDown: 'run-unprotected' }, { leaveAfterMs: 60_000 }],
     ['it only observes', { mode: 'observe' }, { leaveAfterMs: 60_000 }],
-    ['its source cannot leave, or shall not', {}, { leaveAfterMs: undefined }],
+    ['its source cannot leave', {}, { leaveAfterMs: undefined }],
+    ['its source shall not leave', {}, { leaveAfterMs: 'never' }],
   ])('stays when %s', async (_, settings, leaves) => {
     const rig = await startMember({ ...settings, effect: (work) => work.apply() }, leaves)
     rig.store.isDown = true

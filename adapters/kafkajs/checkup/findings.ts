@@ -1,7 +1,5 @@
 import { checkFindings, type AtStart, type CheckFinding, type CheckFindings } from '../../../src/internal.ts'
 
-export type Found = Omit<CheckFinding, 'check'>
-
 const NOT_ASKED: AtStart = {
   startsBecause:
     'A start asks for no settings of topics, which needs the right DescribeConfigs: run doctor where it is allowed.',
@@ -31,22 +29,15 @@ const AT_START: Readonly<Record<Breakable, AtStart>> = {
   },
 }
 
-const made: CheckFindings<Breakable> = checkFindings('kafka', AT_START)
+type Findings = CheckFindings<Breakable>
 
-/** A finding without the name of its check. */
-export function holds(found: string): Found {
-  return { verdict: 'holds', found, meaning: '' }
-}
+const made: Findings = checkFindings('kafka', AT_START)
+export const holds: Findings['holds'] = made.holds
+export const weaker: Findings['weaker'] = made.weaker
+export const unknown: Findings['unknown'] = made.unknown
+export const broken: Findings['broken'] = made.broken
 
-export function weaker(found: string, meaning: string): Found {
-  return { verdict: 'weaker', found, meaning }
-}
-
-export function unknown(found: string, meaning: string): Found {
-  return { verdict: 'unknown', found, meaning }
-}
-
-export function broken(check: Breakable, found: string, meaning: string): Found {
-  const { check: _check, ...rest } = made.broken(check, found, meaning)
-  return rest
+export function forbidden(check: string, what: string, why: string): CheckFinding {
+  const meaning = 'It may not be looked at: allow DescribeConfigs and Describe to this client, or look by hand.'
+  return unknown(check, `${what}: ${why}`, meaning)
 }

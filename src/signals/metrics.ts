@@ -66,282 +66,236 @@ export type GaugeId =
   | 'retention'
   | 'lease'
 
-export const COUNTERS: Readonly<Record<CounterId, Metric>> = {
+export const COUNTERS: Readonly<Record<CounterId, Metric>> = named<CounterId, Metric>('counter', {
   deliveries: {
-    name: 'consume_once_deliveries_total',
     otel: 'consume_once.deliveries',
-    kind: 'counter',
     unit: '{delivery}',
     help: 'Deliveries by their outcome. The reason is that of a dead letter or of a hand-back, or, for `joined`, how the first delivery ended.',
     labels: ['consumer', 'system', 'destination', 'outcome', 'reason', 'replay'],
   },
   duplicates: {
-    name: 'consume_once_duplicates_total',
     otel: 'consume_once.duplicates',
-    kind: 'counter',
     unit: '{delivery}',
     help: 'Deliveries that did not run because their message was done: found in the store, joined in the process, seen at a refused settle, or assumed because they are beyond the retention.',
     labels: ['consumer', 'destination', 'found'],
   },
   steps: {
-    name: 'consume_once_step_seconds_total',
     otel: 'consume_once.step',
-    kind: 'counter',
     unit: 's',
     help: 'Time that handled messages spent in a step: wait, claim, handler, mark, settle. Divided by the handled deliveries it is the mean.',
     labels: ['consumer', 'step'],
   },
   attemptsFailed: {
-    name: 'consume_once_attempts_failed_total',
     otel: 'consume_once.attempts.failed',
-    kind: 'counter',
     unit: '{attempt}',
     help: 'Attempts that failed and are tried again.',
     labels: ['consumer'],
   },
   inDoubt: {
-    name: 'consume_once_in_doubt_total',
     otel: 'consume_once.in_doubt',
-    kind: 'counter',
     unit: '{message}',
     help: 'Messages in doubt: a process ended, or a handler was cut off, between effect and mark.',
     labels: ['consumer', 'policy'],
   },
   beyondRetention: {
-    name: 'consume_once_beyond_retention_total',
     otel: 'consume_once.beyond_retention',
-    kind: 'counter',
     unit: '{message}',
     help: 'Messages without a record that are older than the retention, by what was done.',
     labels: ['consumer', 'policy'],
   },
   purged: {
-    name: 'consume_once_purged_total',
     otel: 'consume_once.purged',
-    kind: 'counter',
     unit: '{record}',
     help: 'Records removed because their retention had ended.',
     labels: ['consumer'],
   },
   observed: {
-    name: 'consume_once_observed_total',
     otel: 'consume_once.observed',
-    kind: 'counter',
     unit: '{message}',
     help: 'Mode observe: messages that ran, by what would have become of them: run, duplicate, conflict, in-doubt, busy, dead-letter, or unknown if the store was not asked.',
     labels: ['consumer', 'verdict'],
   },
   unprotectedRuns: {
-    name: 'consume_once_unprotected_runs_total',
     otel: 'consume_once.unprotected_runs',
-    kind: 'counter',
     unit: '{message}',
     help: 'Messages that ran without the protection of a claim, or were settled before their mark, because the store did not answer.',
     labels: ['consumer'],
   },
   events: {
-    name: 'consume_once_events_total',
     otel: 'consume_once.events',
-    kind: 'counter',
     unit: '{event}',
     help: 'Events of the pipeline and of the source, by name.',
     labels: ['consumer', 'event'],
   },
-}
+})
 
-export const HISTOGRAMS: Readonly<Record<HistogramId, HistogramMetric>> = {
-  duplicateAge: {
-    name: 'consume_once_duplicate_age_seconds',
-    otel: 'consume_once.duplicate.age',
-    kind: 'histogram',
-    unit: 's',
-    help: 'Time from the mark of a message to its duplicate. The retention must be longer.',
-    labels: ['consumer'],
-    buckets: AGE_BUCKETS,
+export const HISTOGRAMS: Readonly<Record<HistogramId, HistogramMetric>> = named<HistogramId, HistogramMetric>(
+  'histogram',
+  {
+    duplicateAge: {
+      otel: 'consume_once.duplicate.age',
+      unit: 's',
+      help: 'Time from the mark of a message to its duplicate. The retention must be longer.',
+      labels: ['consumer'],
+      buckets: AGE_BUCKETS,
+    },
+    endToEnd: {
+      otel: 'consume_once.end_to_end.duration',
+      unit: 's',
+      help: 'Time from the timestamp of a message to the end of the delivery that handled it.',
+      labels: ['consumer', 'destination'],
+      buckets: END_TO_END_BUCKETS,
+    },
+    handlerDuration: {
+      otel: 'consume_once.handler.duration',
+      unit: 's',
+      help: 'Runs of the handler, by result. A batch is one run.',
+      labels: ['consumer', 'result'],
+      buckets: DURATION_BUCKETS,
+    },
+    storeDuration: {
+      otel: 'consume_once.store.operation.duration',
+      unit: 's',
+      help: 'Calls of the store. The error is a code of the library, or other; empty if the call succeeded.',
+      labels: ['consumer', 'store', 'operation', 'error'],
+      buckets: DURATION_BUCKETS,
+    },
+    batchSize: {
+      otel: 'consume_once.batch.size',
+      unit: '{message}',
+      help: 'Messages that share one claim or one mark.',
+      labels: ['consumer', 'stage'],
+      buckets: SIZE_BUCKETS,
+    },
   },
-  endToEnd: {
-    name: 'consume_once_end_to_end_duration_seconds',
-    otel: 'consume_once.end_to_end.duration',
-    kind: 'histogram',
-    unit: 's',
-    help: 'Time from the timestamp of a message to the end of the delivery that handled it.',
-    labels: ['consumer', 'destination'],
-    buckets: END_TO_END_BUCKETS,
-  },
-  handlerDuration: {
-    name: 'consume_once_handler_duration_seconds',
-    otel: 'consume_once.handler.duration',
-    kind: 'histogram',
-    unit: 's',
-    help: 'Runs of the handler, by result. A batch is one run.',
-    labels: ['consumer', 'result'],
-    buckets: DURATION_BUCKETS,
-  },
-  storeDuration: {
-    name: 'consume_once_store_operation_duration_seconds',
-    otel: 'consume_once.store.operation.duration',
-    kind: 'histogram',
-    unit: 's',
-    help: 'Calls of the store. The error is a code of the library, or other; empty if the call succeeded.',
-    labels: ['consumer', 'store', 'operation', 'error'],
-    buckets: DURATION_BUCKETS,
-  },
-  batchSize: {
-    name: 'consume_once_batch_size',
-    otel: 'consume_once.batch.size',
-    kind: 'histogram',
-    unit: '{message}',
-    help: 'Messages that share one claim or one mark.',
-    labels: ['consumer', 'stage'],
-    buckets: SIZE_BUCKETS,
-  },
-}
+)
 
-export const GAUGES: Readonly<Record<GaugeId, GaugeMetric>> = {
+export const GAUGES: Readonly<Record<GaugeId, GaugeMetric>> = named<GaugeId, GaugeMetric>('gauge', {
   ready: {
-    name: 'consume_once_ready',
     otel: 'consume_once.ready',
-    kind: 'gauge',
     unit: '{consumer}',
     help: '1 if the consumer is ready, else 0.',
     labels: ['consumer'],
     merge: 'min',
   },
   live: {
-    name: 'consume_once_live',
     otel: 'consume_once.live',
-    kind: 'gauge',
     unit: '{consumer}',
     help: '0 if only a restart would help, else 1.',
     labels: ['consumer'],
     merge: 'min',
   },
   storeUp: {
-    name: 'consume_once_store_up',
     otel: 'consume_once.store.up',
-    kind: 'gauge',
     unit: '{store}',
     help: '0 while the store does not answer, else 1.',
     labels: ['consumer', 'store'],
     merge: 'min',
   },
   inFlight: {
-    name: 'consume_once_in_flight',
     otel: 'consume_once.in_flight',
-    kind: 'gauge',
     unit: '{delivery}',
     help: 'Deliveries taken from the broker and not ended.',
     labels: ['consumer'],
     merge: 'sum',
   },
   claimsActive: {
-    name: 'consume_once_claims_active',
     otel: 'consume_once.claims.active',
-    kind: 'gauge',
     unit: '{message}',
     help: 'Messages that this process has claimed and not marked or given back.',
     labels: ['consumer'],
     merge: 'sum',
   },
   oldestUnfinished: {
-    name: 'consume_once_oldest_unfinished_seconds',
     otel: 'consume_once.oldest_unfinished',
-    kind: 'gauge',
     unit: 's',
     help: 'How long the watermark of a partition has been at an unfinished message; of a queue, how long ago its oldest unfinished message arrived.',
     labels: ['consumer', 'destination', 'partition'],
     merge: 'max',
   },
   watermarkLag: {
-    name: 'consume_once_watermark_lag',
     otel: 'consume_once.watermark.lag',
-    kind: 'gauge',
     unit: '{message}',
     help: 'Offsets from the committed one to the watermark: finished, but not committed.',
     labels: ['consumer', 'destination', 'partition'],
     merge: 'max',
   },
   partitionLag: {
-    name: 'consume_once_partition_lag',
     otel: 'consume_once.partition.lag',
-    kind: 'gauge',
     unit: '{message}',
     help: 'Offsets from the watermark to the end of the partition: not finished.',
     labels: ['consumer', 'destination', 'partition'],
     merge: 'max',
   },
   backlog: {
-    name: 'consume_once_backlog_messages',
     otel: 'consume_once.backlog.messages',
-    kind: 'gauge',
     unit: '{message}',
     help: 'Messages that wait at the broker for the consumer: of a topic those from the committed offsets to the ends, of a queue those that are ready. Every process reports the same ones.',
     labels: ['consumer', 'destination'],
     merge: 'max',
   },
   parked: {
-    name: 'consume_once_parked_messages',
     otel: 'consume_once.parked.messages',
-    kind: 'gauge',
     unit: '{message}',
     help: 'Messages in the store that wait for a person, at most 10000. Every process reports the same ones.',
     labels: ['consumer', 'reason'],
     merge: 'max',
   },
   givenUp: {
-    name: 'consume_once_given_up_messages',
     otel: 'consume_once.given_up.messages',
-    kind: 'gauge',
     unit: '{message}',
     help: 'Messages in the store that were given up and that nobody has decided about, at most 10000. Messages without a usable ID and conflicts have no record, so they are not in it. Every process reports the same ones.',
     labels: ['consumer', 'reason'],
     merge: 'max',
   },
   heldPartitions: {
-    name: 'consume_once_held_partitions',
     otel: 'consume_once.held_partitions',
-    kind: 'gauge',
     unit: '{partition}',
     help: 'Strategy offsets: partitions that are held until a person decides. Every process reports the same ones.',
     labels: ['consumer'],
     merge: 'max',
   },
   storeReadingAge: {
-    name: 'consume_once_store_reading_age_seconds',
     otel: 'consume_once.store_reading.age',
-    kind: 'gauge',
     unit: 's',
     help: 'How old the gauges from the store are: parked and given-up messages, held partitions, the purge horizon. They stay while the store does not answer.',
     labels: ['consumer'],
     merge: 'max',
   },
   purgeHorizon: {
-    name: 'consume_once_purge_horizon_seconds',
     otel: 'consume_once.purge.horizon',
-    kind: 'gauge',
     unit: 's',
     help: 'Age, in seconds. Of a message that is older, the absence of a record proves nothing.',
     labels: ['consumer', 'store'],
     merge: 'min',
   },
   retention: {
-    name: 'consume_once_retention_seconds',
     otel: 'consume_once.retention',
-    kind: 'gauge',
     unit: 's',
     help: 'The retention of the consumer.',
     labels: ['consumer'],
     merge: 'min',
   },
   lease: {
-    name: 'consume_once_lease_seconds',
     otel: 'consume_once.lease',
-    kind: 'gauge',
     unit: 's',
     help: 'The lease of the consumer.',
     labels: ['consumer'],
     merge: 'max',
   },
+})
+
+/** What a table says of a metric; its name in Prometheus follows from that. */
+function named<Id extends string, Kind extends Metric>(
+  kind: Kind['kind'],
+  table: Readonly<Record<Id, Omit<Kind, 'name' | 'kind'> & Pick<Metric, 'otel' | 'unit'>>>,
+): Readonly<Record<Id, Kind>> {
+  const all = Object.entries<Pick<Metric, 'otel' | 'unit'>>(table).map(([id, metric]) => {
+    const { otel, unit } = metric
+    const suffix = `${unit === 's' ? '_seconds' : ''}${kind === 'counter' ? '_total' : ''}`
+    return [id, { ...metric, kind, name: otel.replaceAll('.', '_') + suffix }]
+  })
+  return Object.fromEntries(all) as Readonly<Record<Id, Kind>>
 }
 
 /** All metrics. The page docs/observability.md shows this table; `npm run fix` writes it. */

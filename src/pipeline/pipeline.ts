@@ -248,11 +248,6 @@ export class Pipeline implements Intake, Services {
     return `${running}, ${apart.count} run apart and hold up the rest for ${Math.round(apart.sinceMs / 1000)} s`
   }
 
-  /** The text of `health().checks.decode`; `undefined`: every payload can be decoded. */
-  get decodeCheck(): string | undefined {
-    return this.decoding.check
-  }
-
   /** Partitions and queues in which nobody makes progress. */
   get stalls(): readonly Stall[] {
     return this.#stallWatch.stalls

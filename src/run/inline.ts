@@ -6,8 +6,7 @@ import type { DurationMs } from '../core/units.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError, describeError } from '../foundation/errors.ts'
 import type { Pausable, Running, StartResult, StopOptions } from '../ports/lifecycle.ts'
-import { openStore } from './open-store.ts'
-import { reportIdleLimit } from './report-idle-limit.ts'
+import { Standing } from './standing.ts'
 import { Start } from './start.ts'
 import { stopBy } from './stop-options.ts'
 import {
@@ -26,7 +25,6 @@ import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { Pipeline } from '../pipeline/pipeline.ts'
 import { problemsOfRetryPlace } from '../consumer/when-busy.ts'
-import { progressCheck } from '../pipeline/stall-watch.ts'
 import { RESULT_UNREADABLE } from '../execution/kept.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
@@ -185,11 +183,11 @@ function here<T>(work: () => T): T {
 class RunningInline implements InlineRunning {
   readonly #definition: ResolvedConsumer
   readonly #pipeline: Pipeline
+  readonly #standing: Standing
   /** Publishes dead letters; without it the caller does. */
   readonly #publisher: Publisher | undefined
   readonly #retryWaits: 'here' | 'caller'
   #state: LifecycleState = 'idle'
-  #isStoreOpen = false
   #opening: Start | undefined
   #stopped: Promise<void> | undefined
 
@@ -212,13 +210,12 @@ class RunningInline implements InlineRunning {
       isBoundBySource: true,
       setPaused: () => {}, // The caller waits for the end of each message, so there is no intake to pause.
     })
+    this.#standing = new Standing(definition, this.#pipeline)
     this.#pipeline.started(() => this.health())
   }
 
   get state(): LifecycleState {
-    if (this.#state !== 'running') return this.#state
-    if (this.#pipeline.hold.isHolding) return 'holding'
-    return this.#pipeline.stalls.length > 0 ? 'stalled' : 'running'
+    return this.#standing.stateIn(this.#state)
   }
 
   get capacity(): Capacity {
@@ -275,44 +272,19 @@ class RunningInline implements InlineRunning {
   }
 
   health(): Health {
-    // For those who look next: an idle consumer has no call that shows that its store is gone.
-    void this.#pipeline.storeCheck.look()
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, decodeCheck, settledWithoutRun, stalls, load, hold } =
-      this.#pipeline
-    const { state } = this
-    return {
-      consumer: this.#definition.name,
-      live: stuck === 0 && !isBroken,
-      ready:
-        state === 'running' &&
-        (!line.isDown || this.#definition.onStoreDown !== 'pause') &&
-        !isHeldUp &&
-        decodeCheck === undefined,
-      state,
-      checks: {
-        source: 'settled by its caller',
-        store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
-        handlers: handlersCheck,
-        progress: progressCheck(stalls),
-        ...(decodeCheck === undefined ? {} : { decode: decodeCheck }),
-        hold: hold.check,
-      },
-      ...load,
-      partitions: [],
-      counts: { 'settled-without-run': settledWithoutRun },
-    }
+    const takesMore = !this.#pipeline.line.isDown || this.#definition.onStoreDown !== 'pause'
+    return this.#standing.health({
+      state: this.state,
+      source: { ready: takesMore, detail: 'settled by its caller' },
+    })
   }
 
   async #open(): Promise<void> {
     this.#state = 'starting'
-    await openStore(this.#definition, this.#pipeline.line, () => {
-      this.#isStoreOpen = true
-      this.#pipeline.storeCheck.opened()
-    })
+    await this.#standing.openStore()
     if (this.#stopped !== undefined) return
     this.#state = 'running'
-    this.#pipeline.purger.start()
-    reportIdleLimit(this.#definition, (event) => this.#pipeline.report(event))
+    this.#standing.started()
   }
 
   #failed(): void {

@@ -2,8 +2,7 @@ import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { tooShort } from '../core/retention.ts'
 import { ConfigError, describeError, hasCode } from '../foundation/errors.ts'
 import type { PauseOptions, Running, Starting, StartResult, StopOptions } from '../ports/lifecycle.ts'
-import { openStore } from './open-store.ts'
-import { reportIdleLimit } from './report-idle-limit.ts'
+import { Standing } from './standing.ts'
 import { Start } from './start.ts'
 import { stopBy } from './stop-options.ts'
 import { withoutUndefined } from '../foundation/without-undefined.ts'
@@ -81,13 +80,13 @@ const START_ENDS_WITHIN_MS = 5_000
 
 class RunningConsumer implements Running {
   readonly #pipeline: Pipeline
+  readonly #standing: Standing
   readonly #source: Source
   readonly #publisher: Publisher
   readonly #definition: ResolvedConsumer
   readonly #clock: Clock
   readonly #start: Start
   #state: LifecycleState = 'starting'
-  #isStoreOpen = false
   /** Why the start failed. */
   #failure: string | undefined
   #isPaused = false
@@ -115,6 +114,7 @@ class RunningConsumer implements Running {
       unfetched: () => source.unfetched?.() ?? [],
       member: memberOf(source),
     })
+    this.#standing = new Standing(definition, this.#pipeline)
     const backlog = source.backlog?.bind(source)
     this.#pipeline.started(() => this.health(), { control: this, ...(backlog && { backlog }) })
     this.#start = new Start({
@@ -125,10 +125,7 @@ class RunningConsumer implements Running {
   }
 
   get state(): LifecycleState {
-    if (this.#state !== 'running') return this.#state
-    if (this.#pipeline.isPaused) return 'paused'
-    if (this.#pipeline.hold.isHolding) return 'holding'
-    return this.#pipeline.stalls.length > 0 ? 'stalled' : 'running'
+    return this.#standing.stateIn(this.#state)
   }
 
   ready(): Promise<StartResult> {
@@ -160,29 +157,11 @@ class RunningConsumer implements Running {
   }
 
   health(): Health {
-    // For those who look next: an idle consumer has no call that shows that its store is gone.
-    void this.#pipeline.storeCheck.look()
     const source = this.#source.health()
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, decodeCheck, settledWithoutRun, stalls, load, hold } =
-      this.#pipeline
-    const { state } = this
-    return {
-      consumer: this.#definition.name,
-      live: this.#state !== 'failed' && stuck === 0 && !isBroken,
-      ready: state === 'running' && source.ready && !this.#isPaused && !isHeldUp && decodeCheck === undefined,
-      state,
-      checks: {
-        source: this.#sourceCheck(source.detail),
-        store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
-        handlers: handlersCheck,
-        progress: progressCheck(stalls),
-        ...(decodeCheck === undefined ? {} : { decode: decodeCheck }),
-        hold: hold.check,
-      },
-      ...load,
-      partitions: source.partitions ?? [],
-      counts: { ...source.counts, 'settled-without-run': settledWithoutRun },
-    }
+    return this.#standing.health({
+      state: this.state,
+      source: { ...source, ready: source.ready && !this.#isPaused, detail: this.#sourceCheck(source.detail) },
+    })
   }
 
   #sourceCheck(detail: string): string {
@@ -202,16 +181,12 @@ class RunningConsumer implements Running {
 
   async #open(): Promise<void> {
     this.#checkPublisher()
-    await openStore(this.#definition, this.#pipeline.line, () => {
-      this.#isStoreOpen = true
-      this.#pipeline.storeCheck.opened()
-    })
+    await this.#standing.openStore()
     if (this.#stopped !== undefined) return
     await this.#openSource()
     if (this.#stopped !== undefined) return
     this.#state = 'running'
-    this.#pipeline.purger.start()
-    reportIdleLimit(this.#definition, (event) => this.#pipeline.report(event))
+    this.#standing.started()
     void this.#compareRetention()
   }
 

@@ -1,0 +1,75 @@
+import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
+import { shorterThanHandlers } from '../people/idle-limit.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
+import { progressCheck } from '../pipeline/stall-watch.ts'
+import type { Health, LifecycleState } from '../ports/health.ts'
+import type { SourceHealth } from '../ports/source.ts'
+import { openStore } from './open-store.ts'
+
+interface Now {
+  readonly state: LifecycleState
+  /** `ready`: what it takes in reaches its handlers. */
+  readonly source: SourceHealth
+}
+
+/** How a consumer stands, whether it has a source or its caller brings the deliveries. */
+export class Standing {
+  readonly #consumer: ResolvedConsumer
+  readonly #pipeline: Pipeline
+  #isStoreOpen = false
+
+  constructor(consumer: ResolvedConsumer, pipeline: Pipeline) {
+    this.#consumer = consumer
+    this.#pipeline = pipeline
+  }
+
+  /** As `openStore`. */
+  openStore(): Promise<void> {
+    return openStore(this.#consumer, this.#pipeline.line, () => {
+      this.#isStoreOpen = true
+      this.#pipeline.storeCheck.opened()
+    })
+  }
+
+  /** Its start has succeeded. */
+  started(): void {
+    this.#pipeline.purger.start()
+    const detail = shorterThanHandlers(this.#consumer)
+    if (detail === undefined) return
+    this.#pipeline.report({ type: 'source', event: 'idle-limit-too-short', detail, isWarning: true })
+  }
+
+  /** What is to be said of it while its lifecycle has come to `state`. */
+  stateIn(state: LifecycleState): LifecycleState {
+    const { isPaused, hold, stalls } = this.#pipeline
+    if (state !== 'running') return state
+    if (isPaused) return 'paused'
+    if (hold.isHolding) return 'holding'
+    return stalls.length > 0 ? 'stalled' : 'running'
+  }
+
+  health({ state, source }: Now): Health {
+    // For those who look next: an idle consumer has no call that shows that its store is gone.
+    void this.#pipeline.storeCheck.look()
+    const { line, stuck, isBroken, isHeldUp, handlersCheck, decoding, settledWithoutRun, stalls, load, hold } =
+      this.#pipeline
+    const decode = decoding.check
+    return {
+      consumer: this.#consumer.name,
+      live: state !== 'failed' && stuck === 0 && !isBroken,
+      ready: state === 'running' && source.ready && !isHeldUp && decode === undefined,
+      state,
+      checks: {
+        source: source.detail,
+        store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
+        handlers: handlersCheck,
+        progress: progressCheck(stalls),
+        ...(decode === undefined ? {} : { decode }),
+        hold: hold.check,
+      },
+      ...load,
+      partitions: source.partitions ?? [],
+      counts: { ...source.counts, 'settled-without-run': settledWithoutRun },
+    }
+  }
+}

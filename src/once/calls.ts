@@ -1,5 +1,4 @@
 import type { Digest, Result } from '../core/record.ts'
-import { Deadlines } from '../execution/deadlines.ts'
 import { StoreError } from '../foundation/errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
@@ -7,7 +6,7 @@ import { Call, type Answered, type OnceWork } from './call.ts'
 import { busyError } from './lost.ts'
 import type { OnceSettings } from './options.ts'
 import { Purges } from './purges.ts'
-import type { OnceDeadlines } from './run.ts'
+import { deadlinesOn, type OnceDeadlines } from './run.ts'
 import { Turns } from './turns.ts'
 import { Wait } from './wait.ts'
 
@@ -118,10 +117,12 @@ class Calls {
 
   /** Calls with the same times share one timer. Times may differ in each call, so only a few are kept between calls. */
   #use(settings: OnceSettings): { readonly deadlines: OnceDeadlines; readonly done: () => void } {
-    const { clock, leaseMs, handlerTimeoutMs, graceMs } = settings
+    const { clock, leaseMs, renewEveryMs, handlerTimeoutMs, graceMs } = settings
     const byTimes = this.#deadlines.get(clock) ?? new Map<string, Used>()
     const times = [leaseMs, handlerTimeoutMs, graceMs].join()
-    const used = byTimes.get(times) ?? { deadlines: this.#newDeadlines(settings), users: 0 }
+    const newDeadlines = (): OnceDeadlines =>
+      deadlinesOn(this.#store, clock, { leaseMs, renewEveryMs, handlerTimeoutMs, graceMs })
+    const used = byTimes.get(times) ?? { deadlines: newDeadlines(), users: 0 }
     used.users++
     byTimes.set(times, used)
     this.#deadlines.set(clock, byTimes)
@@ -131,15 +132,6 @@ class Calls {
       if (byTimes.size === 0) this.#deadlines.delete(clock)
     }
     return { deadlines: used.deadlines, done }
-  }
-
-  #newDeadlines({ clock, leaseMs, renewEveryMs, handlerTimeoutMs, graceMs }: OnceSettings): OnceDeadlines {
-    return new Deadlines({
-      consumer: { leaseMs, renewEveryMs, handlerTimeoutMs, graceMs, onStoreDown: 'pause' },
-      clock,
-      // Without an answer in time, the local deadline aborts the functions.
-      store: { isDown: false, renew: (claims) => this.#store.renew(claims, leaseMs).catch(() => []) },
-    })
   }
 }
 

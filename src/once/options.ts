@@ -16,6 +16,7 @@ import {
   readOptions,
   plainText,
   where,
+  type Complete,
   type Table,
 } from '../foundation/options.ts'
 import { shownText } from '../foundation/shown.ts'
@@ -99,29 +100,15 @@ export interface OnceOptions<T = unknown> {
 }
 
 /** The options of one call, complete and checked. */
-export interface OnceSettings {
-  readonly scope: string
+export interface OnceSettings extends Omit<Complete<OnceOptions, WithoutDefault>, 'payload' | 'onInDoubt'> {
   readonly key: Key
   readonly idempotencyKey: string
   readonly digest: Digest
-  readonly signal: AbortSignal | undefined
-  readonly whenBusy: 'wait' | 'refuse'
-  readonly waitMs: DurationMs
   /** Whether another run follows one of which nothing was committed. */
   readonly runsAgain: boolean
   readonly onInDoubt: InDoubtPolicy
   readonly reconcile: ((idempotencyKey: string) => unknown) | undefined
-  readonly rememberFailure: ((error: unknown) => boolean) | undefined
-  readonly leaseMs: DurationMs
   readonly renewEveryMs: DurationMs
-  readonly retentionMs: DurationMs
-  readonly handlerTimeoutMs: DurationMs
-  readonly graceMs: DurationMs
-  readonly maxResultBytes: number
-  readonly sealResult: SealResult | undefined
-  readonly purge: 'background' | 'never'
-  readonly clock: Clock
-  readonly entropy: Entropy
 }
 
 type WithoutDefault = 'payload' | 'signal' | 'rememberFailure' | 'sealResult'

@@ -1,13 +1,27 @@
-import type { MonotonicMs } from '../core/units.ts'
+import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { StoppedError } from '../foundation/errors.ts'
 import type { Claims } from '../execution/claims.ts'
-import { Held, type Deadlines } from '../execution/deadlines.ts'
+import { Deadlines, Held } from '../execution/deadlines.ts'
 import { resultOfThrow, type RunEnd } from '../execution/run-end.ts'
 import { TimedRun } from '../execution/timed-run.ts'
-import type { Claim, LentTransaction, TransactionClaim } from '../ports/store.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Claim, LentTransaction, Store, TransactionClaim } from '../ports/store.ts'
 import type { OnceSettings } from './options.ts'
 
 export type OnceDeadlines = Deadlines<Claims>
+
+/** One timer for runs with the same times. Without an answer to a renewal, the local deadline aborts them. */
+export function deadlinesOn(
+  store: Pick<Store<unknown>, 'renew'>,
+  clock: Pick<Clock, 'monotonic' | 'after'>,
+  times: Readonly<Record<'leaseMs' | 'renewEveryMs' | 'handlerTimeoutMs' | 'graceMs', DurationMs>>,
+): OnceDeadlines {
+  return new Deadlines({
+    consumer: { ...times, onStoreDown: 'pause' },
+    clock,
+    store: { isDown: false, renew: (claims) => store.renew(claims, times.leaseMs).catch(() => []) },
+  })
+}
 
 /** A claim, and when the call that granted or last renewed it was sent. */
 export interface Granted {
@@ -28,7 +42,7 @@ export interface RunContext {
 
 interface RunParts {
   readonly deadlines: OnceDeadlines
-  readonly settings: Pick<OnceSettings, 'signal' | 'clock'>
+  readonly settings: Pick<OnceSettings, 'signal'> & { readonly clock: Pick<Clock, 'monotonic'> }
   readonly granted: Granted
 }
 
@@ -59,6 +73,7 @@ export class OnceRun {
     this.#run.begin(settings.clock.monotonic())
     deadlines.keep(this.#held, this.#run)
     settings.signal?.addEventListener('abort', abort)
+    if (settings.signal?.aborted === true) abort()
     const over = (end: RunEnd): void => {
       settings.signal?.removeEventListener('abort', abort)
       lent?.revoke()

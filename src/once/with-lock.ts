@@ -1,8 +1,5 @@
-import type { DurationMs, MonotonicMs } from '../core/units.ts'
+import type { DurationMs } from '../core/units.ts'
 import { digestOf, identityOf } from '../identity/digest.ts'
-import type { Claims } from '../execution/claims.ts'
-import { Deadlines, Held } from '../execution/deadlines.ts'
-import { TimedRun } from '../execution/timed-run.ts'
 import { StoreError } from '../foundation/errors.ts'
 import { askStore, type Limit } from './ask.ts'
 import { Wait } from './wait.ts'
@@ -10,6 +7,7 @@ import { faultOfRelease, faultsOfClaims, type FindFault } from '../execution/sto
 import { func, millis, or, readOptions, refuse, plainText, type Complete, type Table } from '../foundation/options.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import { ONCE } from './options.ts'
+import { deadlinesOn, OnceRun, type Granted } from './run.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type { ReleaseVerdict } from '../core/record.ts'
@@ -127,7 +125,7 @@ export async function withLock<T>(
       throw error
     })
     if (answer.verdict === 'claimed' || answer.verdict === 'taken-over') {
-      return new Lock({ ...parts, claim: answer.claim }, sentAt).run(fn, signal)
+      return runUnder({ claim: answer.claim, sentAt, doubt: false }, parts, fn, signal)
     }
     if (answer.verdict !== 'busy') throw unusable(name, answer)
     if (wait.leftMs === 0) return { verdict: 'busy' }
@@ -174,68 +172,38 @@ interface StoreParts {
   readonly leaseMs: DurationMs
 }
 
-interface LockParts extends StoreParts {
-  readonly claim: Claim
-}
-
 /** The attempt is given back: a lock counts none. @throws (rejects) StoreError without an answer */
 function releaseLock(parts: StoreParts, claim: Claim, limit: Limit): Promise<ReleaseVerdict> {
   const call = () => parts.store.release([claim], { refund: true, doubt: false })
   return askStore(parts, { operation: 'release', call, faultOf: faultOfRelease, limit })
 }
 
-/** A granted lock, until it is released. Its function has no time limit. */
-class Lock {
-  readonly #parts: LockParts
-  readonly #run = new TimedRun()
-  readonly #held: Held<Claims>
-  readonly #deadlines: Deadlines<Claims>
-
-  constructor(parts: LockParts, sentAt: MonotonicMs) {
-    const { store, clock, leaseMs, claim } = parts
-    this.#parts = parts
-    this.#held = new Held([{ claim }], sentAt)
-    this.#deadlines = new Deadlines({
-      consumer: { leaseMs, renewEveryMs: Math.floor(leaseMs / 3), ...NO_LIMIT },
-      clock,
-      store: { isDown: false, renew: (claims) => store.renew(claims, leaseMs).catch(() => []) },
-    })
-  }
-
-  async run<T>(fn: (lock: HeldLock) => T | Promise<T>, caller: AbortSignal | undefined): Promise<WithLock<T>> {
-    const { clock, claim } = this.#parts
-    const { fence } = claim
-    const abort = (): void => this.#run.abort(caller?.reason as Error)
-    caller?.addEventListener('abort', abort)
-    if (caller?.aborted === true) abort()
-    this.#deadlines.keep(this.#held, this.#run.begin(clock.monotonic()))
-    let isHeld = false
-    let result: T
-    try {
-      result = await fn({ fence, signal: this.#run.signal })
-    } finally {
-      caller?.removeEventListener('abort', abort)
-      isHeld = await this.#release()
-    }
-    return { verdict: isHeld ? 'ran' : 'lost', result, fence }
-  }
-
-  /** False if another may have had it before. */
-  async #release(): Promise<boolean> {
-    const { clock, leaseMs, claim } = this.#parts
-    this.#run.end()
-    this.#deadlines.close()
-    // By the local clock, counted from the request, not from its answer.
-    const leftMs = this.#held.sentAt + leaseMs - clock.monotonic()
-    // A lock that is not released ends with its lease: nobody waits for it longer than that.
-    const limit: Limit = (giveUp) => clock.after(Math.min(Math.max(1, leftMs), RELEASE_MS), giveUp)
-    const verdict = await releaseLock(this.#parts, claim, limit).catch(() => undefined)
-    return verdict === undefined ? leftMs > 0 : verdict !== 'refused'
-  }
+/** Calls the function, which has no time limit, under a granted lock, and releases that. */
+async function runUnder<T>(
+  granted: Granted,
+  parts: StoreParts,
+  fn: (lock: HeldLock) => T | Promise<T>,
+  caller: AbortSignal | undefined,
+): Promise<WithLock<T>> {
+  const { store, clock, leaseMs } = parts
+  const { claim } = granted
+  const { fence } = claim
+  const deadlines = deadlinesOn(store, clock, { leaseMs, renewEveryMs: Math.floor(leaseMs / 3), ...NO_LIMIT })
+  const run = new OnceRun({ deadlines, settings: { signal: caller, clock }, granted })
+  const end = await run.start(
+    ({ signal }) => fn({ fence, signal }),
+    () => {},
+  )
+  deadlines.close()
+  // By the local clock, counted from the request, not from its answer.
+  const leftMs = run.granted.sentAt + leaseMs - clock.monotonic()
+  // A lock that is not released ends with its lease: nobody waits for it longer than that.
+  const limit: Limit = (giveUp) => clock.after(Math.min(Math.max(1, leftMs), RELEASE_MS), giveUp)
+  const verdict = await releaseLock(parts, claim, limit).catch(() => undefined)
+  if (end.result !== 'handled') throw end.error
+  // Else another may have had it before.
+  const isHeld = verdict === undefined ? leftMs > 0 : verdict !== 'refused'
+  return { verdict: isHeld ? 'ran' : 'lost', result: end.value as T, fence }
 }
 
-const NO_LIMIT = {
-  handlerTimeoutMs: Number.POSITIVE_INFINITY,
-  graceMs: Number.POSITIVE_INFINITY,
-  onStoreDown: 'pause',
-} as const
+const NO_LIMIT = { handlerTimeoutMs: Number.POSITIVE_INFINITY, graceMs: Number.POSITIVE_INFINITY }

@@ -235,7 +235,6 @@ describe('what calls leave behind', () => {
 const KNOWN: Readonly<Record<string, string>> = {
   'src/once/options.ts OnceContext': 'the function of the user gets it',
   'src/once/options.ts OnceOptions': 'tested here',
-  'src/once/options.ts OnceSettings': 'the options of once, complete',
   'src/once/with-lock.ts WithLockOptions': 'tested here',
   'src/once/with-lock.ts HeldLock': 'the function of the user gets it',
   'src/once/run.ts RunContext': 'the function of the user gets it',

@@ -1,4 +1,5 @@
 import { backoffMs, heldBackMs } from '../../core/backoff.ts'
+import type { Ground } from '../../core/decision.ts'
 import type { DurationMs, MonotonicMs } from '../../core/units.ts'
 import { claimsOf, type Claims } from '../../execution/claims.ts'
 import { Held, type Deadlines } from '../../execution/deadlines.ts'
@@ -16,7 +17,7 @@ import { decodePayloads, type Undecoded } from '../handling/decode-payloads.ts'
 import type { HandlerRun, OnEnd, RunItem } from '../handling/handler-run.ts'
 import { tracedBy } from '../handling/traces.ts'
 
-/** Goes on with a run: `undecoded` are those of its items that could not be decoded. */
+/** Goes on with a run: with the items that could be decoded, and those that could not. */
 export type BeginDecoded = (items: readonly RunItem[], undecoded: readonly Undecoded[], sentAt: MonotonicMs) => void
 
 /** A message with its claims. */
@@ -109,12 +110,12 @@ export class Executor {
   }
 
   /**
-   * Decodes the payloads of one run, and calls `begin` with those that could not be decoded: later, if a decoder answers
-   * later. Until then the lease is renewed; `sentAt` is when it was granted or last renewed.
+   * Decodes the payloads of one run, and calls `begin`: later, if a decoder answers later. Until then the lease is
+   * renewed; `sentAt` is when it was granted or last renewed.
    */
   decode(items: readonly RunItem[], sentAt: MonotonicMs, begin: BeginDecoded): void {
     const undecoded = decodePayloads(items, this.#services.decoding)
-    if (!(undecoded instanceof Promise)) return begin(items, undecoded, sentAt)
+    if (!(undecoded instanceof Promise)) return begin(readableOf(items, undecoded), undecoded, sentAt)
     void this.#decodeLater(new Held(items, sentAt), undecoded, begin)
   }
 
@@ -122,7 +123,22 @@ export class Executor {
     this.deadlines.keep(held)
     const undecoded = await decoding
     this.deadlines.release(held)
-    begin(held.items, undecoded, held.sentAt)
+    begin(readableOf(held.items, undecoded), undecoded, held.sentAt)
+  }
+
+  /**
+   * What follows for a message that could not be decoded and that nothing else shares a transaction with: the only place
+   * that decides it. No handler of it began, so its attempt does not count.
+   */
+  async undecoded(one: Undecoded, ground: Ground): Promise<void> {
+    const { item } = one
+    if (one.next === 'again') {
+      if (ground !== 'nothing') await this.release([item], REFUND)
+      return this.endUndecoded(item, [one])
+    }
+    const { item: _, next: _next, ...why } = one
+    if (ground === 'nothing') return this.retryUnclaimed(item, why.error ?? new TypeError(why.detail))
+    await this.giveUp(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
   }
 
   /** No handler of it began: it runs again, and what could not be decoded waits before that. */
@@ -131,6 +147,20 @@ export class Executor {
     const { decoding } = this.#services
     if (of?.next === 'again') this.end(task, { end: 'rerun', delayMs: decoding.failed(task, task.message, of.error) })
     else this.end(task, RERUN)
+  }
+
+  /** The last check before effects begin: a stop or a rebalance may have come meanwhile. `giveBack` gets the others. */
+  beginning(
+    items: readonly RunItem[],
+    isInTime: boolean,
+    giveBack: (others: readonly RunItem[]) => void,
+  ): readonly RunItem[] {
+    const mayBegin = isInTime && !this.#services.isDraining
+    // Nearly always.
+    if (mayBegin && items.every(({ task }) => task.isCurrent)) return items
+    const begin = new Set(mayBegin ? items.filter(({ task }) => task.isCurrent) : [])
+    giveBack(items.filter((item) => !begin.has(item)))
+    return [...begin]
   }
 
   /** Calls `onEnd` once, later, with what `ended` is then called with. */
@@ -301,4 +331,10 @@ export class Executor {
     for (const { run, items } of this.deadlines.all) if (run !== undefined) this.letGo(run, items)
     this.deadlines.close()
   }
+}
+
+function readableOf(items: readonly RunItem[], undecoded: readonly Undecoded[]): readonly RunItem[] {
+  if (undecoded.length === 0) return items
+  const unreadable = new Set(undecoded.map(({ item }) => item))
+  return items.filter((item) => !unreadable.has(item))
 }

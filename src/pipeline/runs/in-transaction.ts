@@ -98,9 +98,8 @@ export class InTransaction {
     }
     const [first] = undecoded
     if (first === undefined) return { items: granted, left: [], undecoded, isProven }
-    if (held.length === 1 && first.next === 'set-aside') {
-      const { item, next: _, ...why } = first
-      await this.#executor.giveUp(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
+    if (held.length === 1) {
+      await this.#executor.undecoded(first, 'transaction')
       return undefined
     }
     for (const { item, next } of undecoded) if (next === 'set-aside') item.task.limitCompany(1)

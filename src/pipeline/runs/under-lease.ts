@@ -11,7 +11,6 @@ import type { Granted } from '../store/claim-step.ts'
 import { Marks } from '../store/marks.ts'
 import { causeOf } from '../telemetry/cause.ts'
 import { batchesOf } from './batches.ts'
-import type { Undecoded } from '../handling/decode-payloads.ts'
 import { NO_REFUND, REFUND, type BeginDecoded, type ClaimedTask, type Executor } from './executor.ts'
 import { HandlerRun, type RunItem } from '../handling/handler-run.ts'
 import { keptWithTrace, tracedBy } from '../handling/traces.ts'
@@ -42,7 +41,11 @@ export class UnderLease {
   /** One function each for all runs. */
   readonly #onStuck = (lease: Held<RunItem>, run: TimedRun): void => this.#abandon(lease, run)
   readonly #onEnd = (run: HandlerRun, end: RunEnd): void => this.#ended(run, end)
-  readonly #begin: BeginDecoded = (...how) => this.#decoded(...how)
+  readonly #begin: BeginDecoded = (items, undecoded, sentAt) => {
+    for (const one of undecoded) void this.#executor.undecoded(one, 'lease')
+    if (items.length > 0) this.#run(items, sentAt)
+  }
+  readonly #giveBack = (items: readonly RunItem[]): void => void this.#executor.giveBack(items, REFUND)
   /** Handlers that have not ended. */
   #running = 0
 
@@ -79,45 +82,16 @@ export class UnderLease {
     }
   }
 
-  #decoded(items: readonly RunItem[], undecoded: readonly Undecoded[], sentAt: MonotonicMs): void {
-    if (undecoded.length === 0) return this.#run(items, sentAt)
-    const unreadable = new Set<RunItem>()
-    for (const one of undecoded) {
-      unreadable.add(one.item)
-      if (one.next === 'again') void this.#notDecoded(one.item, undecoded)
-      else {
-        const { item, next: _, ...why } = one
-        void this.#executor.giveUp(item, 'given-up', { ...why, attempts: item.claim.attempt - 1 })
-      }
-    }
-    const readable = items.filter((item) => !unreadable.has(item))
-    if (readable.length > 0) this.#run(readable, sentAt)
-  }
-
-  async #notDecoded(item: RunItem, undecoded: readonly Undecoded[]): Promise<void> {
-    await this.#executor.release([item], REFUND)
-    this.#executor.endUndecoded(item, undecoded)
-  }
-
   #run(items: readonly RunItem[], sentAt: MonotonicMs): void {
-    const { clock, isDraining } = this.#services
-    const now = clock.monotonic()
-    // The last check before effects begin: the answer may have been slow, and a stop or a rebalance may have happened
-    // meanwhile.
-    const mayBegin = !isDraining && this.#executor.deadlines.mayBegin(sentAt, now)
-    const beginning = mayBegin ? currentOf(items) : []
-    if (beginning.length < items.length) {
-      const begins = new Set(beginning)
-      void this.#executor.giveBack(
-        items.filter((item) => !begins.has(item)),
-        REFUND,
-      )
-    }
+    const executor = this.#executor
+    const now = this.#services.clock.monotonic()
+    // The answer may have been slow.
+    const isInTime = executor.deadlines.mayBegin(sentAt, now)
+    const beginning = executor.beginning(items, isInTime, this.#giveBack)
     if (beginning.length === 0) return
-
     this.#running++
     const run = new HandlerRun(new Held(beginning, sentAt, this.#onStuck))
-    this.#executor.begin(run, undefined, now, this.#onEnd)
+    executor.begin(run, undefined, now, this.#onEnd)
   }
 
   #ended(run: HandlerRun, how: RunEnd): void {
@@ -225,8 +199,4 @@ export class UnderLease {
       void executor.giveUp(item, 'parked', { reason: 'in-doubt', detail, attempts: item.claim.attempt })
     }
   }
-}
-
-function currentOf(items: readonly RunItem[]): readonly RunItem[] {
-  return items.every(({ task }) => task.isCurrent) ? items : items.filter(({ task }) => task.isCurrent)
 }

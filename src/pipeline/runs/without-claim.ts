@@ -31,6 +31,7 @@ export class WithoutClaim {
   readonly #executor: Executor
   readonly #onEnd = (run: HandlerRun, end: RunEnd): void => this.#ended(run, end)
   readonly #begin: BeginDecoded = (items, undecoded) => this.#decoded(items, undecoded)
+  readonly #giveBack = (items: readonly RunItem[]): void => items.forEach(({ task }) => this.#end(task, RERUN))
   /** The message still waits for it: another run beside it could repeat the effect. */
   readonly #onStuck: OnStuck<RunItem> = ({ items }, run) => this.#executor.letGo(run, items)
 
@@ -56,35 +57,15 @@ export class WithoutClaim {
   }
 
   #decoded(items: readonly RunItem[], undecoded: readonly Undecoded[]): void {
-    const { isDraining, clock } = this.#services
-    // Nearly always.
-    const allBegin = undecoded.length === 0 && !isDraining && items.every(({ task }) => task.isCurrent)
-    const beginning = allBegin ? items : this.#sorted(items, undecoded)
+    for (const one of undecoded) {
+      if (one.next === 'set-aside') this.#hooks.onFailed(one.item, { result: 'fatal', error: one.error }, one)
+      this.#hooks.onEnding?.(one.item.task)
+      void this.#executor.undecoded(one, 'nothing')
+    }
+    const beginning = this.#executor.beginning(items, true, this.#giveBack)
     if (beginning.length === 0) return
     const run = new HandlerRun(new Held(beginning, WITHOUT_LEASE, this.#onStuck))
-    this.#executor.begin(run, undefined, clock.monotonic(), this.#onEnd)
-  }
-
-  /** Ends those that cannot begin, and returns the others. */
-  #sorted(items: readonly RunItem[], undecoded: readonly Undecoded[]): readonly RunItem[] {
-    const unreadable = new Set(undecoded.map(({ item }) => item))
-    for (const one of undecoded) {
-      const { item } = one
-      if (one.next === 'set-aside') {
-        this.#hooks.onFailed(item, { result: 'fatal', error: one.error }, one)
-        this.#retry(item, one.error ?? new TypeError(one.detail))
-      } else {
-        this.#hooks.onEnding?.(item.task)
-        this.#executor.endUndecoded(item, undecoded)
-      }
-    }
-    const beginning: RunItem[] = []
-    for (const item of items) {
-      if (unreadable.has(item)) continue
-      if (!this.#services.isDraining && item.task.isCurrent) beginning.push(item)
-      else this.#end(item.task, RERUN)
-    }
-    return beginning
+    this.#executor.begin(run, undefined, this.#services.clock.monotonic(), this.#onEnd)
   }
 
   #ended(run: HandlerRun, how: RunEnd): void {

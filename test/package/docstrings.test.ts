@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import type { Found } from '../kit/public-calls.ts'
+import type { Found } from './kit/public-calls.ts'
 
 const run = promisify(execFile)
 
@@ -29,7 +29,7 @@ const OTHERS: Readonly<Record<string, string>> = {
 let found: Found = { calls: [], options: {}, unused: [] }
 
 beforeAll(async () => {
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'test/kit/public-calls.ts'], {
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'test/package/kit/public-calls.ts'], {
     maxBuffer: 2 ** 26,
   })
   found = JSON.parse(stdout) as Found

@@ -1,5 +1,5 @@
 // First: it must be there before the modules that read options.
-import { tablesRead } from '../kit/tables-read.ts'
+import { tablesRead } from './kit/tables-read.ts'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -15,9 +15,9 @@ import { postgresMigrations } from 'consume-once/pg'
 import { redrivesOf, replaysOf } from 'consume-once/replay'
 import { MemoryOffsets } from 'consume-once/testing'
 import type { AnyRule, AnyTable } from '../../src/foundation/options.ts'
-import { optionsIn, optionsPage } from '../kit/options-page.ts'
-import { problemOfDefault } from '../kit/told-default.ts'
-import type { Found, PublicCall } from '../kit/public-calls.ts'
+import { optionsIn, optionsPage } from './kit/options-page.ts'
+import { problemOfDefault } from './kit/told-default.ts'
+import type { Found, PublicCall } from './kit/public-calls.ts'
 
 const run = promisify(execFile)
 
@@ -78,7 +78,7 @@ const DEFINED_LATER = /^(?:HandleOnce|new ConsumeOnceConsumers|ConsumeOnceModule
 let found: Found = { calls: [], options: {}, unused: [] }
 
 beforeAll(async () => {
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'test/kit/public-calls.ts'], {
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'test/package/kit/public-calls.ts'], {
     maxBuffer: 2 ** 26,
   })
   found = JSON.parse(stdout) as Found

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from '@jest/globals'
-import type { UserFunctions } from '../kit/user-functions.ts'
+import type { UserFunctions } from './kit/user-functions.ts'
 
 /**
  * What each function of a user may return. `awaited`: a promise is waited for. `refused`: a promise is refused with a
@@ -55,7 +55,7 @@ const FUNCTIONS: Readonly<Record<string, 'awaited' | 'refused' | 'told'>> = {
 
 describe('a function that a user hands in', () => {
   it('may return a promise that is awaited, or is refused: each is in the list above, and a new one fails here', () => {
-    const output = execFileSync('npx', ['tsx', 'test/kit/user-functions.ts'], { encoding: 'utf8' })
+    const output = execFileSync('npx', ['tsx', 'test/package/kit/user-functions.ts'], { encoding: 'utf8' })
     const found = JSON.parse(output) as UserFunctions
     expect(found).toEqual(Object.keys(FUNCTIONS).toSorted())
   }, 300_000)

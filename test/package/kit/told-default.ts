@@ -1,4 +1,4 @@
-import type { AnyRule } from '../../src/foundation/options.ts'
+import type { AnyRule } from '../../../src/foundation/options.ts'
 import type { Told } from './public-calls.ts'
 
 const UNITS: Readonly<Record<string, number>> = { day: 86_400_000, days: 86_400_000, MiB: 2 ** 20, KiB: 2 ** 10 }

@@ -1,5 +1,5 @@
-import { shown } from '../../src/foundation/shown.ts'
-import type { AnyRule, AnyTable } from '../../src/foundation/options.ts'
+import { shown } from '../../../src/foundation/shown.ts'
+import type { AnyRule, AnyTable } from '../../../src/foundation/options.ts'
 import type { PublicCall, Told } from './public-calls.ts'
 
 /** Public functions that read their options by one table. */

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { backends } from '../../test/kit/backends.ts'
 import { Cli, WITHIN_MS, type CliRun } from '../../test/kit/cli-process.ts'
@@ -21,15 +22,11 @@ let silent: Server
 const sockets = new Set<Socket>()
 let cli: Cli
 
-beforeAll(async () => {
-  cli = new Cli()
-  silent = createServer((socket) => sockets.add(socket.on('error', () => {})))
+beforeAllOpen(async (own) => {
+  cli = own(new Cli())
+  silent = own(createServer((socket) => sockets.add(socket.on('error', () => {}))))
   await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve))
-})
-afterAll(() => {
-  cli[Symbol.dispose]()
-  for (const socket of sockets) socket.destroy()
-  silent.close()
+  own(() => sockets.forEach((socket) => socket.destroy()))
 })
 
 function inspect(store: keyof typeof CONFIGS, host: string, how: readonly string[]): Promise<CliRun> {

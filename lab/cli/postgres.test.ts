@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
+import { beforeEachOpen } from '../../test/kit/opened.ts'
 import { postgresInbox, postgresLease, postgresOffsets } from '../../adapters/pg/index.ts'
 import { defineConsumer, messageId, TerminalError, type Store } from '../../src/index.ts'
 import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
@@ -39,16 +40,12 @@ describePostgres('consume-once, on Postgres', () => {
   let place: PgPlace
   let schema: string
   let url: string
-  beforeEach(async () => {
-    cli = new Cli()
-    place = await newPlace()
+  beforeEachOpen(async (own) => {
+    cli = own(new Cli())
+    place = own(await newPlace())
     schema = uniqueName('cli')
+    own(() => place.pool.query(`drop schema if exists ${schema} cascade`))
     url = (await server('postgres')).url
-  })
-  afterEach(async () => {
-    await place.pool.query(`drop schema if exists ${schema} cascade`)
-    await place.close()
-    cli[Symbol.dispose]()
   })
 
   const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CliRun> =>

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
+import { beforeEachOpen } from '../../test/kit/opened.ts'
 import { Cli, dataOf, WITHIN_MS, type CliRun } from '../../test/kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
@@ -27,10 +28,7 @@ const listingOf = (run: CliRun): Listing => dataOf(run) as Listing
 const recordsOf = (run: CliRun): Listing['records'] => listingOf(run).records
 
 let cli: Cli
-beforeEach(() => {
-  cli = new Cli()
-})
-afterEach(() => cli[Symbol.dispose]())
+beforeEachOpen((own) => (cli = own(new Cli())))
 
 describe('consume-once inspect', () => {
   it('prints what is known about messages as a table', async () => {

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
+import { removeKeys, withRedis } from '../../test/kit/servers/clients.ts'
 import { compiled } from '../../test/kit/compiled.ts'
 import { copyEmptyPglite } from './empty-pglite.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { withKafka, withPostgres, withRabbit } from '../../test/kit/servers/clients.ts'
+import { withKafka, withPostgres, withRabbit, removeKeys } from '../../test/kit/servers/clients.ts'
 
 export interface DemoRun {
   readonly exitCode: number | null
@@ -142,12 +142,5 @@ async function addresses(args: readonly string[]): Promise<Record<string, string
 }
 
 async function dropKeys(namespace: string): Promise<void> {
-  const redis = new Redis((await server('redis')).url)
-  try {
-    for await (const keys of redis.scanStream({ match: `${namespace}:*`, count: 1000 })) {
-      if ((keys as string[]).length > 0) await redis.del(keys as string[])
-    }
-  } finally {
-    redis.disconnect()
-  }
+  await withRedis((await server('redis')).url, (redis) => removeKeys(redis, `${namespace}:`))
 }

@@ -1,7 +1,7 @@
-import { openedOnce } from '../../test/kit/opened.ts'
+import { beforeAllOpen, openedOnce } from '../../test/kit/opened.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, ResourcePatternTypes } from 'kafkajs'
 import { kafkaSubscription, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { doctor, type CheckFinding } from '../../src/index.ts'
@@ -264,15 +264,11 @@ describeKafka('kafkaSubscription, on a broker', () => {
 describeKafka('kafkaSubscription, on brokers with unsafe settings of their own', () => {
   let brokers: PrivateKafka
   let cluster: Cluster
-  beforeAll(async () => {
+  beforeAllOpen(async (own) => {
     const properties = { 'auto.create.topics.enable': 'true', 'offsets.retention.minutes': '60' }
-    brokers = await startPrivateKafka({ brokers: 3, properties })
-    cluster = await Cluster.open(brokers.brokers)
+    brokers = own(await startPrivateKafka({ brokers: 3, properties }))
+    cluster = own(await Cluster.open(brokers.brokers))
   }, STARTS_WITHIN_MS)
-  afterAll(async () => {
-    await cluster?.[Symbol.asyncDispose]()
-    await brokers?.stop()
-  })
 
   it('finds them, and tells two replicas in sync from one', async () => {
     const [one, two] = [await cluster.topic(1, { 'min.insync.replicas': '1' }), await cluster.topic(1, SAFE)]
@@ -300,19 +296,14 @@ describeKafka('kafkaSubscription, on brokers with unsafe settings of their own',
 describeKafka('kafkaSubscription, without the rights to look', () => {
   let brokers: PrivateKafka
   let cluster: Cluster
-  beforeAll(async () => {
-    brokers = await startPrivateKafka({
-      properties: {
-        'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-        'allow.everyone.if.no.acl.found': 'true',
-      },
-    })
-    cluster = await Cluster.open(brokers.brokers)
+  beforeAllOpen(async (own) => {
+    const properties = {
+      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+      'allow.everyone.if.no.acl.found': 'true',
+    }
+    brokers = own(await startPrivateKafka({ properties }))
+    cluster = own(await Cluster.open(brokers.brokers))
   }, STARTS_WITHIN_MS)
-  afterAll(async () => {
-    await cluster?.[Symbol.asyncDispose]()
-    await brokers?.stop()
-  })
 
   const forbid = async (
     resourceType: AclResourceTypes,

@@ -1,11 +1,13 @@
 import { Watching } from '../../test/kit/recording-intake.ts'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { removeKeys } from '../../test/kit/servers/clients.ts'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { Redis } from 'ioredis'
 import { redisLease } from '../../adapters/redis/index.ts'
 import { eachBatch, eachMessage } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer } from '../../src/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { server } from '../../test/kit/servers/server.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 import { KafkaWorker } from '../kit/mortal/worker.ts'
 import { body, OwnConsumer, type Payload } from '../../test/kafka/own-consumer.ts'
@@ -15,17 +17,11 @@ let redis: Redis
 let url: string
 const prefix = uniqueName('dropin')
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
+beforeAllOpen(async (own) => {
+  cluster = own(await Cluster.open())
   url = (await server('redis')).url
-  redis = new Redis(url)
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1_000 })) {
-    if ((keys as string[]).length > 0) await redis.del(keys as string[])
-  }
-  redis.disconnect()
-  await cluster[Symbol.asyncDispose]()
+  redis = own(new Redis(url))
+  own(() => removeKeys(redis, prefix))
 })
 
 it.each(['eachMessage', 'eachBatch'] as const)(

@@ -1,6 +1,7 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { Watching } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { PartitionAssigners, type ConsumerConfig, type PartitionAssigner } from 'kafkajs'
 import { eachMessage } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer } from '../../src/index.ts'
@@ -8,7 +9,6 @@ import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { gate } from '../../test/kit/rig.ts'
 import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 import { body, OwnConsumer, type Payload } from '../../test/kafka/own-consumer.ts'
 
@@ -16,16 +16,12 @@ let kafka: PrivateKafka
 let cluster: Cluster
 const started: AsyncDisposable[] = []
 
-beforeAll(async () => {
-  kafka = await startPrivateKafka({ brokers: 3 })
-  cluster = await Cluster.open(kafka.brokers)
-}, SERVER_WITHIN_MS)
+beforeAllOpen(async (own) => {
+  kafka = own(await startPrivateKafka({ brokers: 3 }))
+  cluster = own(await Cluster.open(kafka.brokers))
+})
 afterEach(async () => {
   await Promise.all(started.splice(0).map((one) => one[Symbol.asyncDispose]()))
-})
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]()
-  await kafka.stop()
 })
 
 /** Gives partitions out in turn, and the other way round from when the test says so. */

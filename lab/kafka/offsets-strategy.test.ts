@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction, PostgresOffsetsOptions } from '../../adapters/pg/index.ts'
 import { defineConsumer, positionsOf, type BatchItem, type GoOnFrom, type Running } from '../../src/index.ts'
-import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
+import { startProxyOf } from '../../test/kit/fault-proxy.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { server } from '../../test/kit/servers/server.ts'
 import { Cluster, FAST } from '../../test/kafka/kit.ts'
@@ -297,12 +297,9 @@ describe('a member with offsets in Postgres', () => {
 
   it('resolves a COMMIT whose answer was lost [T38]', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
-    const url = new URL((await server('postgres')).url)
-    const proxy = await startFaultProxy(Number(url.port || 5432))
-    url.hostname = '127.0.0.1'
-    url.port = String(proxy.port)
+    const proxy = await startProxyOf((await server('postgres')).url, 5432)
     const commits = await place.holdCommits()
-    const pool = place.newPool({ connectionString: url.href })
+    const pool = place.newPool({ connectionString: proxy.url })
     const { watching } = await start({ topic, group: groupId, store: { pool, queryTimeoutMs: 3_000 } })
     for (const [index, name] of ['a', 'b', 'c'].entries()) {
       await cluster.send(topic, [name])
@@ -319,11 +316,8 @@ describe('a member with offsets in Postgres', () => {
 
   it('waits for a store that is down at a join, stays a member, and goes on by itself', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
-    const url = new URL((await server('postgres')).url)
-    const proxy = await startFaultProxy(Number(url.port || 5432))
-    url.hostname = '127.0.0.1'
-    url.port = String(proxy.port)
-    const pool = place.newPool({ connectionString: url.href })
+    const proxy = await startProxyOf((await server('postgres')).url, 5432)
+    const pool = place.newPool({ connectionString: proxy.url })
     const first = await start({ topic, group: groupId, store: { pool, queryTimeoutMs: 1_500 } })
     await cluster.send(topic, ['a'])
     await untilEffects(1)

@@ -1,12 +1,12 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { Watching } from '../../test/kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, type Running, type Store } from '../../src/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { gate } from '../../test/kit/rig.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Cluster, FAST } from '../../test/kafka/kit.ts'
 import { newPlace, type PgPlace } from '../../test/pg/support.ts'
 import { stoppedAfterEach } from '../../test/kit/after-each.ts'
@@ -15,13 +15,9 @@ let cluster: Cluster
 let place: PgPlace
 const started = stoppedAfterEach<Running>({ deadlineMs: 500 })
 
-beforeAll(async () => {
-  cluster = await Cluster.open()
-  place = await newPlace()
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]()
-  await place.close()
+beforeAllOpen(async (own) => {
+  cluster = own(await Cluster.open())
+  place = own(await newPlace())
 })
 
 interface Member {

@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll } from '@jest/globals'
+import { afterEach } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Cluster } from '../../test/kafka/kit.ts'
 
 /** Three brokers that the tests of a file have for themselves, and may kill. */
@@ -9,14 +9,10 @@ export function ownCluster(
   properties: Readonly<Record<string, string>> = {},
 ): void {
   let [cluster, kafka]: [Cluster?, PrivateKafka?] = []
-  beforeAll(async () => {
-    kafka = await startPrivateKafka({ brokers: 3, properties })
-    cluster = await Cluster.open(kafka.brokers)
+  beforeAllOpen(async (own) => {
+    kafka = own(await startPrivateKafka({ brokers: 3, properties }))
+    cluster = own(await Cluster.open(kafka.brokers))
     use(cluster, kafka)
-  }, SERVER_WITHIN_MS)
-  afterEach(() => cluster?.closeSources())
-  afterAll(async () => {
-    await cluster?.[Symbol.asyncDispose]()
-    await kafka?.stop()
   })
+  afterEach(() => cluster?.closeSources())
 }

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import kafkajs from 'kafkajs'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, messageId, type Running } from '../../src/index.ts'
@@ -7,7 +8,6 @@ import { eventually } from '../../test/kit/eventually.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { Watching } from '../../test/kit/recording-intake.ts'
 import { startPrivateKafka, type PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Cluster, FAST } from '../../test/kafka/kit.ts'
 
 const { CompressionCodecs, CompressionTypes } = kafkajs
@@ -41,17 +41,13 @@ const SLOW_CODEC = (): object => ({
   },
 })
 
-beforeAll(async () => {
-  kafka = await startPrivateKafka()
-  cluster = await Cluster.open(kafka.brokers)
+beforeAllOpen(async (own) => {
+  kafka = own(await startPrivateKafka())
+  cluster = own(await Cluster.open(kafka.brokers))
   CompressionCodecs[CompressionTypes.ZSTD] = SLOW_CODEC
-}, SERVER_WITHIN_MS)
-afterEach(() => Promise.all(running.splice(0).map((one) => one.stop({ deadlineMs: 100 }))))
-afterAll(async () => {
-  CompressionCodecs[CompressionTypes.ZSTD] = usual
-  await cluster[Symbol.asyncDispose]()
-  await kafka.stop()
+  own(() => (CompressionCodecs[CompressionTypes.ZSTD] = usual))
 })
+afterEach(() => Promise.all(running.splice(0).map((one) => one.stop({ deadlineMs: 100 }))))
 
 async function send(topic: string, partition: number, id: string): Promise<void> {
   const messages = [{ value: id, headers: { id }, partition }]

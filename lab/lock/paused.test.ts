@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once as event } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { Redis } from 'ioredis'
 import { backends } from '../../test/kit/backends.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { server } from '../../test/kit/servers/server.ts'
 import { LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
 import { bundledProgram } from '../kit/worker/bundled.ts'
 import type { LockSpec } from './program.ts'
@@ -27,10 +28,7 @@ interface Write {
 
 describe.each(wanted)('withLock on %s, held by processes that are stopped for longer than their lease', (on) => {
   let store: WorkerStore
-  beforeAll(async () => {
-    store = await LEASES_ON[on]()
-  }, SERVER_WITHIN_MS)
-  afterAll(async () => store[Symbol.asyncDispose]())
+  beforeAllOpen(async (own) => (store = own(await LEASES_ON[on]())))
 
   it('has no two holders with one fence, and the fence refuses every late write [T286]', async () => {
     const { url: resource } = await server('redis')

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { server } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from '../../test/mysql/support.ts'
 import { RabbitWorker, type CrashPoint, type WorkerMessage } from '../kit/mortal/worker.ts'
@@ -17,18 +18,14 @@ describeMariadb('a process that dies over a message of RabbitMQ, with its store 
   let rabbit: Rabbit
   let place: MysqlPlace
   let mariadb: string
-  beforeAll(async () => {
-    rabbit = await Rabbit.open()
-    place = await newMysqlPlace()
+  beforeAllOpen(async (own) => {
+    rabbit = own(await Rabbit.open())
+    place = own(await newMysqlPlace())
     const url = new URL((await server('mariadb')).url)
     url.pathname = place.database
     mariadb = url.href
     // Its tables are there before two processes at once need them.
     await place.newInbox()
-  }, SERVER_WITHIN_MS)
-  afterAll(async () => {
-    await place.close()
-    await rabbit[Symbol.asyncDispose]()
   })
 
   /** One message, processes that die while handling it, and one that continues. */

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { beforeEachOpen } from '../../test/kit/opened.ts'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
+import { startProxyOf, type ProxyOf } from '../../test/kit/fault-proxy.ts'
 import {
   ALONE,
   codeOf,
@@ -17,26 +18,19 @@ import {
 
 describeMariadb('mysqlInbox on a connection that is lost', () => {
   let place: MysqlPlace
-  let proxy: FaultProxy
+  let proxy: ProxyOf
   /** Through the proxy; the rival is not. */
   let inbox: Store<MysqlTransaction>
   let rival: Store<MysqlTransaction>
 
-  beforeEach(async () => {
-    place = await newMysqlPlace()
-    const url = new URL((await server('mariadb')).url)
-    proxy = await startFaultProxy(Number(url.port || 3306))
-    url.hostname = '127.0.0.1'
-    url.port = String(proxy.port)
-    const pool = place.newPool({ uri: url.href })
+  beforeEachOpen(async (own) => {
+    place = own(await newMysqlPlace())
+    proxy = own(await startProxyOf((await server('mariadb')).url, 3306))
+    const pool = place.newPool({ uri: proxy.url })
     inbox = await place.newInbox({ pool, lockTimeoutMs: 1_000, queryTimeoutMs: 1_500 })
     rival = await place.newInbox()
     // The scope is known from here on: a claim is the claim, the count of attempts, and nothing else.
     await inbox.release([(await hold(inbox, newItem())).claim], NO_REFUND)
-  })
-  afterEach(async () => {
-    await proxy.stop()
-    await place.close()
   })
 
   it('answers already-marked to a mark whose COMMIT has happened and whose reply was lost', async () => {

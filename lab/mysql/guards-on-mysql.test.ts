@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe } from '@jest/globals'
+import { describe } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
 import type { PrivateInstance } from '../../test/kit/servers/private-instance.ts'
 import { describeHistories } from '../../test/kit/suites/guard-histories.ts'
@@ -10,10 +11,7 @@ const MYSQL_WITHIN_MS = 600_000
 
 describe('guards on MySQL 9', () => {
   let mysql: (PrivateInstance & { readonly url: string }) | undefined
-  beforeAll(async () => {
-    mysql = await startPrivateMariadb({ version: 'mysql-9' })
-  }, MYSQL_WITHIN_MS)
-  afterAll(() => mysql?.stop())
+  beforeAllOpen(async (own) => (mysql = own(await startPrivateMariadb({ version: 'mysql-9' }))), MYSQL_WITHIN_MS)
 
   const rigWith = (flags: string[]) => (): Promise<GuardRig> => newMysqlGuardRig(flags, mysql?.url)
 

@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, it } from '@jest/globals'
+import { it } from '@jest/globals'
+import { beforeEachOpen } from '../../test/kit/opened.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
+import { startProxyOf } from '../../test/kit/fault-proxy.ts'
 import { mysqlLeaseHarness, type MysqlLeaseHarness } from '../../test/mysql/lease-harness.ts'
 import { describeMariadb } from '../../test/mysql/support.ts'
 import { LOST_ANSWERS, losingEach, type LeaseOnLink } from '../stores/lease-lost-answers.ts'
@@ -8,22 +9,15 @@ import { LOST_ANSWERS, losingEach, type LeaseOnLink } from '../stores/lease-lost
 describeMariadb('mysqlLease, when an answer is lost', () => {
   let harness: MysqlLeaseHarness
   let onLink: LeaseOnLink
-  beforeEach(async () => {
-    harness = await mysqlLeaseHarness()
+  beforeEachOpen(async (own) => {
+    harness = own(await mysqlLeaseHarness())
     const { place, newLease, store: before, forget = async () => {} } = harness
-    const url = new URL((await server('mariadb')).url)
-    const link = await startFaultProxy(Number(url.port || 3306))
-    url.hostname = '127.0.0.1'
-    url.port = String(link.port)
-    const pool = place.newPool({ uri: url.href, connectionLimit: 2 })
+    const link = own(await startProxyOf((await server('mariadb')).url, 3306))
+    const pool = place.newPool({ uri: link.url, connectionLimit: 2 })
     const store = await newLease({ pool, lockTimeoutMs: 1_000, queryTimeoutMs: 1_200 })
     const audit = (): Promise<readonly unknown[]> =>
       place.rows('select decision, by_whom, reason from consume_once_audit order by at')
     onLink = { link, store, before, forget, audit }
-  })
-  afterEach(async () => {
-    await onLink.link[Symbol.asyncDispose]()
-    await harness.close()
   })
 
   // oxlint-disable-next-line jest/expect-expect -- losingEach() expects

@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { beforeAllOpen, beforeEachOpen } from '../../test/kit/opened.ts'
 import { mysqlInbox, mysqlLease, type MysqlOptions } from '../../adapters/mysql2/index.ts'
 import { describeError, type CheckFinding } from '../../src/internal.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { describeMariadb, lend, newMysqlPlace, type MysqlPlace } from '../../test/mysql/support.ts'
 
 const STORES = { mysqlInbox, mysqlLease }
@@ -31,14 +31,8 @@ async function told(
 describeMariadb('open() and the checkup try a claim, and roll it back', () => {
   let mariadb: Awaited<ReturnType<typeof startPrivateMariadb>>
   let place: MysqlPlace
-  beforeAll(async () => {
-    mariadb = await startPrivateMariadb({ settings: SETTINGS })
-  }, SERVER_WITHIN_MS)
-  afterAll(() => mariadb?.stop())
-  beforeEach(async () => {
-    place = await newMysqlPlace(mariadb.url)
-  })
-  afterEach(() => place.close())
+  beforeAllOpen(async (own) => (mariadb = own(await startPrivateMariadb({ settings: SETTINGS }))))
+  beforeEachOpen(async (own) => (place = own(await newMysqlPlace(mariadb.url))))
 
   for (const name of ['mysqlInbox', 'mysqlLease'] as const) {
     it(`${name}: named is a binary log of statements`, async () => {

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { mysqlLease, type MysqlLeaseOptions } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { untilResolved } from '../../test/kit/eventually.ts'
-import { openedForEach } from '../../test/kit/opened.ts'
+import { beforeAllOpen, openedForEach } from '../../test/kit/opened.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { mysqlLeaseHarness } from '../../test/mysql/lease-harness.ts'
 import {
   ALONE,
@@ -23,10 +22,7 @@ const IMPATIENT = { lockTimeoutMs: 1_000, queryTimeoutMs: 1_500 }
 describeMariadb('a MariaDB that fails', () => {
   let server: Awaited<ReturnType<typeof startPrivateMariadb>>
   let place: MysqlPlace
-  beforeAll(async () => {
-    server = await startPrivateMariadb()
-  }, SERVER_WITHIN_MS)
-  afterAll(() => server?.stop())
+  beforeAllOpen(async (own) => (server = own(await startPrivateMariadb())))
   openedForEach(
     () => newMysqlPlace(server.url),
     (made) => (place = made),

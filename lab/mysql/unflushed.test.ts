@@ -1,23 +1,23 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { beforeEachOpen } from '../../test/kit/opened.ts'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import type { ClaimItem } from '../../src/internal.ts'
 import { claim, claimAll, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
-import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
+import { startProxyOf, type ProxyOf } from '../../test/kit/fault-proxy.ts'
 import { codeOf, describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from '../../test/mysql/support.ts'
 
 /** InnoDB shows committed rows before they are flushed: here they stay unflushed until another COMMIT flushes. */
 describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
   let mariadb: Awaited<ReturnType<typeof startPrivateMariadb>>
-  let proxy: FaultProxy
+  let proxy: ProxyOf
   let place: MysqlPlace
   /** Through the proxy; the rival is not. */
   let inbox: Store<MysqlTransaction>
   let rival: Store<MysqlTransaction>
 
-  beforeEach(async () => {
+  beforeEachOpen(async (own) => {
     const settings = {
       'innodb-flush-log-at-trx-commit': '1',
       'innodb-flush-log-at-timeout': '2700',
@@ -26,19 +26,12 @@ describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
       // MySQL has a binary log unless told otherwise, and recovers from it what InnoDB has lost.
       'skip-log-bin': '1',
     }
-    mariadb = await startPrivateMariadb({ settings })
-    const url = new URL(mariadb.url)
-    proxy = await startFaultProxy(Number(url.port))
-    url.port = String(proxy.port)
-    place = await newMysqlPlace(mariadb.url)
-    inbox = await place.newInbox({ pool: place.newPool({ uri: url.href }), queryTimeoutMs: 1_500 })
+    mariadb = own(await startPrivateMariadb({ settings }))
+    proxy = own(await startProxyOf(mariadb.url, 3306))
+    place = own(await newMysqlPlace(mariadb.url))
+    inbox = await place.newInbox({ pool: place.newPool({ uri: proxy.url }), queryTimeoutMs: 1_500 })
     rival = await place.newInbox()
     for (const store of [inbox, rival]) await store.release([(await hold(store, newItem())).claim], NO_REFUND)
-  }, SERVER_WITHIN_MS)
-  afterEach(async () => {
-    await place.close()
-    await proxy.stop()
-    await mariadb[Symbol.asyncDispose]()
   })
 
   it('is flushed before it is told as done', async () => {

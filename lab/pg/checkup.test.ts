@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { Pool, type PoolConfig } from 'pg'
 import { postgresInbox, postgresLease, postgresOffsets, type PostgresInboxOptions } from '../../adapters/pg/index.ts'
 import type { CheckFinding } from '../../src/index.ts'
@@ -22,10 +23,7 @@ describePostgres('checkup of postgresInbox', () => {
   let server: Awaited<ReturnType<typeof startPrivatePostgres>>
   let admin: Pool
   let pools: Pool[]
-  beforeAll(async () => {
-    server = await startPrivatePostgres()
-  }, 60_000)
-  afterAll(() => server.stop())
+  beforeAllOpen(async (own) => (server = own(await startPrivatePostgres())))
   beforeEach(() => {
     admin = new Pool({ connectionString: server.url, max: 2 })
     pools = [admin]

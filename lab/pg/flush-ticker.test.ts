@@ -1,6 +1,6 @@
-import { openedForEach } from '../../test/kit/opened.ts'
+import { beforeAllOpen, openedForEach } from '../../test/kit/opened.ts'
 import { untilResolved } from '../../test/kit/eventually.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { Pool } from 'pg'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
@@ -127,11 +127,10 @@ describePostgres('the flush ticker', () => {
 describePostgres('a crash of the server, for a scope with a flush ticker', () => {
   let server: Awaited<ReturnType<typeof startPrivatePostgres>>
   let place: PgPlace
-  beforeAll(async () => {
+  beforeAllOpen(async (own) => {
     // Nothing but a flush that is asked for comes in time.
-    server = await startPrivatePostgres({ settings: { wal_writer_delay: '10s', autovacuum: 'off' } })
-  }, 60_000)
-  afterAll(() => server.stop())
+    server = own(await startPrivatePostgres({ settings: { wal_writer_delay: '10s', autovacuum: 'off' } }))
+  })
   openedForEach(
     () => newPlace(server.url),
     (made) => (place = made),

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { Pool } from 'pg'
 import { postgresLease } from '../../adapters/pg/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { server } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { newPlace, type PgPlace } from '../../test/pg/support.ts'
@@ -34,14 +35,10 @@ describeOnBoth('a process with leases on Postgres that is killed between claim, 
   let rabbit: Rabbit
   let place: PgPlace
   let postgres = ''
-  beforeAll(async () => {
-    rabbit = await Rabbit.open()
+  beforeAllOpen(async (own) => {
+    rabbit = own(await Rabbit.open())
     postgres = (await server('postgres')).url
-    place = await newPlace(postgres)
-  }, SERVER_WITHIN_MS)
-  afterAll(async () => {
-    await rabbit[Symbol.asyncDispose]()
-    await place.close()
+    place = own(await newPlace(postgres))
   })
 
   const workerOn = (queue: string, how: { readonly dieAt?: CrashPoint; readonly onInDoubt: 'rerun' | 'park' }) =>

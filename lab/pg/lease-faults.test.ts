@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { beforeEachOpen } from '../../test/kit/opened.ts'
 import { Pool } from 'pg'
 import { postgresLease } from '../../adapters/pg/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
+import { startProxyOf } from '../../test/kit/fault-proxy.ts'
 import { pgLeaseHarness, type PgLeaseHarness } from '../../test/pg/lease-harness.ts'
 import { ALONE, codeOf, describePostgres } from '../../test/pg/support.ts'
 import { LOST_ANSWERS, losingEach, type LeaseOnLink } from '../stores/lease-lost-answers.ts'
@@ -12,23 +13,16 @@ import { LOST_ANSWERS, losingEach, type LeaseOnLink } from '../stores/lease-lost
 describePostgres('postgresLease, when an answer is lost', () => {
   let harness: PgLeaseHarness
   let onLink: LeaseOnLink
-  beforeEach(async () => {
-    harness = await pgLeaseHarness()
+  beforeEachOpen(async (own) => {
+    harness = own(await pgLeaseHarness())
     const { place, newLease, store: before, forget = async () => {} } = harness
-    const url = new URL((await server('postgres')).url)
-    const link = await startFaultProxy(Number(url.port || 5432))
-    url.hostname = '127.0.0.1'
-    url.port = String(link.port)
-    const pool = place.newPool({ connectionString: url.href, max: 1 })
+    const link = own(await startProxyOf((await server('postgres')).url, 5432))
+    const pool = place.newPool({ connectionString: link.url, max: 1 })
     pool.on('error', () => {})
     const store = await newLease({ pool, lockTimeoutMs: 100, queryTimeoutMs: 300 })
     const decisions = `select decision, by_whom, reason from ${place.schema}.audit order by at`
     const audit = async (): Promise<readonly unknown[]> => (await place.pool.query(decisions)).rows
     onLink = { link, store, before, forget, audit }
-  })
-  afterEach(async () => {
-    await onLink.link[Symbol.asyncDispose]()
-    await harness.close()
   })
 
   // oxlint-disable-next-line jest/expect-expect -- losingEach() expects

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeEachOpen } from '../../test/kit/opened.ts'
 import { postgresLease } from '../../adapters/pg/index.ts'
 import { type Store } from '../../src/index.ts'
 import { resultOf, type StoreAdmin } from '../../src/internal.ts'
@@ -16,13 +17,12 @@ describePostgres('the records of postgresLease', () => {
   let harness: PgLeaseHarness
   let store: Store
   let admin: StoreAdmin
-  beforeEach(async () => {
-    harness = await pgLeaseHarness()
+  beforeEachOpen(async (own) => {
+    harness = own(await pgLeaseHarness())
     store = harness.store
     if (store.admin === undefined) throw new Error('expected a store with admin')
     admin = store.admin
   })
-  afterEach(() => harness.close())
 
   /** As many records as a table has in production, nearly. */
   async function fill(rows: number, state: string, keepUntil: string): Promise<void> {

@@ -2,7 +2,8 @@ import type { PGlite } from '@electric-sql/pglite'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { pgliteInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
@@ -18,10 +19,7 @@ const describePglite = backends.has('pglite') ? describe : describe.skip
 describePglite('pgliteInbox', () => {
   let db: PGlite
 
-  beforeAll(async () => {
-    db = await newPglite()
-  })
-  afterAll(() => db.close())
+  beforeAllOpen(async (own) => (db = own(await newPglite())))
 
   const createHarness = async (): Promise<InboxHarness<PgTransaction>> => {
     const schema = uniqueName('inbox')

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import type { PGlite } from '@electric-sql/pglite'
 import { pgliteInbox, pgliteLease } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
@@ -14,10 +15,7 @@ const describePglite = backends.has('pglite') ? describe : describe.skip
 
 describePglite('pgliteLease', () => {
   let db: PGlite
-  beforeAll(async () => {
-    db = await newPglite()
-  })
-  afterAll(() => db.close())
+  beforeAllOpen(async (own) => (db = own(await newPglite())))
 
   const createHarness = async (): Promise<LeaseHarness & { readonly store: Store; readonly schema: string }> => {
     const schema = uniqueName('lease')

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
 import { postgresLease, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { TransactionClaim } from '../../src/internal.ts'
 import { claim, hold, newItem, type Granted } from '../../testing/contract/store/claims.ts'
 import { untilResolved } from '../../test/kit/eventually.ts'
-import { openedForEach } from '../../test/kit/opened.ts'
+import { beforeAllOpen, openedForEach } from '../../test/kit/opened.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import {
   ALONE,
@@ -23,10 +23,7 @@ const IMPATIENT = { lockTimeoutMs: 100, queryTimeoutMs: 400 }
 describePostgres('postgresInbox on a server that fails', () => {
   let server: Awaited<ReturnType<typeof startPrivatePostgres>>
   let place: PgPlace
-  beforeAll(async () => {
-    server = await startPrivatePostgres()
-  }, 60_000)
-  afterAll(() => server.stop())
+  beforeAllOpen(async (own) => (server = own(await startPrivatePostgres())))
   openedForEach(
     () => newPlace(server.url),
     (made) => (place = made),

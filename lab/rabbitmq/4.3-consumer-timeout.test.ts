@@ -1,10 +1,10 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
+import { afterEach, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { rabbitVersions } from '../kit/server-versions.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Consumers, type Handle, type Opened } from '../../test/rabbitmq/consumers.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Tap } from '../../test/rabbitmq/tap.ts'
@@ -18,15 +18,11 @@ rabbitVersions.describeOn('4.3', 'a consumer that RabbitMQ 4.3 times out', () =>
   let rabbit: Rabbit
   const consumers = new Consumers()
 
-  beforeAll(async () => {
-    broker = await startPrivateRabbit({ version: '4.3' })
-    rabbit = await Rabbit.open(broker.url)
-  }, SERVER_WITHIN_MS)
-  afterEach(() => consumers.end())
-  afterAll(async () => {
-    await rabbit[Symbol.asyncDispose]()
-    await broker.stop()
+  beforeAllOpen(async (own) => {
+    broker = own(await startPrivateRabbit({ version: '4.3' }))
+    rabbit = own(await Rabbit.open(broker.url))
   })
+  afterEach(() => consumers.end())
 
   async function declared(more: Record<string, unknown> = {}): Promise<string> {
     const queue = rabbit.name()

@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import type { BrokerError } from '../../src/index.ts'
 import { rabbitVersions } from '../kit/server-versions.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { itWaitsElsewhereWhileBusy } from '../../test/rabbitmq/busy.ts'
 import { Consumers, type Handle } from '../../test/rabbitmq/consumers.ts'
 import { deadLetterOf, deliveryAt, retryOf } from '../../test/rabbitmq/dead-letters.ts'
@@ -17,15 +17,11 @@ rabbitVersions.describeOn('4.3', 'on RabbitMQ 4.3', () => {
   let rabbit: Rabbit
   const consumers = new Consumers()
 
-  beforeAll(async () => {
-    broker = await startPrivateRabbit({ version: '4.3' })
-    rabbit = await Rabbit.open(broker.url)
-  }, SERVER_WITHIN_MS)
-  afterEach(() => consumers.end())
-  afterAll(async () => {
-    await rabbit[Symbol.asyncDispose]()
-    await broker.stop()
+  beforeAllOpen(async (own) => {
+    broker = own(await startPrivateRabbit({ version: '4.3' }))
+    rabbit = own(await Rabbit.open(broker.url))
   })
+  afterEach(() => consumers.end())
 
   it('refuses a user who may not read the queue, which is not waited for as an exclusive consumer is', async () => {
     const queue = rabbit.name()

@@ -1,11 +1,11 @@
 import { Watching } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
 import { TerminalError, defineConsumer, messageId, type Message, type Running } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Gate, bodies } from '../../test/rabbitmq/watching.ts'
 
@@ -14,16 +14,12 @@ const started: Running[] = []
 let broker: Awaited<ReturnType<typeof startPrivateRabbit>>
 let rabbit: Rabbit
 
-beforeAll(async () => {
+beforeAllOpen(async (own) => {
   if (!isWanted) return
-  broker = await startPrivateRabbit()
-  rabbit = await Rabbit.open(broker.url)
-}, SERVER_WITHIN_MS)
-afterEach(() => Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 100 }))))
-afterAll(async () => {
-  await rabbit?.[Symbol.asyncDispose]()
-  await broker?.stop()
+  broker = own(await startPrivateRabbit())
+  rabbit = own(await Rabbit.open(broker.url))
 })
+afterEach(() => Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 100 }))))
 
 const alarm = (): Promise<void> => broker.control('set_vm_memory_high_watermark', 'absolute', '1MB')
 const allClear = (): Promise<void> => broker.control('set_vm_memory_high_watermark', 'absolute', '1GB')

@@ -1,10 +1,10 @@
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import type { Source } from '../../src/internal.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { bodies, textOf } from '../../test/rabbitmq/watching.ts'
 
@@ -12,12 +12,9 @@ const isWanted = backends.has('rabbitmq')
 const opened: Source[] = []
 let broker: Awaited<ReturnType<typeof startPrivateRabbit>>
 
-beforeAll(async () => {
-  if (isWanted) broker = await startPrivateRabbit()
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  await Promise.all(opened.map((source) => source.close()))
-  await broker?.stop()
+beforeAllOpen(async (own) => {
+  if (isWanted) broker = own(await startPrivateRabbit())
+  own(() => Promise.all(opened.map((source) => source.close())))
 })
 
 describe('a broker that restarts', () => {

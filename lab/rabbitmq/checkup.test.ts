@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { Options } from 'amqplib'
 import { rabbitSubscription, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { defineConsumer, doctor, type CheckFinding } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import { type CheckedConsumer } from '../../src/internal.ts'
-import { openedOnce } from '../../test/kit/opened.ts'
+import { beforeAllOpen, openedOnce } from '../../test/kit/opened.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { rabbitVersions } from '../kit/server-versions.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
@@ -173,14 +173,10 @@ describeRabbit('rabbitSubscription', () => {
 rabbitVersions.describeOn('4.3', 'rabbitSubscription, on RabbitMQ 4.3', () => {
   let server: Awaited<ReturnType<typeof startPrivateRabbit>>
   let rabbit: Rabbit
-  beforeAll(async () => {
-    server = await startPrivateRabbit({ version: '4.3' })
-    rabbit = await Rabbit.open(server.url)
+  beforeAllOpen(async (own) => {
+    server = own(await startPrivateRabbit({ version: '4.3' }))
+    rabbit = own(await Rabbit.open(server.url))
   }, STARTS_WITHIN_MS)
-  afterAll(async () => {
-    await rabbit?.[Symbol.asyncDispose]()
-    await server?.stop()
-  })
 
   it('finds the delivery limit that a quorum queue has by default, on the dead-letter queue too', async () => {
     const queue = rabbit.name()

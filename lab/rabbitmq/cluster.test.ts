@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { connect, type ChannelModel } from 'amqplib'
 import { confirmedPublisher, runRabbit, type RabbitConnect } from '../../adapters/amqplib/index.ts'
 import { adminOf, defineConsumer, messageId, type Consumer, type Running } from '../../src/index.ts'
@@ -8,7 +9,7 @@ import { eventually, untilResolved } from '../../test/kit/eventually.ts'
 import { Watching } from '../../test/kit/recording-intake.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateRabbitCluster, type PrivateRabbitCluster } from '../../test/kit/servers/private-rabbit-cluster.ts'
-import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { server } from '../../test/kit/servers/server.ts'
 import { newPlace, type PgPlace } from '../../test/pg/support.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Gate } from '../../test/rabbitmq/watching.ts'
@@ -23,18 +24,13 @@ let redis: RedisHarness
 let place: PgPlace
 const opened: Traffic[] = []
 
-beforeAll(async () => {
+beforeAllOpen(async (own) => {
   if (!isWanted) return
-  redis = await redisHarness((await server('redis')).url)
-  place = await newPlace()
-  cluster = await startPrivateRabbitCluster({ conf: CONF })
-}, SERVER_WITHIN_MS)
-afterEach(() => Promise.all(opened.splice(0).map((traffic) => traffic.end())))
-afterAll(async () => {
-  await cluster?.stop()
-  await redis?.close()
-  await place?.close()
+  redis = own(await redisHarness((await server('redis')).url))
+  place = own(await newPlace())
+  cluster = own(await startPrivateRabbitCluster({ conf: CONF }))
 })
+afterEach(() => Promise.all(opened.splice(0).map((traffic) => traffic.end())))
 
 type Strategy = 'lease' | 'inbox'
 type Node = 0 | 1 | 2

@@ -1,45 +1,35 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { type RabbitConnect, type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import type { Source } from '../../src/internal.ts'
-import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { startProxyOf, type ProxyOf } from '../../test/kit/fault-proxy.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Tap } from '../../test/rabbitmq/tap.ts'
 import { bodies, textOf } from '../../test/rabbitmq/watching.ts'
 
 let rabbit: Rabbit
-let proxy: FaultProxy
+let proxy: ProxyOf
 let tap: Tap
 let opened: Source[] = []
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-  proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
-}, SERVER_WITHIN_MS)
+beforeAllOpen(async (own) => {
+  rabbit = own(await Rabbit.open())
+  proxy = own(await startProxyOf(rabbit.url, 5672))
+})
 afterEach(async () => {
   proxy.accept()
   await Promise.all(opened.map((source) => source.close()))
   opened = []
 })
-afterAll(async () => {
-  await proxy.stop()
-  await rabbit[Symbol.asyncDispose]()
-})
-
-function viaProxy(): string {
-  const url = new URL(rabbit.url)
-  url.port = String(proxy.port)
-  return url.href
-}
 
 async function open(
   options: RabbitOptions,
   connect?: RabbitConnect,
 ): Promise<{ readonly source: Source; readonly intake: RecordingIntake }> {
-  tap = new Tap(viaProxy())
+  tap = new Tap(proxy.url)
   const { source } = rabbitSource(connect ?? tap.connect, options)
   opened.push(source)
   const intake = new RecordingIntake()
@@ -98,7 +88,7 @@ describe('a lost connection', () => {
 
   it('is survived while it strikes at any moment of the set-up', async () => {
     const queue = rabbit.name()
-    const { source, intake } = await open({ queue, prefetch: 20 }, viaProxy())
+    const { source, intake } = await open({ queue, prefetch: 20 }, proxy.url)
     for (let round = 0; round < 12; round++) {
       proxy.cut()
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 60))

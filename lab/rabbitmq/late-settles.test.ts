@@ -1,30 +1,24 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
+import { startProxyOf, type ProxyOf } from '../../test/kit/fault-proxy.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { RabbitWorker } from '../kit/mortal/worker.ts'
 import { openStores, type WorkerStores } from '../kit/worker-stores.ts'
 
 let rabbit: Rabbit
-let proxy: FaultProxy
+let proxy: ProxyOf
 let stores: WorkerStores
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-  proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
-  stores = await openStores()
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  await proxy.stop()
-  await rabbit[Symbol.asyncDispose]()
-  await stores[Symbol.asyncDispose]()
+beforeAllOpen(async (own) => {
+  rabbit = own(await Rabbit.open())
+  proxy = own(await startProxyOf(rabbit.url, 5672))
+  stores = own(await openStores())
 })
 
 /** A process that an unhandled error or rejection would end. */
 async function workerOf(queue: string): Promise<RabbitWorker> {
-  const url = Object.assign(new URL(rabbit.url), { hostname: '127.0.0.1', port: String(proxy.port) }).href
-  const worker = new RabbitWorker({ url, options: [{ queue }], store: stores.lease, leaseMs: 10_000 })
+  const worker = new RabbitWorker({ url: proxy.url, options: [{ queue }], store: stores.lease, leaseMs: 10_000 })
   await worker.untilTold('running')
   return worker
 }

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { backends } from '../../test/kit/backends.ts'
-import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { server } from '../../test/kit/servers/server.ts'
 import { Rabbit, type Taken } from '../../test/rabbitmq/rabbit.ts'
 import { bodies } from '../../test/rabbitmq/watching.ts'
 import { newMysqlPlace, type MysqlPlace } from '../../test/mysql/support.ts'
@@ -12,14 +13,10 @@ let rabbit: Rabbit
 let stores: WorkerStores
 let mysql: MysqlPlace | undefined
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-  stores = await openStores()
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  await rabbit[Symbol.asyncDispose]()
-  await stores[Symbol.asyncDispose]()
-  await mysql?.close()
+beforeAllOpen(async (own) => {
+  rabbit = own(await Rabbit.open())
+  stores = own(await openStores())
+  own(() => mysql?.close())
 })
 
 interface UnderTest {

@@ -1,8 +1,9 @@
 import { eventually } from '../../test/kit/eventually.ts'
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import * as fc from 'fast-check'
-import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
-import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { startProxyOf, type ProxyOf } from '../../test/kit/fault-proxy.ts'
+import { server } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { bodies } from '../../test/rabbitmq/watching.ts'
 import { RabbitWorker } from '../kit/mortal/worker.ts'
@@ -15,26 +16,15 @@ const WORKERS = 2
 
 let rabbit: Rabbit
 let place: PgPlace
-let toRabbit: FaultProxy
-let toPostgres: FaultProxy
+let toRabbit: ProxyOf
+let toPostgres: ProxyOf
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-  place = await newPlace()
-  toRabbit = await startFaultProxy(portOf(rabbit.url, 5672))
-  toPostgres = await startFaultProxy(portOf((await server('postgres')).url, 5432))
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  await Promise.all([toRabbit.stop(), toPostgres.stop()])
-  await rabbit[Symbol.asyncDispose]()
-  await place.close()
+beforeAllOpen(async (own) => {
+  rabbit = own(await Rabbit.open())
+  place = own(await newPlace())
+  toRabbit = own(await startProxyOf(rabbit.url, 5672))
+  toPostgres = own(await startProxyOf((await server('postgres')).url, 5432))
 })
-
-const portOf = (url: string, usual: number): number => Number(new URL(url).port || usual)
-
-function over(proxy: FaultProxy, url: string): string {
-  return Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(proxy.port) }).href
-}
 
 interface Harm {
   readonly what: 'cut broker' | 'cut store' | 'kill' | 'stop'
@@ -63,12 +53,12 @@ async function follow({ queueType, prefetch, repeated, harms }: Plan): Promise<v
   const queue = rabbit.name()
   const ids = bodies(MESSAGES, `${queue}-`)
   const config = {
-    url: over(toRabbit, rabbit.url),
+    url: toRabbit.url,
     options: [{ queue, queueType, prefetch }],
     store: {
       on: 'postgres',
       strategy: 'inbox',
-      url: over(toPostgres, (await server('postgres')).url),
+      url: toPostgres.url,
       schema: place.schema,
     } as const,
     maxAttempts: 100,

@@ -1,36 +1,26 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { Watching } from '../../test/kit/recording-intake.ts'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { connect as connectManaged } from 'amqp-connection-manager'
 import type { Channel } from 'amqplib'
 import { Connection, type AsyncMessage } from 'rabbitmq-client'
 import { confirmedPublisher, rabbitDeadLetters, rabbitMessage, runRabbit } from '../../adapters/amqplib/index.ts'
 import { TerminalError, runInline, type Message } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
-import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { startProxyOf, type ProxyOf } from '../../test/kit/fault-proxy.ts'
 import { consumerOf } from '../../test/rabbitmq/own-channels.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { RECIPES, type Recipe } from './recipes.ts'
 import { Gate, bodies } from '../../test/rabbitmq/watching.ts'
 
 let rabbit: Rabbit
-let proxy: FaultProxy
+let proxy: ProxyOf
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-  proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
-}, SERVER_WITHIN_MS)
-afterAll(async () => {
-  await proxy.stop()
-  await rabbit[Symbol.asyncDispose]()
+beforeAllOpen(async (own) => {
+  rabbit = own(await Rabbit.open())
+  proxy = own(await startProxyOf(rabbit.url, 5672))
 })
-
-function viaProxy(): string {
-  const url = new URL(rabbit.url)
-  url.port = String(proxy.port)
-  return url.href
-}
 
 async function newQueue(): Promise<string> {
   const queue = rabbit.name()
@@ -69,7 +59,7 @@ describe.each(RECIPES)('$name', (recipe: Recipe) => {
       effects.push(payload)
       if (effects.length === 60 || effects.length === 130) proxy.cut()
     })
-    const consuming = await recipe.start(viaProxy(), queue, consumer)
+    const consuming = await recipe.start(proxy.url, queue, consumer)
     await rabbit.send(queue, sent)
     await watching.until(() => effects.length >= 200)
     await eventually(async () => (await rabbit.ready(queue)) === 0 && (await isConsumed(queue)))
@@ -86,7 +76,7 @@ describe.each(RECIPES)('$name', (recipe: Recipe) => {
       effects.push(payload)
       if (payload === 'hangs') await hanging.opened
     })
-    const consuming = await recipe.start(viaProxy(), queue, consumer)
+    const consuming = await recipe.start(proxy.url, queue, consumer)
     await rabbit.send(queue, ['hangs'])
     await eventually(() => effects.length === 1)
     proxy.cut()
@@ -123,7 +113,7 @@ describe('amqp-connection-manager', () => {
 
   it('loses a message where wrapper.ack() settles: the trap that the recipe avoids', async () => {
     const queue = await newQueue()
-    const connection = connectManaged([viaProxy()], { reconnectTimeInSeconds: 0.05 })
+    const connection = connectManaged([proxy.url], { reconnectTimeInSeconds: 0.05 })
     const wrapper = connection.createChannel({
       setup: (channel: Channel) => channel.prefetch(1),
     })

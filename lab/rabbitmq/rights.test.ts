@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, afterEach, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
@@ -14,20 +15,15 @@ describeRabbit('a user of RabbitMQ who may only read', () => {
   let admin: Rabbit
   let readers: string
 
-  beforeAll(async () => {
-    server = await startPrivateRabbit()
+  beforeAllOpen(async (own) => {
+    server = own(await startPrivateRabbit())
     await server.control('add_user', 'reader', 'pw')
     await server.control('set_permissions', '-p', '/', 'reader', '', '', '.*')
-    admin = await Rabbit.open(server.url)
+    admin = own(await Rabbit.open(server.url))
     readers = server.url.replace('guest:guest', 'reader:pw')
   }, 120_000)
 
   afterEach(() => consumers.end())
-
-  afterAll(async () => {
-    await admin[Symbol.asyncDispose]()
-    await server[Symbol.asyncDispose]()
-  })
 
   describe.each(['check', 'off'] as const)('with setup: %s', (setup) => {
     const others = { setup, deadLetter: { exchange: 'amq.topic' } }

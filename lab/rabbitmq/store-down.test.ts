@@ -1,15 +1,16 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { Watching } from '../../test/kit/recording-intake.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { Redis } from 'ioredis'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
 import { redisLease } from '../../adapters/redis/index.ts'
 import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, messageId, type Consumer, type ConsumerSettings, type Running } from '../../src/index.ts'
 import { backends } from '../../test/kit/backends.ts'
-import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
+import { startProxyOf, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { startPrivateRabbit } from '../../test/kit/servers/private-rabbit.ts'
-import { server, SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { server } from '../../test/kit/servers/server.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { bodies } from '../../test/rabbitmq/watching.ts'
 import { newPlace, type PgPlace } from '../../test/pg/support.ts'
@@ -17,7 +18,6 @@ import { redisHarness, type RedisHarness } from '../../test/redis/harness.ts'
 
 const isWanted = backends.has('rabbitmq')
 const started: Running[] = []
-const proxies: FaultProxy[] = []
 const clients: Redis[] = []
 let broker: Awaited<ReturnType<typeof startPrivateRabbit>>
 let rabbit: Rabbit
@@ -30,23 +30,15 @@ const CONSUMER_TIMEOUT_MS = 2_000
 /** All of it ends before the consumer timeout. */
 const SHORT = { leaseMs: 900, handlerTimeoutMs: 500, graceMs: 100 }
 
-beforeAll(async () => {
+beforeAllOpen(async (own) => {
   if (!isWanted) return
   const conf = `consumer_timeout = ${CONSUMER_TIMEOUT_MS}`
-  broker = await startPrivateRabbit({ conf, advanced: '[{rabbit, [{channel_tick_interval, 500}]}].\n' })
-  rabbit = await Rabbit.open(broker.url)
-  redis = await redisHarness((await server('redis')).url)
-  place = await newPlace()
-}, SERVER_WITHIN_MS)
-afterEach(() => Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 100 }))))
-afterAll(async () => {
-  for (const client of clients) client.disconnect()
-  await Promise.all(proxies.map((proxy) => proxy.stop()))
-  await rabbit?.[Symbol.asyncDispose]()
-  await broker?.stop()
-  await redis?.close()
-  await place?.close()
+  broker = own(await startPrivateRabbit({ conf, advanced: '[{rabbit, [{channel_tick_interval, 500}]}].\n' }))
+  rabbit = own(await Rabbit.open(broker.url))
+  redis = own(await redisHarness((await server('redis')).url))
+  place = own(await newPlace())
 })
+afterEach(() => Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 100 }))))
 
 interface Stored {
   readonly consumer: Consumer
@@ -56,10 +48,8 @@ interface Stored {
 
 /** A URL of the server that leads over a proxy. */
 async function overProxy(url: string): Promise<{ readonly proxy: FaultProxy; readonly url: string }> {
-  const way = new URL(url)
-  const proxy = await startFaultProxy(Number(way.port || (way.protocol === 'redis:' ? 6379 : 5432)))
-  proxies.push(proxy)
-  return { proxy, url: Object.assign(way, { hostname: '127.0.0.1', port: String(proxy.port) }).href }
+  const proxy = await startProxyOf(url, url.startsWith('redis:') ? 6379 : 5432)
+  return { proxy, url: proxy.url }
 }
 
 const STORES: Readonly<Record<'lease' | 'inbox', (settings: Settings) => Promise<Stored>>> = {

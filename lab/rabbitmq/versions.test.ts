@@ -1,7 +1,8 @@
 import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { readFileSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { connect, type ChannelModel } from 'amqplib'
 import { connect as connectWithOldest } from 'amqplib-0.10'
 import { connect as connectWithFirst } from 'amqplib-1'
@@ -9,8 +10,7 @@ import { confirmedPublisher, type RabbitConnect } from '../../adapters/amqplib/i
 import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import type { Source } from '../../src/internal.ts'
 import { describeSourceContract } from '../../testing/contract/source/contract.ts'
-import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { startProxyOf, type ProxyOf } from '../../test/kit/fault-proxy.ts'
 import { NO_KEYS, rabbitHarness } from '../../test/rabbitmq/harness.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Tap } from '../../test/rabbitmq/tap.ts'
@@ -26,20 +26,16 @@ const VERSIONS = {
 } satisfies Record<string, Connect>
 
 let rabbit: Rabbit
-let proxy: FaultProxy
+let proxy: ProxyOf
 let opened: Source[] = []
 
-beforeAll(async () => {
-  rabbit = await Rabbit.open()
-  proxy = await startFaultProxy(Number(new URL(rabbit.url).port || 5672))
-}, SERVER_WITHIN_MS)
+beforeAllOpen(async (own) => {
+  rabbit = own(await Rabbit.open())
+  proxy = own(await startProxyOf(rabbit.url, 5672))
+})
 afterEach(async () => {
   await Promise.all(opened.map((source) => source.close()))
   opened = []
-})
-afterAll(async () => {
-  await proxy.stop()
-  await rabbit[Symbol.asyncDispose]()
 })
 
 async function open(
@@ -51,12 +47,6 @@ async function open(
   const intake = new RecordingIntake()
   await source.open(intake)
   return { source, intake }
-}
-
-function viaProxy(): string {
-  const url = new URL(rabbit.url)
-  url.port = String(proxy.port)
-  return url.href
 }
 
 it('the peer range begins with the oldest version that is tested, and ends after the newest', () => {
@@ -79,7 +69,7 @@ for (const name of ['amqplib-0.10', 'amqplib-1'] as const) {
 describe.each(Object.entries(VERSIONS))('with %s', (_name, connectBy) => {
   it('consumes over a closed channel, a deleted queue and a cut connection, and stops without a redelivery', async () => {
     const queue = rabbit.name()
-    const tap = new Tap(viaProxy(), connectBy)
+    const tap = new Tap(proxy.url, connectBy)
     const { source, intake } = await open(tap.connect, queue)
     await rabbit.send(queue, bodies(3))
     await intake.untilDelivered(3)

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { Cluster } from 'ioredis'
 import { redisLease, type IoredisLike } from 'consume-once/redis'
 import type { Claim } from '../../src/ports/store.ts'
@@ -23,17 +24,11 @@ const describeOnRedis = backends.has('redis') ? describe : describe.skip
 
 describeOnRedis('redisLease on a cluster of three', () => {
   let cluster: PrivateRedisCluster
-  beforeAll(async () => {
-    cluster = await startPrivateRedisCluster()
-  }, SERVER_WITHIN_MS)
-  afterAll(() => cluster?.stop())
+  beforeAllOpen(async (own) => (cluster = own(await startPrivateRedisCluster())))
 
   describe.each(LIBRARIES)('by $name', (library) => {
     let client: UsersClient
-    beforeAll(async () => {
-      client = await library.connectCluster(cluster.nodes.map(({ url }) => url))
-    })
-    afterAll(() => client?.close())
+    beforeAllOpen(async (own) => (client = own(await library.connectCluster(cluster.nodes.map(({ url }) => url)))))
 
     it.each([...auditLaws, ...replayLaws, ...knownSinceLaws, ...leaseKnownSinceLaws])(
       'over its shards $name',
@@ -134,10 +129,7 @@ function startNode(busPort: number): Promise<PrivateRedis> {
 
 describeOnRedis('redisLease over a client of the shape of a cluster', () => {
   let harness: RedisHarness
-  beforeAll(async () => {
-    harness = await redisHarness((await server('redis')).url)
-  }, SERVER_WITHIN_MS)
-  afterAll(() => harness?.close())
+  beforeAllOpen(async (own) => (harness = own(await redisHarness((await server('redis')).url))))
 
   /** Keys of each script that was sent. */
   function recording(scripts: string[][]): IoredisLike {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { Redis } from 'ioredis'
 import type { RedisLeaseOptions } from 'consume-once/redis'
 import type { Store } from '../../src/ports/store.ts'
@@ -8,7 +9,6 @@ import { backends } from '../../test/kit/backends.ts'
 import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
 import { withRedis } from '../../test/kit/servers/clients.ts'
 import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { IOREDIS, LIBRARIES, type UsersClient } from '../../test/redis/clients.ts'
 
 const REPLICAS = { durability: 'replicas', durableWithinMs: 200 } as const
@@ -21,17 +21,12 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability replicas', 
   let replica: PrivateRedis
   let client: UsersClient
   let store: Store
-  beforeAll(async () => {
-    primary = await startPrivateRedis()
-    replica = await startPrivateRedis({ replicaOf: primary })
-    client = await connect(primary.url)
+  beforeAllOpen(async (own) => {
+    primary = own(await startPrivateRedis())
+    replica = own(await startPrivateRedis({ replicaOf: primary }))
+    client = own(await connect(primary.url))
     store = client.lease(REPLICAS)
     await store.open()
-  }, SERVER_WITHIN_MS)
-  afterAll(async () => {
-    await client?.close()
-    await replica?.stop()
-    await primary?.stop()
   })
 
   /** Runs `run` while the replica receives nothing. */

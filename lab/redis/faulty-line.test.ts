@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { Redis, type RedisOptions } from 'ioredis'
 import { redisLease, redisSequences } from 'consume-once/redis'
 import { hasCode } from '../../src/foundation/errors.ts'
@@ -6,7 +7,6 @@ import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { startFaultProxy, type Fault, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { LIBRARIES, type UsersClient } from '../../test/redis/clients.ts'
 
@@ -110,20 +110,16 @@ const CASES: Readonly<Record<string, (store: Store) => Promise<Case>>> = {
 describeOnRedis('redisLease on a line that breaks', () => {
   let redis: PrivateRedis
   let line: FaultProxy
-  beforeAll(async () => {
-    redis = await startPrivateRedis()
-    line = await startFaultProxy(redis.port)
-  }, SERVER_WITHIN_MS)
-  afterAll(async () => {
-    await line?.stop()
-    await redis?.stop()
+  beforeAllOpen(async (own) => {
+    redis = own(await startPrivateRedis())
+    line = own(await startFaultProxy(redis.port))
   })
 
   describe.each(CLIENTS)('with a client %s', (_title, connect) => {
     let client: UsersClient
     let store: Store
-    beforeAll(async () => {
-      client = await connect(`redis://127.0.0.1:${line.port}`)
+    beforeAllOpen(async (own) => {
+      client = own(await connect(`redis://127.0.0.1:${line.port}`))
       store = client.lease({ queryTimeoutMs: 200 })
       // The scripts are known from here on, so that the reply that is lost is that of a script which ran.
       for (const prepare of Object.values(CASES)) {
@@ -131,7 +127,6 @@ describeOnRedis('redisLease on a line that breaks', () => {
         await untilAnswered(() => call(store))
       }
     })
-    afterAll(() => client?.close())
 
     describe.each(FAULTS)('with the fault %s', (fault) => {
       it.each(Object.keys(CASES))('gets the answer of its %s', async (name) => {

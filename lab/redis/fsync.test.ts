@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { KeyNames } from '../../adapters/redis/records/key-names.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
@@ -19,15 +20,11 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability fsync', ({ 
   let redis: PrivateRedis
   let client: UsersClient
   let store: Store
-  beforeAll(async () => {
-    redis = await startPrivateRedis({ version: '8.0', appendfsync: 'always' })
-    client = await connect(redis.url)
+  beforeAllOpen(async (own) => {
+    redis = own(await startPrivateRedis({ version: '8.0', appendfsync: 'always' }))
+    client = own(await connect(redis.url))
     store = client.lease(FSYNC)
     await store.open()
-  }, SERVER_WITHIN_MS)
-  afterAll(async () => {
-    await client?.close()
-    await redis?.stop()
   })
 
   it('does not know of a mark that the disk has not, and finds it once it has [T26]', async () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
@@ -7,7 +8,6 @@ import { backends } from '../../test/kit/backends.ts'
 import { withRedis } from '../../test/kit/servers/clients.ts'
 import { startPrivateRedisCluster } from '../../test/kit/servers/private-redis-cluster.ts'
 import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
-import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
 import { IOREDIS, LIBRARIES } from '../../test/redis/clients.ts'
 import { REDIS_LACKS, redisHarness } from '../../test/redis/harness.ts'
 import { closedAfterEach } from '../../test/kit/after-each.ts'
@@ -30,16 +30,14 @@ beforeEach(() => void jest.spyOn(console, 'warn').mockImplementation(() => {}))
 const closing = closedAfterEach()
 
 describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/stores.md lists, by $name,', (library) => {
-  let own: PrivateRedis
-  let replica: PrivateRedis
-  beforeAll(async () => {
-    own = await startPrivateRedis()
-    replica = await startPrivateRedis({ replicaOf: own })
-  }, SERVER_WITHIN_MS)
-  afterAll(() => Promise.all([replica.stop(), own.stop()]))
+  let ownRedis: PrivateRedis
+  beforeAllOpen(async (own) => {
+    ownRedis = own(await startPrivateRedis())
+    own(await startPrivateRedis({ replicaOf: ownRedis }))
+  })
 
   let users = 0
-  async function as(rights: readonly string[], url = own.url): Promise<string> {
+  async function as(rights: readonly string[], url = ownRedis.url): Promise<string> {
     const username = `app${++users}`
     await withRedis(url, async (redis) => {
       // Else the scripts of earlier tests are known.
@@ -54,7 +52,8 @@ describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/store
       'redisLease',
       {
         strategy: 'lease',
-        createHarness: async () => redisHarness(own.url, { library, storeUrl: await as([...CONSUMERS, ...PEOPLE]) }),
+        createHarness: async () =>
+          redisHarness(ownRedis.url, { library, storeUrl: await as([...CONSUMERS, ...PEOPLE]) }),
         lacks: REDIS_LACKS,
       },
       { describe, it },
@@ -63,13 +62,13 @@ describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/store
 
   it('can ask doctor, wait for replicas, and is told by open() of what it may not look at nothing worse', async () => {
     const url = await as([...CONSUMERS, ...CHECKS, ...DURABLE])
-    const { store, close } = await redisHarness(own.url, { library, storeUrl: url, durability: 'replicas' })
+    const { store, close } = await redisHarness(ownRedis.url, { library, storeUrl: url, durability: 'replicas' })
     closing.push(close)
     const { claim: claimed } = await hold(store, newItem())
     expect(await store.mark([claimed])).toEqual(['marked'])
     const findings = (await store.checkup?.()) ?? []
     expect(findings.filter(({ verdict }) => verdict === 'unknown')).toEqual([])
-    const blind = await redisHarness(own.url, { library, storeUrl: await as(CONSUMERS) })
+    const blind = await redisHarness(ownRedis.url, { library, storeUrl: await as(CONSUMERS) })
     closing.push(blind.close)
     expect(await blind.store.checkup?.()).toMatchObject([
       { check: 'redis.info', verdict: 'unknown' },
@@ -98,7 +97,7 @@ describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/store
   })
 
   it('decides nothing without the right to write it down', async () => {
-    const { store, close, look } = await redisHarness(own.url, { library, storeUrl: await as(CONSUMERS) })
+    const { store, close, look } = await redisHarness(ownRedis.url, { library, storeUrl: await as(CONSUMERS) })
     closing.push(close)
     const item = newItem()
     const { claim: claimed } = await hold(store, item)

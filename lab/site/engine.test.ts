@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { chromium, type Browser } from 'playwright-core'
 import { bundleEngine } from '../../site/proof/build/bundle.ts'
 import { CONTENDERS, type Contender } from '../../site/proof/engine/contenders.ts'
@@ -31,11 +32,10 @@ async function judged(contender: Contender, seed: number): Promise<Counts> {
 describe('the six consumers in Chromium', () => {
   let browser: Browser
 
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: await needChromium(), chromiumSandbox: false })
-  })
-
-  afterAll(() => browser.close())
+  beforeAllOpen(
+    async (own) =>
+      (browser = own(await chromium.launch({ executablePath: await needChromium(), chromiumSandbox: false }))),
+  )
 
   it.each(CONTENDERS)('%s loses and doubles what the checker says, for a hundred seeds', async (contender) => {
     const page = await browser.newPage()

@@ -3,7 +3,8 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { bundlePage } from '../../site/proof/build/bundle.ts'
 import { CONTENDERS, type Contender } from '../../site/proof/engine/contenders.ts'
@@ -62,15 +63,11 @@ describe('the page to play with', () => {
   const folder = mkdtempSync(join(tmpdir(), 'consume-once-proof-'))
   let browser: Browser
 
-  beforeAll(async () => {
+  beforeAllOpen(async (own) => {
+    own(() => rmSync(folder, { recursive: true, force: true }))
     for (const file of ['index.html', 'proof.css']) copyFileSync(`site/proof/page/${file}`, join(folder, file))
     writeFileSync(join(folder, 'proof.js'), await bundlePage())
-    browser = await chromium.launch({ executablePath: await needChromium(), chromiumSandbox: false })
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    rmSync(folder, { recursive: true, force: true })
+    browser = own(await chromium.launch({ executablePath: await needChromium(), chromiumSandbox: false }))
   })
 
   async function open(hash = '', options: { width?: number; theme?: 'light' | 'dark' } = {}): Promise<Page> {

@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join, normalize } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
+import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { violationsOf } from '../../test/kit/browser.ts'
 import { needChromium } from '../../test/kit/servers/programs.ts'
@@ -28,24 +29,23 @@ describe('the documentation site', () => {
   let browser: Browser
   let origin: string
 
-  beforeAll(async () => {
+  beforeAllOpen(async (own) => {
     execFileSync('npm', ['run', '--silent', 'site'], { stdio: 'pipe' })
-    server = createServer(({ url = '/' }, response) => {
-      const path = join('site/dist', normalize(new URL(url, 'http://site').pathname))
-      const file = [path, `${path}.html`, join(path, 'index.html')].find(
-        (one) => existsSync(one) && extname(one) !== '',
-      )
-      response.writeHead(file === undefined ? 404 : 200, { 'content-type': TYPES[extname(file ?? '')] ?? 'text/plain' })
-      response.end(file === undefined ? '' : readFileSync(file))
-    }).listen(0, '127.0.0.1')
+    server = own(
+      createServer(({ url = '/' }, response) => {
+        const path = join('site/dist', normalize(new URL(url, 'http://site').pathname))
+        const file = [path, `${path}.html`, join(path, 'index.html')].find(
+          (one) => existsSync(one) && extname(one) !== '',
+        )
+        response.writeHead(file === undefined ? 404 : 200, {
+          'content-type': TYPES[extname(file ?? '')] ?? 'text/plain',
+        })
+        response.end(file === undefined ? '' : readFileSync(file))
+      }),
+    ).listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    browser = await chromium.launch({ executablePath: await needChromium(), chromiumSandbox: false })
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    server?.close()
+    browser = own(await chromium.launch({ executablePath: await needChromium(), chromiumSandbox: false }))
   })
 
   async function open(path: string, options: { width?: number; theme?: 'light' | 'dark' } = {}): Promise<Page> {

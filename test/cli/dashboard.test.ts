@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
+import { beforeEachOpen } from '../kit/opened.ts'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,10 +22,7 @@ const session = async (port: number, headers: Record<string, string> = {}): Prom
 
 describe('consume-once dashboard', () => {
   let cli: Cli
-  beforeEach(() => {
-    cli = new Cli()
-  })
-  afterEach(() => cli[Symbol.dispose]())
+  beforeEachOpen((own) => (cli = own(new Cli())))
 
   /** Runs until it serves, asks for its session, and ends it by SIGINT. */
   async function served(

@@ -1,13 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
+import { beforeEachOpen } from '../kit/opened.ts'
 import { Cli, dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 
 let cli: Cli
-beforeEach(() => {
-  cli = new Cli()
-})
-afterEach(() => cli[Symbol.dispose]())
+beforeEachOpen((own) => (cli = own(new Cli())))
 
 /** Retention of the consumer in memory.config.ts. */
 const RETENTION_MS = 4 * 3_600_000

@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
+import { removeKeys } from '../kit/servers/clients.ts'
+import { beforeEachOpen } from '../kit/opened.ts'
 import { Redis } from 'ioredis'
 import { redisLease } from '../../adapters/redis/index.ts'
 import { defineConsumer, messageId, OutcomeUnknownError, type Store } from '../../src/index.ts'
@@ -55,18 +57,12 @@ describeRedis('consume-once, on Redis', () => {
   let redis: Redis
   let url: string
   let prefix: string
-  beforeEach(async () => {
-    cli = new Cli()
+  beforeEachOpen(async (own) => {
+    cli = own(new Cli())
     url = (await server('redis')).url
-    redis = new Redis(url, { commandTimeout: 5_000 })
+    redis = own(new Redis(url, { commandTimeout: 5_000 }))
     prefix = uniqueName('cli')
-  })
-  afterEach(async () => {
-    for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1000 })) {
-      if ((keys as string[]).length > 0) await redis.del(keys as string[])
-    }
-    redis.disconnect()
-    cli[Symbol.dispose]()
+    own(() => removeKeys(redis, prefix))
   })
 
   const on = (args: readonly string[], env: Readonly<Record<string, string>> = {}, stdin = ''): Promise<CliRun> =>

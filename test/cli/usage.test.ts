@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
+import { beforeEachOpen } from '../kit/opened.ts'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { compiled } from '../kit/compiled.ts'
@@ -9,10 +10,7 @@ jest.setTimeout(WITHIN_MS)
 const ODD = ['--config', 'test/cli/odd.config.ts']
 
 let cli: Cli
-beforeEach(() => {
-  cli = new Cli()
-})
-afterEach(() => cli[Symbol.dispose]())
+beforeEachOpen((own) => (cli = own(new Cli())))
 
 describe('consume-once, used wrongly', () => {
   it.each([

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../kit/opened.ts'
 import type { Pool } from 'mysql2/promise'
 import { mysqlInbox, mysqlLease, type MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { startProxyOf, type FaultProxy } from '../kit/fault-proxy.ts'
-import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { startProxyOf, type ProxyOf } from '../kit/fault-proxy.ts'
+import { server } from '../kit/servers/server.ts'
 import { describeMariadb, newMysqlPlace } from '../mysql/support.ts'
 import { changes } from './changes.ts'
 import type { Counted } from './expected.ts'
@@ -16,13 +17,12 @@ const CONNECTIONS = 5
 const PLANNER = '10.11'
 
 describeMariadb(`what 1,000 messages cost at MariaDB (rows read: on ${PLANNER} alone) or MySQL`, () => {
-  let proxy: (FaultProxy & { readonly url: string }) | undefined
+  let proxy: ProxyOf | undefined
   let wire = new MysqlWire()
 
-  beforeAll(async () => {
-    proxy = await startProxyOf((await server('mariadb')).url, 3_306, () => wire.connection())
-  }, SERVER_WITHIN_MS)
-  afterAll(() => proxy?.stop())
+  beforeAllOpen(
+    async (own) => (proxy = own(await startProxyOf((await server('mariadb')).url, 3_306, () => wire.connection()))),
+  )
 
   const counted = (
     scene: string,

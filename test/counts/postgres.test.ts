@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../kit/opened.ts'
 import { Client, type Pool, type PoolClient } from 'pg'
 import { postgresInbox, postgresLease, postgresOffsets, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { startProxyOf, type FaultProxy } from '../kit/fault-proxy.ts'
+import { startProxyOf, type ProxyOf } from '../kit/fault-proxy.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { server } from '../kit/servers/server.ts'
 import { describePostgres, newPlace, type PgPlace } from '../pg/support.ts'
 import { changes } from './changes.ts'
 import type { Counted } from './expected.ts'
@@ -17,21 +18,16 @@ const CONNECTIONS = 6
 const PLANNER = 15
 
 describePostgres(`what 1,000 messages cost at Postgres (rows read: on ${PLANNER} alone)`, () => {
-  let proxy: (FaultProxy & { readonly url: string }) | undefined
+  let proxy: ProxyOf | undefined
   let database: string
   let wire = new PostgresWire()
 
-  beforeAll(async () => {
+  beforeAllOpen(async (own) => {
     const { url } = await server('postgres')
     database = await newDatabase(url)
-    proxy = await startProxyOf(database, 5_432, () => wire.connection())
-  }, SERVER_WITHIN_MS)
-  afterAll(async () => {
-    if (proxy === undefined) return
-    await proxy.stop()
-    const { url } = await server('postgres')
-    await asAdmin(url, `drop database ${nameOf(database)} with (force)`)
-  }, SERVER_WITHIN_MS)
+    own(() => asAdmin(url, `drop database ${nameOf(database)} with (force)`))
+    proxy = own(await startProxyOf(database, 5_432, () => wire.connection()))
+  })
 
   /** As the scene says; the store is on a pool of four transactions, and what the library needs beside them. */
   const counted = (

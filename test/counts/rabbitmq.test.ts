@@ -1,10 +1,10 @@
 import { connect, type Channel, type ChannelModel, type ConsumeMessage } from 'amqplib'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeEachOpen } from '../kit/opened.ts'
 import { type RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import { backends } from '../kit/backends.ts'
-import { startProxyOf, type FaultProxy } from '../kit/fault-proxy.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { startProxyOf, type ProxyOf } from '../kit/fault-proxy.ts'
 import { Rabbit } from '../rabbitmq/rabbit.ts'
 import { changes } from './changes.ts'
 import { PAYLOAD } from './consumed.ts'
@@ -16,17 +16,13 @@ const describeRabbit = backends.has('rabbitmq') ? describe : describe.skip
 
 describeRabbit('what 1,000 messages cost at RabbitMQ', () => {
   let rabbit: Rabbit
-  let proxy: (FaultProxy & { readonly url: string }) | undefined
+  let proxy: ProxyOf | undefined
   let wire: RabbitWire
 
-  beforeEach(async () => {
+  beforeEachOpen(async (own) => {
     wire = new RabbitWire()
-    rabbit = await Rabbit.open()
-    proxy = await startProxyOf(rabbit.url, 5_672, () => wire.connection())
-  }, SERVER_WITHIN_MS)
-  afterEach(async () => {
-    await rabbit[Symbol.asyncDispose]()
-    await proxy?.stop()
+    rabbit = own(await Rabbit.open())
+    proxy = own(await startProxyOf(rabbit.url, 5_672, () => wire.connection()))
   })
 
   for (const [kind, title] of Object.entries(KINDS) as [Kind, string][]) {

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../kit/opened.ts'
 import { backends } from '../kit/backends.ts'
-import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
+import { startFaultProxy, type FaultProxy, type Listener } from '../kit/fault-proxy.ts'
 import { withRedis } from '../kit/servers/clients.ts'
 import { startPrivateRedis, type PrivateRedis } from '../kit/servers/private-redis.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { LIBRARIES } from '../redis/clients.ts'
 import { changes } from './changes.ts'
 import type { Counted } from './expected.ts'
@@ -17,17 +17,14 @@ describeRedis('what 1,000 messages cost at Redis', () => {
   let proxy: FaultProxy
   let [sent, received] = [0, 0]
 
-  beforeAll(async () => {
-    redis = await startPrivateRedis()
-    proxy = await startFaultProxy(redis.port, () => ({
+  beforeAllOpen(async (own) => {
+    redis = own(await startPrivateRedis())
+    const wire: Listener = {
       fromClient: ({ length }) => void (sent += length),
       fromServer: ({ length }) => void (received += length),
       closed: () => {},
-    }))
-  }, SERVER_WITHIN_MS)
-  afterAll(async () => {
-    await proxy.stop()
-    await redis.stop()
+    }
+    proxy = own(await startFaultProxy(redis.port, () => wire))
   })
 
   for (const library of LIBRARIES) {

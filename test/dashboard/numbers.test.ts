@@ -1,5 +1,6 @@
 // What is shown in a browser, on consumers on memory: numbers lead to what they count, and a store that is silent is told.
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { beforeAllOpen } from '../kit/opened.ts'
 import type { Locator, Page } from 'playwright-core'
 import { serveDashboard, type ServedDashboard } from '../../dashboard/server/index.ts'
 import {
@@ -54,8 +55,9 @@ async function consumerWith(group: string, name: string, ids: readonly string[])
   return { consumer, subscription: { group, origins: [topic], replay: memoryReplay(broker) } }
 }
 
-beforeAll(async () => {
-  browser = await DashboardBrowser.open()
+beforeAllOpen(async (own) => {
+  browser = own(await DashboardBrowser.open())
+  own(() => Promise.all(running.map((one) => one.stop())))
   board = await serveDashboard({
     consumers: [
       await consumerWith('a', 'sms', ['ok-1']),
@@ -67,16 +69,12 @@ beforeAll(async () => {
     timeoutMs: 1_000,
     pages: browser.pages,
   })
+  own(board)
 })
 afterEach(async () => {
   await browser.closePages()
   const errors = browser.takeErrors()
   if (errors.length > 0) throw new Error(`errors in pages: ${errors.join('; ')}`)
-})
-afterAll(async () => {
-  await board?.close()
-  await Promise.all(running.map((one) => one.stop()))
-  await browser?.[Symbol.asyncDispose]()
 })
 
 function pill(page: Page, name: string): Locator {

@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe } from '@jest/globals'
+import { afterEach, describe } from '@jest/globals'
+import { beforeAllOpen } from '../kit/opened.ts'
 import type { Page } from 'playwright-core'
 import type { ServedDashboard } from '../../dashboard/server/index.ts'
 import { backends } from '../kit/backends.ts'
 import { DashboardBrowser } from '../kit/browser.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { Rig, type RigOptions } from './rig.ts'
 import { open } from './screens.ts'
 
@@ -30,23 +30,18 @@ export function describePages(
   describeAll(title, () => {
     const on = {} as { -readonly [Part in keyof OnPages]: OnPages[Part] }
 
-    beforeAll(async () => {
-      ;[on.rig, on.browser] = await Promise.all([Rig.open(options), DashboardBrowser.open()])
+    beforeAllOpen(async (own) => {
+      ;[on.rig, on.browser] = await Promise.all([Rig.open(options).then(own), DashboardBrowser.open().then(own)])
       on.board = await on.rig.serve(on.browser.pages)
       on.open = (page, path, query) => open(page, on.board.url, path, query)
       await prepare(on.rig)
-    }, SERVER_WITHIN_MS)
+    })
 
     afterEach(async () => {
       await on.browser.closePages()
       const errors = on.browser.takeErrors()
       if (errors.length > 0) throw new Error(`errors in pages: ${errors.join('; ')}`)
     })
-
-    afterAll(async () => {
-      await on.browser?.[Symbol.asyncDispose]()
-      await on.rig?.[Symbol.asyncDispose]()
-    }, 60_000)
 
     tests(on)
   })

@@ -149,12 +149,12 @@ export async function startFaultProxy(targetPort: number, listenIn?: () => Liste
   }
 }
 
-/** For the server of a URL: `url` is the same one through the proxy. */
-export async function startProxyOf(
-  served: string,
-  defaultPort: number,
-  listenIn?: () => Listener,
-): Promise<FaultProxy & { readonly url: string }> {
+/** A proxy for the server of a URL: `url` is the same one through the proxy. */
+export interface ProxyOf extends FaultProxy {
+  readonly url: string
+}
+
+export async function startProxyOf(served: string, defaultPort: number, listenIn?: () => Listener): Promise<ProxyOf> {
   const url = new URL(served)
   const proxy = await startFaultProxy(Number(url.port || defaultPort), listenIn)
   url.hostname = '127.0.0.1'

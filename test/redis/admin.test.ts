@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { redisLease } from 'consume-once/redis'
 import { ownerOf } from '../../adapters/redis/records/owners.ts'
 import type { ListedState, RecordPage, StoreAdmin, Why } from '../../src/ports/store-admin.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
-import { openedForEach } from '../kit/opened.ts'
+import { beforeAllOpen, openedForEach } from '../kit/opened.ts'
 import { backends } from '../kit/backends.ts'
 import { eventually } from '../kit/eventually.ts'
 import { withRedis } from '../kit/servers/clients.ts'
@@ -20,15 +20,14 @@ const WHY: Why = { by: 'alice', reason: 'the provider | says so', retentionMs: 6
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
 
 describeOnRedis.each(LIBRARIES)('People who look after a redisLease by $name', (library) => {
-  let own: PrivateRedis
-  beforeAll(async () => {
+  let ownRedis: PrivateRedis
+  beforeAllOpen(async (own) => {
     // A table of keys that others make grow or shrink is no table to list: SCAN may give a key twice meanwhile.
-    own = await startPrivateRedis()
-  }, SERVER_WITHIN_MS)
-  afterAll(() => own.stop())
+    ownRedis = own(await startPrivateRedis())
+  })
   let harness: RedisHarness
   openedForEach(
-    () => redisHarness(own.url, { library }),
+    () => redisHarness(ownRedis.url, { library }),
     (made) => (harness = made),
   )
 

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../kit/opened.ts'
 import { Redis, type RedisOptions } from 'ioredis'
 import { redisLease } from 'consume-once/redis'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, newItem } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'
-import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { server } from '../kit/servers/server.ts'
 import { redisHarness, type RedisHarness } from './harness.ts'
 
 type Options = Omit<RedisOptions, 'replyMapping'>
@@ -14,11 +15,10 @@ const describeOnRedis = backends.has('redis') ? describe : describe.skip
 describeOnRedis('redisLease on an ioredis client with', () => {
   let harness: RedisHarness
   let url = ''
-  beforeAll(async () => {
+  beforeAllOpen(async (own) => {
     url = (await server('redis')).url
-    harness = await redisHarness(url)
-  }, SERVER_WITHIN_MS)
-  afterAll(() => harness?.close())
+    harness = own(await redisHarness(url))
+  })
 
   /** Options that change nothing: what is marked is done, for this client and for any other with the same prefix of keys. */
   it.each<readonly [string, Options]>([

@@ -1,10 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeEachOpen } from '../kit/opened.ts'
+import { beforeAllOpen } from '../kit/opened.ts'
 import { Redis } from 'ioredis'
 import type { KnownSince } from '../../src/ports/store-admin.ts'
 import { hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'
 import { startPrivateRedis, type PrivateRedis } from '../kit/servers/private-redis.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { redisHarness, type RedisHarness } from './harness.ts'
 
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
@@ -16,18 +17,11 @@ describeOnRedis.each([
   let server: PrivateRedis
   let redis: Redis
   let harness: RedisHarness
-  beforeAll(async () => {
-    server = await startPrivateRedis({ args: ['--appendonly', appendonly] })
-  }, SERVER_WITHIN_MS)
-  afterAll(() => server.stop())
-  beforeEach(async () => {
-    harness = await redisHarness(server.url)
-    redis = new Redis(server.url)
-  })
-  afterEach(async () => {
-    await redis.call('CONFIG', 'SET', 'maxmemory', '0')
-    await harness.close()
-    await redis.quit()
+  beforeAllOpen(async (own) => (server = own(await startPrivateRedis({ args: ['--appendonly', appendonly] }))))
+  beforeEachOpen(async (own) => {
+    harness = own(await redisHarness(server.url))
+    redis = own(new Redis(server.url))
+    own(() => redis.call('CONFIG', 'SET', 'maxmemory', '0'))
   })
 
   const claimOne = async (): Promise<void> => {

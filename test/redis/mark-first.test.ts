@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals'
+import { removeKeys } from '../kit/servers/clients.ts'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { redisLease } from 'consume-once/redis'
@@ -37,9 +38,7 @@ beforeEach(async () => {
   prefix = uniqueName('setnx')
   redis = new Redis(url)
   closing.push(async () => {
-    for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1000 })) {
-      if ((keys as string[]).length > 0) await redis.del(keys as string[])
-    }
+    await removeKeys(redis, prefix)
     redis.disconnect()
   })
 })
@@ -183,9 +182,7 @@ describeOnRedis('redisLease that marks before the handler', () => {
   it('runs a message again of which Redis has lost the mark [T254]', async () => {
     const desk = await start(await openStore())
     await desk.handle('a')
-    for await (const keys of redis.scanStream({ match: `${prefix}:{*`, count: 1000 })) {
-      if ((keys as string[]).length > 0) await redis.del(keys as string[])
-    }
+    await removeKeys(redis, `${prefix}:{`)
     await desk.handle('a')
     expect(desk.runs).toEqual(['a', 'a'])
   })

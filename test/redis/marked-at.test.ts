@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen, beforeEachOpen } from '../kit/opened.ts'
 import { KeyNames } from '../../adapters/redis/records/key-names.ts'
 import type { ClaimItem, Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem, SCOPE, type HowToClaim } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'
 import { startPrivateRedis, type PrivateRedis } from '../kit/servers/private-redis.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { redisHarness, type RedisHarness } from './harness.ts'
 
 const HOUR_MS = 3_600_000
@@ -18,14 +18,8 @@ const describeOnRedis = backends.has('redis') ? describe : describe.skip
 describeOnRedis('redisLease tells a duplicate when its message was marked', () => {
   let server: PrivateRedis
   let harness: RedisHarness
-  beforeAll(async () => {
-    server = await startPrivateRedis()
-  }, SERVER_WITHIN_MS)
-  afterAll(() => server.stop())
-  beforeEach(async () => {
-    harness = await redisHarness(server.url)
-  })
-  afterEach(() => harness.close())
+  beforeAllOpen(async (own) => (server = own(await startPrivateRedis())))
+  beforeEachOpen(async (own) => (harness = own(await redisHarness(server.url))))
 
   const marked = async (how: HowToClaim, digest?: string): Promise<ClaimItem> => {
     const item = newItem(digest === undefined ? {} : { digest })

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../kit/opened.ts'
 import { createClient, createClientPool, RESP_TYPES } from 'redis'
 import { redisLease } from 'consume-once/redis'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'
-import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
+import { server } from '../kit/servers/server.ts'
 import { redisHarness, type RedisHarness } from './harness.ts'
 
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
@@ -12,11 +13,10 @@ const describeOnRedis = backends.has('redis') ? describe : describe.skip
 describeOnRedis('redisLease on a node-redis client', () => {
   let harness: RedisHarness
   let url = ''
-  beforeAll(async () => {
+  beforeAllOpen(async (own) => {
     url = (await server('redis')).url
-    harness = await redisHarness(url)
-  }, SERVER_WITHIN_MS)
-  afterAll(() => harness?.close())
+    harness = own(await redisHarness(url))
+  })
 
   type Options = Omit<NonNullable<Parameters<typeof createClient>[0]>, 'RESP'>
 

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../kit/opened.ts'
 import { backends } from '../kit/backends.ts'
 import { startPrivateRedis, type PrivateRedis } from '../kit/servers/private-redis.ts'
 import { withRedis } from '../kit/servers/clients.ts'
@@ -12,15 +13,14 @@ describeOnRedis('a Redis that wants a password', () => {
   let redis: PrivateRedis
   let host: string
 
-  beforeAll(async () => {
-    redis = await startPrivateRedis()
+  beforeAllOpen(async (own) => {
+    redis = own(await startPrivateRedis())
     await withRedis(redis.url, async (client) => {
       await client.call('ACL', 'SETUSER', 'poor', 'on', `>${PASSWORD}`, '~co:*', '+@read')
       await client.call('ACL', 'SETUSER', 'default', 'resetpass', `>${PASSWORD}`)
     })
     host = `127.0.0.1:${redis.port}`
   })
-  afterAll(() => redis.stop())
 
   const REFUSALS = [
     ['no password', '', 'NOAUTH', 'Give it user and password'],

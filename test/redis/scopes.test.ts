@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeEachOpen } from '../kit/opened.ts'
 import { adminOf, defineConsumer, messageId, type Admin } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { backends } from '../kit/backends.ts'
@@ -15,10 +16,7 @@ const describeRedis = backends.has('redis') ? describe : describe.skip
 
 describeRedis('Consumers that share a prefix on Redis', () => {
   let harness: RedisHarness
-  beforeEach(async () => {
-    harness = await redisHarness((await server('redis')).url)
-  })
-  afterEach(() => harness.close())
+  beforeEachOpen(async (own) => (harness = own(await redisHarness((await server('redis')).url))))
 
   const of = (name: string): Admin => {
     const { store } = harness

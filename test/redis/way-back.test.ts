@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeEachOpen } from '../kit/opened.ts'
 import { Redis } from 'ioredis'
 import { redisLease } from 'consume-once/redis'
 import { adminOf, defineConsumer, messageId, type Consumer } from '../../src/index.ts'
@@ -6,7 +7,6 @@ import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { backends } from '../kit/backends.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { startPrivateRedis, type PrivateRedis } from '../kit/servers/private-redis.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 
 const IDS = Array.from({ length: 100 }, (_, at) => `sms-${at}`)
 
@@ -22,16 +22,12 @@ const deliverToNew = async (consumer: Consumer, ids: readonly string[]): Promise
 
 /** What docs/migrate.md promises to somebody who goes back, or leaves. */
 describeRedis('From redisLease', () => {
-  let own: PrivateRedis
+  let ownRedis: PrivateRedis
   let redis: Redis
   const oldPrefix = uniqueName('old')
-  beforeEach(async () => {
-    own = await startPrivateRedis()
-    redis = new Redis(own.url)
-  }, SERVER_WITHIN_MS)
-  afterEach(async () => {
-    redis.disconnect()
-    await own.stop()
+  beforeEachOpen(async (own) => {
+    ownRedis = own(await startPrivateRedis())
+    redis = own(new Redis(ownRedis.url))
   })
 
   const oldKey = (id: string): string => `${oldPrefix}:${id}`

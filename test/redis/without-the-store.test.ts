@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { removeKeys } from '../kit/servers/clients.ts'
 import { Redis } from 'ioredis'
 import { redisLease } from 'consume-once/redis'
 import {
@@ -96,9 +97,7 @@ class Cut implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.up()
     await this.stop()
-    for await (const keys of this.#behind.scanStream({ match: `${this.#name}*`, count: 1000 })) {
-      if ((keys as string[]).length > 0) await this.#behind.del(keys as string[])
-    }
+    await removeKeys(this.#behind, this.#name)
     this.#redis.disconnect()
     this.#behind.disconnect()
     await this.#proxy.stop()

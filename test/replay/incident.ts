@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis'
+import { removeKeys, withRedis } from '../kit/servers/clients.ts'
 import { Pool } from 'pg'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
@@ -178,11 +178,7 @@ export class Incident implements AsyncDisposable {
       await pool.end()
       return
     }
-    const redis = new Redis(store.redis)
-    for await (const keys of redis.scanStream({ match: `${store.prefix}*`, count: 1_000 })) {
-      if ((keys as string[]).length > 0) await redis.del(keys as string[])
-    }
-    redis.disconnect()
+    await withRedis(store.redis, (redis) => removeKeys(redis, store.prefix))
   }
 }
 

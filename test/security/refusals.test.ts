@@ -2,7 +2,8 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../kit/opened.ts'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { createPool } from 'mysql2/promise'
@@ -120,21 +121,19 @@ function ifWanted(name: Backend): typeof describe | typeof describe.skip {
 ifWanted('redis')('no password is told by a lease whose Redis refuses: [T115]', () => {
   let url: string
   let nameless: string
-  let stop: () => Promise<unknown>
-  beforeAll(async () => {
+  beforeAllOpen(async (own) => {
     const [redis, old] = await Promise.all([
       startPrivateRedis(),
       // As one that knows no user names, or hides what it knows: it quotes the commands that it refuses.
       startPrivateRedis({ args: ['--rename-command', 'HELLO', '', '--rename-command', 'AUTH', ''] }),
     ])
     ;[url, nameless] = [redis.url, old.url]
-    stop = () => Promise.all([redis.stop(), old.stop()])
+    own(() => Promise.all([redis.stop(), old.stop()]))
     await withRedis(url, async (client) => {
       await client.call('ACL', 'SETUSER', 'limited', 'on', `>${SECRET}`, '~*', '+ping', '+info')
       await client.config('SET', 'requirepass', 'another')
     })
-  }, 30_000)
-  afterAll(() => stop())
+  })
 
   const refusals: readonly Refusal[] = [
     ['a wrong password', () => at(url, { username: 'default' })],
@@ -174,20 +173,17 @@ ifWanted('redis')('no password is told by a lease whose Redis refuses: [T115]', 
 
 ifWanted('postgres')('no password is told by a store whose Postgres refuses: [T116]', () => {
   let url: string
-  let stop: () => Promise<unknown>
-  beforeAll(async () => {
+  beforeAllOpen(async (own) => {
     const hba = join(newFolder('hba'), 'pg_hba.conf')
     writeFileSync(hba, 'host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n')
     chmodSync(dirname(hba), 0o755)
-    const postgres = await startPrivatePostgres({ settings: { hba_file: hba } })
+    const postgres = own(await startPrivatePostgres({ settings: { hba_file: hba } }))
     ;({ url } = postgres)
-    stop = () => postgres.stop()
     await withPostgres(url, async (client) => {
       await client.query(`create role limited login password '${SECRET}'`)
       await client.query(`create role other login password 'another'`)
     })
-  }, 30_000)
-  afterAll(() => stop())
+  })
 
   const refusals: readonly Refusal[] = [
     ['a wrong password', () => at(url, { username: 'other' })],
@@ -218,11 +214,11 @@ ifWanted('postgres')('no password is told by a store whose Postgres refuses: [T1
 ifWanted('mariadb')('no password is told by a store whose MariaDB refuses: [T117]', () => {
   let url: string
   const user = uniqueName('limited').slice(0, 32)
-  beforeAll(async () => {
+  beforeAllOpen(async (own) => {
     ;({ url } = await server('mariadb'))
     await withMariadb(url, (connection) => connection.query(`create user '${user}'@'%' identified by '${SECRET}'`))
+    own(() => withMariadb(url, (connection) => connection.query(`drop user '${user}'@'%'`)))
   })
-  afterAll(() => withMariadb(url, (connection) => connection.query(`drop user '${user}'@'%'`)))
 
   const refusals: readonly Refusal[] = [
     ['a wrong password', () => at(url, {})],

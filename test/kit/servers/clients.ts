@@ -30,6 +30,13 @@ export async function withRedis<T>(url: Endpoint, ask: (redis: Redis) => Promise
   }
 }
 
+/** The keys that begin so. */
+export async function removeKeys(redis: Redis, prefix: string): Promise<void> {
+  for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1_000 })) {
+    if ((keys as string[]).length > 0) await redis.unlink(keys as string[])
+  }
+}
+
 export async function withPostgres<T>(url: Endpoint, ask: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({
     connectionString: url,

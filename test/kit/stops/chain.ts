@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis'
+import { removeKeys, withRedis } from '../servers/clients.ts'
 import { uniqueName } from '../namespace.ts'
 import { server } from '../servers/server.ts'
 import { Life } from './life.ts'
@@ -80,7 +80,7 @@ class Chain implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await removeKeys(this.#redis.url, this.#redis.prefix)
+    await withRedis(this.#redis.url, (redis) => removeKeys(redis, `*${this.#redis.prefix}`))
     await this.#places[Symbol.asyncDispose]()
   }
 
@@ -128,12 +128,4 @@ export async function startBroken(program: ProgramName, places: StopPlaces): Pro
   await using chain = await Chain.begin(program, places)
   await chain.send(MESSAGES)
   return [...(await chain.startBroken()), ...(await chain.end())]
-}
-
-async function removeKeys(url: string, prefix: string): Promise<void> {
-  const redis = new Redis(url)
-  for await (const keys of redis.scanStream({ match: `*${prefix}*`, count: 1_000 })) {
-    if ((keys as string[]).length > 0) await redis.unlink(...(keys as string[]))
-  }
-  await redis.quit()
 }

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
+import { beforeAllOpen } from '../../kit/opened.ts'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { serveDashboard, type ServedDashboard } from '../../../dashboard/server/index.ts'
@@ -14,15 +15,10 @@ describe('bytes on a socket', () => {
   let board: MemoryBoard
   let served: ServedDashboard
 
-  beforeAll(async () => {
-    board = new MemoryBoard()
+  beforeAllOpen(async (own) => {
+    board = own(new MemoryBoard())
     await board.send(['a'])
-    served = await serveDashboard({ consumers: [board.entry], pages: pagesFolder(), port: 0, readOnly: false })
-  })
-
-  afterAll(async () => {
-    await served.close()
-    await board[Symbol.asyncDispose]()
+    served = own(await serveDashboard({ consumers: [board.entry], pages: pagesFolder(), port: 0, readOnly: false }))
   })
 
   const answerTo = async (lines: readonly string[], body = ''): Promise<{ status: number; text: string }> => {

@@ -2,11 +2,10 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { removeKeys, withRedis } from '../../test/kit/servers/clients.ts'
 import { compiled } from '../../test/kit/compiled.ts'
 import { copyEmptyPglite } from './empty-pglite.ts'
 import { server } from '../../test/kit/servers/server.ts'
-import { withKafka, withPostgres, withRabbit, removeKeys } from '../../test/kit/servers/clients.ts'
+import { removeKeys, withKafka, withPostgres, withRabbit, withRedis } from '../../test/kit/servers/clients.ts'
 
 export interface DemoRun {
   readonly exitCode: number | null

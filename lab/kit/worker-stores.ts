@@ -11,13 +11,19 @@ export interface WorkerStore<Spec extends StoreSpec = StoreSpec> extends AsyncDi
   readonly committed: (id: string) => Promise<number>
 }
 
-export const LEASES_ON: Readonly<Record<'redis' | 'postgres' | 'mariadb', () => Promise<WorkerStore>>> = {
+type Open<Spec extends StoreSpec> = () => Promise<WorkerStore<Spec>>
+
+export const LEASES_ON: {
+  readonly redis: Open<RedisSpec>
+  readonly postgres: Open<PostgresSpec>
+  readonly mariadb: Open<MariadbSpec>
+} = {
   redis: onRedis,
   postgres: () => onPostgres('lease'),
   mariadb: () => onMariadb('lease'),
 }
 
-export const INBOXES_ON: Readonly<Record<'postgres' | 'mariadb', () => Promise<WorkerStore>>> = {
+export const INBOXES_ON: { readonly postgres: Open<PostgresSpec>; readonly mariadb: Open<MariadbSpec> } = {
   postgres: () => onPostgres('inbox'),
   mariadb: () => onMariadb('inbox'),
 }

@@ -3,6 +3,7 @@ import { beforeEachOpen } from '../../test/kit/opened.ts'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import { server } from '../../test/kit/servers/server.ts'
 import { startProxyOf, type ProxyOf } from '../../test/kit/fault-proxy.ts'
 import {
@@ -34,8 +35,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   })
 
   it('answers already-marked to a mark whose COMMIT has happened and whose reply was lost', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     await place.write(lend(claimed).tx, item.key)
     proxy.breakNext('cut after', place.messages.ofMark - 1)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
@@ -47,8 +47,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   })
 
   it('stays unknown while a COMMIT may still arrive, and answers already-marked once it has', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     await place.write(lend(claimed).tx, item.key)
     proxy.freeze(place.messages.ofMark)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
@@ -62,8 +61,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   })
 
   it('answers refused-busy once it is clear that a COMMIT was never run, and gives the attempt back', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     const { tx } = lend(claimed)
     const thread = await threadOf(tx)
     await place.write(tx, item.key)
@@ -79,8 +77,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   })
 
   it('answers refused-done when another owner has marked the key since', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     const thread = await threadOf(lend(claimed).tx)
     proxy.freeze()
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
@@ -92,8 +89,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   })
 
   it('lives on when its connection is killed, says that nothing was committed, and gives the attempt back', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     const { tx } = lend(claimed)
     await place.write(tx, item.key)
     await place.pool.query(`kill ${await threadOf(tx)}`)
@@ -107,8 +103,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   })
 
   it('sets a claim aside whose connection is gone', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { claim: claimed } = await holdNew(inbox)
     proxy.cut()
     const verdicts = await settled(async () => {
       const [verdict] = await inbox.setAside([claimed], 'parked', { reason: 'why' })
@@ -120,8 +115,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
 
   it('frees the row of a handler that does nothing for longer than idleInTransactionTimeoutMs', async () => {
     const idle = await place.newInbox({ idleInTransactionTimeoutMs: 1_000 })
-    const item = newItem()
-    const { claim: claimed } = await hold(idle, item)
+    const { item, claim: claimed } = await holdNew(idle)
     const next = await settled(async () => {
       const answer = await claim(rival, item, ALONE)
       if (answer.verdict === 'busy') throw new Error('the row is held')

@@ -2,6 +2,7 @@ import { expect, it } from '@jest/globals'
 import { mysqlLease, type MysqlLeaseOptions } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import { untilResolved } from '../../test/kit/eventually.ts'
 import { beforeAllOpen, openedForEach } from '../../test/kit/opened.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
@@ -74,8 +75,7 @@ describeMariadb('a MariaDB that fails', () => {
 
   it('does not answer for longer than a lease: a mark is unknown, and is kept afterwards', async () => {
     const lease = await newLease(IMPATIENT)
-    const item = newItem()
-    const { claim: claimed } = await hold(lease, item, { leaseMs: 600 })
+    const { item, claim: claimed } = await holdNew(lease, { leaseMs: 600 })
     server.freeze()
     try {
       const begun = performance.now()

@@ -4,6 +4,7 @@ import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import type { ClaimItem } from '../../src/internal.ts'
 import { claim, claimAll, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
 import { startProxyOf, type ProxyOf } from '../../test/kit/fault-proxy.ts'
 import { codeOf, describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from '../../test/mysql/support.ts'
@@ -49,8 +50,7 @@ describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
   })
 
   it('is flushed before a mark whose reply was lost is told as written', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     await place.write(lend(claimed).tx, item.key)
     proxy.breakNext('cut after', place.messages.ofMark - 1) // the COMMIT
     expect(await withoutFlush(() => codeOf(inbox.mark([claimed])))).toBe('STORE_AMBIGUOUS')

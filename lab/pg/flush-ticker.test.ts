@@ -6,6 +6,7 @@ import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
 import type { ClaimItem } from '../../src/internal.ts'
 import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import { Signal } from '../../test/kit/signal.ts'
@@ -111,8 +112,7 @@ describePostgres('the flush ticker', () => {
 
   it('goes on after its connection was lost, and takes nothing for flushed that may not be', async () => {
     const inbox = await place.newInbox(TICKER)
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { claim: claimed } = await holdNew(inbox)
     const { rows } = await place.pool.query(
       `select pid from pg_stat_activity where query like '%pg_stat_get_activity(pg_backend_pid())%' and state = 'idle'
        and datname = current_database() order by backend_start desc limit 1`,
@@ -194,8 +194,7 @@ describePostgres('a crash of the server, for a scope with a flush ticker', () =>
         await crash()
       }),
     })
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     await place.write(lend(claimed).tx, item.key)
     isArmed = true
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')

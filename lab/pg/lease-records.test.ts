@@ -6,6 +6,7 @@ import { resultOf, type StoreAdmin } from '../../src/internal.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { server } from '../../test/kit/servers/server.ts'
 import { claim, claimAll, forged, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import { fakePool } from '../../test/pg/fake-pool.ts'
 import { pgLeaseHarness, type PgLeaseHarness } from '../../test/pg/lease-harness.ts'
 import { describePostgres, NO_REFUND } from '../../test/pg/support.ts'
@@ -92,8 +93,7 @@ describePostgres('the records of postgresLease', () => {
   })
 
   it('take any reason, and a person any words', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(store, item)
+    const { item, claim: claimed } = await holdNew(store)
     expect(await store.setAside([claimed], 'parked', { reason: 'a zero byte: \u0000' })).toEqual(['parked'])
     expect(await claim(store, item)).toMatchObject({ verdict: 'parked', reason: 'a zero byte: ?' })
     const why = { ...WHY, reason: 'copied \u0000 from somewhere' }
@@ -147,8 +147,7 @@ describePostgres('the records of postgresLease', () => {
   }, 60_000)
 
   it('are shown with the end of their retention, and nothing once it has come', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(store, item, { retentionMs: DAY_MS })
+    const { item, claim: claimed } = await holdNew(store, { retentionMs: DAY_MS })
     await store.mark([claimed], ['v1'])
     const [view] = await admin.peek(SCOPE, [item.key])
     expect(view).toMatchObject({ state: 'done', fence: 1, result: 'v1', keepUntil: expect.any(Number) })

@@ -7,6 +7,7 @@ import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { pgliteInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import type { InboxHarness } from '../../testing/contract/store/harness.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { backends } from '../../test/kit/backends.ts'
@@ -115,8 +116,7 @@ describePglite('pgliteInbox', () => {
 
   it('finds out at the mark that a handler ended the transaction', async () => {
     const { store, close } = await createHarness()
-    const item = newItem()
-    const { claim: claimed } = await hold(store, item)
+    const { item, claim: claimed } = await holdNew(store)
     expect(await codeOf(lend(claimed).tx.query('/* hidden */ rollback'))).toBe('TRANSACTION_OVER')
     expect(await codeOf(store.mark([claimed]))).toBe('COMMIT_REFUSED')
     expect(await store.mark([claimed])).toEqual(['refused-busy'])

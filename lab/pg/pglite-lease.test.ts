@@ -3,7 +3,8 @@ import { beforeAllOpen } from '../../test/kit/opened.ts'
 import type { PGlite } from '@electric-sql/pglite'
 import { pgliteInbox, pgliteLease } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { claim } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import type { LeaseHarness } from '../../testing/contract/store/harness.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../../test/contract/store-model.ts'
@@ -55,8 +56,7 @@ describePglite('pgliteLease', () => {
     const { store, schema, close } = await createHarness()
     const inbox = pgliteInbox({ db, schema })
     await inbox.open()
-    const item = newItem()
-    const { claim: ofInbox } = await hold(inbox, item)
+    const { item, claim: ofInbox } = await holdNew(inbox)
     const claiming = claim(store, item)
     expect(await inbox.mark([ofInbox])).toEqual(['marked'])
     expect(await claiming).toMatchObject({ verdict: 'claimed' })

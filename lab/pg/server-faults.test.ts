@@ -2,7 +2,8 @@ import { expect, it } from '@jest/globals'
 import type { Pool } from 'pg'
 import { postgresLease, type PgTransaction } from '../../adapters/pg/index.ts'
 import type { TransactionClaim } from '../../src/internal.ts'
-import { claim, hold, newItem, type Granted } from '../../testing/contract/store/claims.ts'
+import { claim, type Granted, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import { untilResolved } from '../../test/kit/eventually.ts'
 import { beforeAllOpen, openedForEach } from '../../test/kit/opened.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
@@ -37,8 +38,7 @@ describePostgres('postgresInbox on a server that fails', () => {
 
   it('does not take a COMMIT for lost whose backend is frozen and commits when it thaws', async () => {
     const inbox = await place.newInbox({ pool: calm(), ...IMPATIENT })
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     const { tx } = lend(claimed)
     await place.write(tx, item.key)
     const pid = await pidOf(tx)
@@ -118,8 +118,7 @@ describePostgres('postgresInbox on a server that fails', () => {
   it('does not answer for longer than a lease: a mark is unknown, and is kept afterwards [T32]', async () => {
     const lease = postgresLease({ pool: calm(), schema: place.schema, ...IMPATIENT })
     await lease.open()
-    const item = newItem()
-    const { claim: claimed } = await hold(lease, item, { leaseMs: 200 })
+    const { item, claim: claimed } = await holdNew(lease, { leaseMs: 200 })
     server.freeze()
     try {
       expect(await codeOf(lease.mark([claimed]))).toMatch(/^STORE_/)
@@ -178,8 +177,7 @@ describePostgres('postgresInbox beside others', () => {
   it('does not count a query as lost that the query_timeout of the pool gave up', async () => {
     const inbox = await place.newInbox({ pool: place.newPool({ query_timeout: 200 }) })
     const commits = await place.holdCommits()
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     await place.write(lend(claimed).tx, item.key)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['refused'])
@@ -199,8 +197,7 @@ describePostgres('postgresInbox beside others', () => {
           raise exception 'could not serialize access' using errcode = '40001';
         end if; return null; end $$;
       create trigger lose after insert on ${place.schema}.inbox for each row execute function ${place.schema}.lose()`)
-    const item = newItem()
-    const granted = await hold(inbox, item)
+    const { item, ...granted } = await holdNew(inbox)
     expect(granted.attempt).toBe(1)
     expect((await place.pool.query(`select last_value::int as n from ${place.schema}.tries`)).rows).toEqual([{ n: 3 }])
     const rival = await place.newInbox()
@@ -216,8 +213,7 @@ describePostgres('postgresInbox beside others', () => {
       $$ begin raise exception 'could not serialize access' using errcode = '40001'; end $$;
       create constraint trigger lose after insert on ${place.schema}.effect deferrable initially deferred
       for each row execute function ${place.schema}.lose()`)
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     await place.write(lend(claimed).tx, item.key)
     expect(await codeOf(inbox.mark([claimed]))).toBe('COMMIT_REFUSED')
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['released'])
@@ -237,8 +233,7 @@ describePostgres('postgresInbox beside others', () => {
 
   it('keeps the attempt of a handler whose own statement failed', async () => {
     const inbox = await place.newInbox()
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     await lend(claimed)
       .tx.query('select 1 / 0')
       .catch(() => {})

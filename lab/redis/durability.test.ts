@@ -4,6 +4,7 @@ import { Redis } from 'ioredis'
 import type { RedisLeaseOptions } from 'consume-once/redis'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import { assertLikeTransition } from '../../test/contract/store-model.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { startFaultProxy } from '../../test/kit/fault-proxy.ts'
@@ -44,8 +45,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability replicas', 
   }, 60_000)
 
   it('does not know of a mark that no replica has, and finds it once one has [T29]', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(store, item)
+    const { claim: claimed } = await holdNew(store)
     await whileStalled(async () => {
       await expect(store.mark([claimed])).rejects.toMatchObject({
         ...AMBIGUOUS,
@@ -81,8 +81,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name with durability replicas', 
   })
 
   it('is refused late as done only when the mark of the other is durable', async () => {
-    const item = newItem()
-    const late = await hold(store, item, { leaseMs: 0 })
+    const { item, ...late } = await holdNew(store, { leaseMs: 0 })
     const next = await hold(store, item, { alone: true })
     await store.mark([next.claim])
     await whileStalled(async () => {
@@ -181,8 +180,7 @@ async function failOver(
   await using replica = await startPrivateRedis({ replicaOf: Object.assign({ ...primary }, { port: proxy.port }) })
   await using before = await IOREDIS.connect(primary.url)
   const store = before.lease(options)
-  const item = newItem()
-  const { claim: claimed } = await hold(store, item)
+  const { item, claim: claimed } = await holdNew(store)
   await untilHeard(primary, replica)
   proxy.refuse()
   proxy.cut()

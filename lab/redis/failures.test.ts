@@ -4,12 +4,12 @@ import { redisLease } from 'consume-once/redis'
 import { hasCode } from '../../src/foundation/errors.ts'
 import type { Claim, Store } from '../../src/ports/store.ts'
 import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { ALONE, holdNew } from '../../testing/contract/store/given.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { withRedis } from '../../test/kit/servers/clients.ts'
 import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import { IOREDIS, LIBRARIES } from '../../test/redis/clients.ts'
 
-const ALONE = { alone: true }
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
 
 describeOnRedis.each(LIBRARIES)('redisLease by $name, when the server is in trouble', ({ connect }) => {
@@ -40,8 +40,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name, when the server is in trou
     await using client = await connect(redis.url)
     const store = client.lease()
     const hasty = client.lease({ queryTimeoutMs: 100 })
-    const item = newItem()
-    const { claim: claimed } = await hold(store, item, { leaseMs: 100 })
+    const { item, claim: claimed } = await holdNew(store, { leaseMs: 100 })
     redis.freeze()
     // Twice as long as the lease.
     for (let times = 0; times < 2; times++) {
@@ -56,8 +55,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name, when the server is in trou
     await using redis = await startPrivateRedis({ args: ['--maxmemory-policy', 'noeviction'] })
     await using client = await connect(redis.url)
     const store = client.lease()
-    const item = newItem()
-    const { claim: claimed } = await hold(store, item)
+    const { item, claim: claimed } = await holdNew(store)
     await withRedis(redis.url, (server) => server.config('SET', 'maxmemory', '1'))
     await expect(store.open()).rejects.toMatchObject({
       code: 'STORE_UNREACHABLE',

@@ -5,12 +5,12 @@ import { redisLease, redisSequences } from 'consume-once/redis'
 import { hasCode } from '../../src/foundation/errors.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
+import { ALONE, holdNew } from '../../testing/contract/store/given.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import { startFaultProxy, type Fault, type FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { LIBRARIES, type UsersClient } from '../../test/redis/clients.ts'
 
-const ALONE = { alone: true }
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
 
 /** Behaviour of a client after a command without a reply. */
@@ -51,31 +51,27 @@ const CASES: Readonly<Record<string, (store: Store) => Promise<Case>>> = {
     return { call, first: granted, again: granted, stands, expected: 'busy' }
   },
   async renew(before) {
-    const item = newItem()
-    const { claim: claimed } = await hold(before, item, { leaseMs: 0 })
+    const { item, claim: claimed } = await holdNew(before, { leaseMs: 0 })
     const call = (store: Store): Promise<unknown> => store.renew([claimed], 60_000)
     const stands = async (store: Store): Promise<unknown> => (await claim(store, item, ALONE)).verdict
     return { call, first: ['renewed'], again: ['renewed'], stands, expected: 'busy' }
   },
   async mark(before) {
-    const item = newItem()
-    const { claim: claimed } = await hold(before, item)
+    const { item, claim: claimed } = await holdNew(before)
     const call = (store: Store): Promise<unknown> => store.mark([claimed], ['v1'])
     const stands = (store: Store): Promise<unknown> => claim(store, item)
     const expected = expect.objectContaining({ verdict: 'done', result: 'v1' })
     return { call, first: ['marked'], again: ['already-marked'], stands, expected }
   },
   async release(before) {
-    const item = newItem()
-    const { claim: claimed } = await hold(before, item)
+    const { item, claim: claimed } = await holdNew(before)
     const call = (store: Store): Promise<unknown> => store.release([claimed], { refund: true, doubt: false })
     const stands = (store: Store): Promise<unknown> => claim(store, item)
     const expected = expect.objectContaining({ verdict: 'claimed', attempt: 1 })
     return { call, first: ['released'], again: ['already-released'], stands, expected }
   },
   async 'set aside'(before) {
-    const item = newItem()
-    const { claim: claimed } = await hold(before, item)
+    const { item, claim: claimed } = await holdNew(before)
     const call = (store: Store): Promise<unknown> => store.setAside([claimed], 'given-up', { reason: 'no' })
     const stands = (store: Store): Promise<unknown> => claim(store, item)
     const expected = expect.objectContaining({ verdict: 'given-up', reason: 'no', attempt: 1 })
@@ -96,8 +92,7 @@ const CASES: Readonly<Record<string, (store: Store) => Promise<Case>>> = {
     }
   },
   async decide(before) {
-    const item = newItem()
-    const { claim: claimed } = await hold(before, item)
+    const { item, claim: claimed } = await holdNew(before)
     await before.setAside([claimed], 'parked', { reason: 'wait' })
     const why = { by: 'alice', reason: 'seen', retentionMs: 60_000, as: 'done' } as const
     const call = async (store: Store): Promise<unknown> => store.admin?.resolve(SCOPE, [item.key], why)

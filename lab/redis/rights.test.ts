@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { beforeAllOpen } from '../../test/kit/opened.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { claim, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { withRedis } from '../../test/kit/servers/clients.ts'
@@ -99,8 +100,7 @@ describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/store
   it('decides nothing without the right to write it down', async () => {
     const { store, close, look } = await redisHarness(ownRedis.url, { library, storeUrl: await as(CONSUMERS) })
     closing.push(close)
-    const item = newItem()
-    const { claim: claimed } = await hold(store, item)
+    const { item, claim: claimed } = await holdNew(store)
     await store.setAside([claimed], 'parked', { reason: 'wait' })
     const before = await look(item.key)
     const how = { by: 'alice', reason: 'because', retentionMs: 60_000, as: 'rerun' } as const

@@ -3,6 +3,7 @@ import { hasCode, type Store } from '../../src/index.ts'
 import { type TransactionClaim, type TransactionAnswer, type ClaimItem } from '../../src/internal.ts'
 import { claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import type { Fault, FaultProxy } from '../../test/kit/fault-proxy.ts'
+import { ALONE, NO_REFUND, REFUND, holdNew } from '../../testing/contract/store/given.ts'
 
 /** An inbox whose connections go over a link, and another on the same data whose do not. */
 export interface InboxOnLink<Tx> {
@@ -13,11 +14,6 @@ export interface InboxOnLink<Tx> {
   readonly committed: (effect: string) => Promise<number>
 }
 
-const ALONE = { alone: true }
-const [NO_REFUND, REFUND] = [
-  { refund: false, doubt: false },
-  { refund: true, doubt: false },
-]
 const WITHIN_MS = 15_000
 
 /** Makes a call whose `nth` request meets a fault, until it is answered. */
@@ -38,8 +34,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   },
 
   async 'marks with the effect, or neither'({ inbox, rival, write, committed }, meet) {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     await writeFor(claimed, write)
     const [verdict] = await meet(() => inbox.mark([claimed]))
     const isMarked = verdict === 'marked' || verdict === 'already-marked'
@@ -60,8 +55,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   },
 
   async 'rolls back what it releases'({ inbox, rival, write, committed }, meet) {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     await writeFor(claimed, write)
     await meet(() => inbox.release([claimed], NO_REFUND))
     await release(rival, await untilGranted(rival, item), NO_REFUND)
@@ -69,8 +63,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   },
 
   async 'sets aside once'({ inbox, rival, write, committed }, meet) {
-    const item = newItem()
-    const { claim: claimed } = await hold(inbox, item)
+    const { item, claim: claimed } = await holdNew(inbox)
     await writeFor(claimed, write)
     expect(await meet(() => inbox.setAside([claimed], 'parked', { reason: 'why' }))).toEqual(['parked'])
     expect(await committed(item.key)).toBe(0)

@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals'
 import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
+import { ALONE, holdNew, NO_REFUND, REFUND } from '../../testing/contract/store/given.ts'
 import type { Fault, FaultProxy } from '../../test/kit/fault-proxy.ts'
 import { untilAnswered } from '../../test/kit/eventually.ts'
 
@@ -15,9 +16,6 @@ export interface LeaseOnLink {
   readonly audit: () => Promise<readonly unknown[]>
 }
 
-const ALONE = { alone: true }
-const NO_REFUND = { refund: false, doubt: false }
-const REFUND = { refund: true, doubt: false }
 const WHY = { by: 'somebody', reason: 'it was looked at', retentionMs: 60_000 }
 
 interface Scene {
@@ -60,8 +58,7 @@ const SCENES: Readonly<Record<string, (on: LeaseOnLink) => Promise<Scene>>> = {
     }
   },
   async renew({ before }) {
-    const item = newItem()
-    const { claim: claimed } = await hold(before, item, { leaseMs: 0 })
+    const { item, claim: claimed } = await holdNew(before, { leaseMs: 0 })
     return {
       call: (store) => store.renew([claimed], 60_000),
       answer: ['renewed'],
@@ -70,8 +67,7 @@ const SCENES: Readonly<Record<string, (on: LeaseOnLink) => Promise<Scene>>> = {
     }
   },
   async mark({ before }) {
-    const item = newItem()
-    const { claim: claimed } = await hold(before, item)
+    const { item, claim: claimed } = await holdNew(before)
     return {
       call: (store) => store.mark([claimed], ['v1']),
       answer: [expect.stringMatching(/^(already-)?marked$/)],
@@ -80,8 +76,7 @@ const SCENES: Readonly<Record<string, (on: LeaseOnLink) => Promise<Scene>>> = {
     }
   },
   async 'mark of what is gone'({ before, forget }) {
-    const item = newItem()
-    const { claim: claimed } = await hold(before, item)
+    const { item, claim: claimed } = await holdNew(before)
     await forget(item.key)
     return {
       call: (store) => store.mark([claimed]),
@@ -113,8 +108,7 @@ const SCENES: Readonly<Record<string, (on: LeaseOnLink) => Promise<Scene>>> = {
     }
   },
   async 'set aside'({ before }) {
-    const item = newItem()
-    const { claim: claimed } = await hold(before, item)
+    const { item, claim: claimed } = await holdNew(before)
     return {
       call: (store) => store.setAside([claimed], 'given-up', { reason: 'no' }),
       answer: ['given-up'],

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { beforeAllOpen, beforeEachOpen } from '../kit/opened.ts'
 import { KeyNames } from '../../adapters/redis/records/key-names.ts'
 import type { ClaimItem, Store } from '../../src/ports/store.ts'
-import { claim, hold, newItem, SCOPE, type HowToClaim } from '../../testing/contract/store/claims.ts'
+import { claim, hold, type HowToClaim, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import { backends } from '../kit/backends.ts'
 import { startPrivateRedis, type PrivateRedis } from '../kit/servers/private-redis.ts'
 import { redisHarness, type RedisHarness } from './harness.ts'
@@ -75,8 +76,7 @@ describeOnRedis('redisLease tells a duplicate when its message was marked', () =
   })
 
   it('with the time of a decision, whatever retention that gives', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(harness.store, item, HOUR)
+    const { item, claim: claimed } = await holdNew(harness.store, HOUR)
     await harness.store.setAside([claimed], 'parked', { reason: 'wait' })
     const why = { by: 'alice', reason: 'seen', ...DAY }
     await harness.store.admin?.resolve(SCOPE, [item.key], { ...why, as: 'done' })

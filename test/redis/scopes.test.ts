@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { beforeEachOpen } from '../kit/opened.ts'
 import { adminOf, defineConsumer, messageId, type Admin } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { holdNew } from '../../testing/contract/store/given.ts'
 import { backends } from '../kit/backends.ts'
 import { server } from '../kit/servers/server.ts'
 import { redisHarness, type RedisHarness } from './harness.ts'
@@ -74,8 +75,7 @@ describeRedis('Consumers that share a prefix on Redis', () => {
   })
 
   it('keep nothing more for a message that is done, and 9 characters while it is under way', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(harness.store, item, { scope: MAILER })
+    const { item, claim: claimed } = await holdNew(harness.store, { scope: MAILER })
     const { value: held } = await harness.look(item.key)
     expect(held).toMatch(/^P\|1\|1\|0\|.{22}\|.{12}~[\w-]{8}\|\d{13}$/)
     await harness.store.mark([claimed])

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals'
 import { ownerOf } from '../../adapters/redis/records/owners.ts'
 import type { Claim } from '../../src/ports/store.ts'
 import { abandon, claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
+import { ALONE, holdNew } from '../../testing/contract/store/given.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import { assertLikeTransition } from '../contract/store-model.ts'
 import { openedForEach } from '../kit/opened.ts'
@@ -10,7 +11,6 @@ import { server, SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { LIBRARIES } from './clients.ts'
 import { REDIS_LACKS, redisHarness, type RedisHarness } from './harness.ts'
 
-const ALONE = { alone: true }
 const TERMS = { leaseMs: 30_000, retentionMs: 3_600_000 }
 
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
@@ -39,16 +39,14 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
 
   describe('keeps a record that ends with its retention', () => {
     it('while it is processed', async () => {
-      const item = newItem()
-      const { claim: claimed } = await hold(harness.store, item, TERMS)
+      const { item, claim: claimed } = await holdNew(harness.store, TERMS)
       const { value, ttlMs } = await harness.look(item.key)
       expect(value).toMatch(new RegExp(`^P\\|1\\|1\\|0\\|${item.digest}\\|${ownerOf(claimed)}\\|\\d{13}$`))
       expectRetention(ttlMs)
     })
 
     it('when it is renewed or released', async () => {
-      const item = newItem()
-      const { claim: claimed } = await hold(harness.store, item, TERMS)
+      const { item, claim: claimed } = await holdNew(harness.store, TERMS)
       await harness.store.renew([claimed], 30_000)
       expectRetention((await harness.look(item.key)).ttlMs)
       await harness.store.release([claimed], { refund: true, doubt: true })
@@ -69,8 +67,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
     })
 
     it('when it is given up', async () => {
-      const item = newItem()
-      const { claim: claimed } = await hold(harness.store, item, TERMS)
+      const { item, claim: claimed } = await holdNew(harness.store, TERMS)
       await harness.store.setAside([claimed], 'given-up', { reason: 'a|b' })
       const { value, ttlMs } = await harness.look(item.key)
       expect(value).toMatch(new RegExp(`^G\\|1\\|1\\|0\\|${item.digest}\\|${ownerOf(claimed)}\\n\\d{13}\\n\\|a\\|b$`))
@@ -78,8 +75,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
     })
 
     it('unless it is parked: that has no end', async () => {
-      const item = newItem()
-      const { claim: claimed } = await hold(harness.store, item, TERMS)
+      const { item, claim: claimed } = await holdNew(harness.store, TERMS)
       await harness.store.setAside([claimed], 'parked', { reason: 'in-doubt' })
       expect(await harness.look(item.key)).toEqual({
         value: expect.stringMatching(
@@ -154,8 +150,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
   })
 
   it('rounds times up: Redis knows whole milliseconds', async () => {
-    const item = newItem()
-    const { claim: claimed } = await hold(harness.store, item, { leaseMs: 10_000.5, retentionMs: 20_000.25 })
+    const { claim: claimed } = await holdNew(harness.store, { leaseMs: 10_000.5, retentionMs: 20_000.25 })
     await harness.store.renew([claimed], 10_000.5)
     expect(await harness.store.mark([claimed])).toEqual(['marked'])
   })
@@ -172,8 +167,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
 
   it('never guesses what a value means that it has not written: whoever claims it is told so, and it stays', async () => {
     const { store } = harness
-    const item = newItem()
-    const { claim: claimed } = await hold(store, item)
+    const { item, claim: claimed } = await holdNew(store)
     for (const value of [
       '1',
       '',

@@ -2,10 +2,10 @@ import { expect } from '../expect.ts'
 import type { RecordPage, StoreAdmin, Why } from '../../../src/ports/store-admin.ts'
 import type { ClaimItem, Store } from '../../../src/ports/store.ts'
 import { abandon, claim, hold, LONG_MS, newItem, SCOPE, SHORT_MS } from './claims.ts'
+import { abandonNew, ALONE, holdNew, IN_DOUBT, REFUND, given } from './given.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
 
 export const WHY: Why = { by: 'contract', reason: "it's | a law", retentionMs: LONG_MS }
-const ALONE = { alone: true }
 
 export function adminOf({ admin }: Store<unknown>): StoreAdmin {
   if (admin === undefined) throw new Error('expected a store with admin')
@@ -16,15 +16,11 @@ export async function stateOf(store: Store<unknown>, { key }: ClaimItem): Promis
   return (await adminOf(store).peek(SCOPE, [key]))[0]?.state
 }
 
-export async function setAside(store: Store<unknown>, item: ClaimItem, as: 'given-up' | 'parked'): Promise<void> {
-  await store.setAside([(await hold(store, item)).claim], as, { reason: 'no luck' })
-}
-
 /** Expects that its next delivery runs, with all its attempts. Leaves nothing open. */
 export async function expectRun(store: Store<unknown>, item: ClaimItem): Promise<void> {
   const { verdict, attempt, claim: claimed } = await hold(store, item)
   expect([verdict, attempt]).toEqual(['claimed', 1])
-  await store.release([claimed], { refund: true, doubt: false })
+  await store.release([claimed], REFUND)
 }
 
 /** Decisions by people, the same in every store as in `transition()`. */
@@ -33,10 +29,8 @@ export const adminLaws: readonly StoreLaw[] = [
     name: 'shows each record as it is, in the order of the keys, and changes nothing',
     needs: 'admin',
     async run({ store }) {
-      const [absent, done, givenUp, parked] = [newItem(), newItem(), newItem(), newItem()]
-      await store.mark([(await hold(store, done)).claim])
-      await setAside(store, givenUp, 'given-up')
-      await setAside(store, parked, 'parked')
+      const absent = newItem()
+      const [done, givenUp, parked] = await given(store, 'done', 'given-up', 'parked')
       const keys = [parked, absent, givenUp, done].map(({ key }) => key)
       for (let again = 0; again < 2; again++) {
         const views = await adminOf(store).peek(SCOPE, keys)
@@ -55,8 +49,7 @@ export const adminLaws: readonly StoreLaw[] = [
     needs: 'admin',
     async run({ store, secondStore }) {
       for (const as of ['given-up', 'parked'] as const) {
-        const item = newItem()
-        await setAside(store, item, as)
+        const [item] = await given(store, as)
         const admin = adminOf(await secondStore())
         expect(await admin.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })).toEqual(['decided'])
         expect(await admin.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })).toEqual(['already'])
@@ -69,8 +62,7 @@ export const adminLaws: readonly StoreLaw[] = [
     needs: 'admin',
     async run({ store }) {
       for (const as of ['given-up', 'parked'] as const) {
-        const item = newItem()
-        await setAside(store, item, as)
+        const [item] = await given(store, as)
         expect(await adminOf(store).resolve(SCOPE, [item.key], { ...WHY, as: 'rerun' })).toEqual(['decided'])
         expect(await adminOf(store).resolve(SCOPE, [item.key], { ...WHY, as: 'rerun' })).toEqual(['already'])
         await expectRun(store, item)
@@ -81,10 +73,7 @@ export const adminLaws: readonly StoreLaw[] = [
     name: 'reopens what was given up, and nothing that is parked or done',
     needs: 'admin',
     async run({ store }) {
-      const [givenUp, parked, done] = [newItem(), newItem(), newItem()]
-      await setAside(store, givenUp, 'given-up')
-      await setAside(store, parked, 'parked')
-      await store.mark([(await hold(store, done)).claim])
+      const [givenUp, parked, done] = await given(store, 'given-up', 'parked', 'done')
       const keys = [givenUp, parked, done].map(({ key }) => key)
       expect(await adminOf(store).reopen(SCOPE, keys, WHY)).toEqual(['decided', 'refused', 'refused'])
       expect(await adminOf(store).reopen(SCOPE, keys, WHY)).toEqual(['already', 'refused', 'refused'])
@@ -97,10 +86,7 @@ export const adminLaws: readonly StoreLaw[] = [
     name: 'forgets what is done, and nothing that is parked or given up',
     needs: 'admin',
     async run({ store }) {
-      const [done, parked, givenUp] = [newItem(), newItem(), newItem()]
-      await store.mark([(await hold(store, done)).claim])
-      await setAside(store, parked, 'parked')
-      await setAside(store, givenUp, 'given-up')
+      const [done, parked, givenUp] = await given(store, 'done', 'parked', 'given-up')
       const keys = [done, parked, givenUp].map(({ key }) => key)
       expect(await adminOf(store).forget(SCOPE, keys, WHY)).toEqual(['decided', 'refused', 'refused'])
       expect(await adminOf(store).forget(SCOPE, keys, WHY)).toEqual(['already', 'refused', 'refused'])
@@ -111,8 +97,7 @@ export const adminLaws: readonly StoreLaw[] = [
     name: 'lists what was set aside, page by page, each once',
     needs: 'admin',
     async run({ store }) {
-      const items = Array.from({ length: 5 }, () => newItem())
-      for (const item of items) await setAside(store, item, 'parked')
+      const items = await given(store, ...Array.from({ length: 5 }, () => 'parked' as const))
       // Perhaps on two pages, while the table of a Redis server grows or shrinks.
       const seen: string[] = []
       let after: string | undefined
@@ -131,8 +116,7 @@ export const adminLaws: readonly StoreLaw[] = [
     name: 'looks at a bounded number of records for a page, and goes on from there',
     needs: 'admin',
     async run({ store }) {
-      const items = Array.from({ length: 12 }, () => newItem())
-      for (const item of items) await setAside(store, item, 'parked')
+      const items = await given(store, ...Array.from({ length: 12 }, () => 'parked' as const))
       const seen: string[] = []
       let [pages, after]: [number, string | undefined] = [0, undefined]
       do {
@@ -156,8 +140,7 @@ export const leaseAdminLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'decides nothing that a living owner holds',
     needs: 'admin',
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed, fence } = await hold(store, item)
+      const { item, claim: claimed, fence } = await holdNew(store)
       const admin = adminOf(store)
       expect(await admin.peek(SCOPE, [item.key])).toMatchObject([{ state: 'processing', fence, attempt: 1 }])
       for (const as of ['done', 'rerun'] as const) {
@@ -175,7 +158,7 @@ export const leaseAdminLaws: readonly StoreLaw<LeaseHarness>[] = [
       const { store } = harness
       const [over, released, done] = [newItem(), newItem(), newItem()]
       await abandon(harness, over)
-      await store.release([(await hold(store, released)).claim], { refund: false, doubt: true })
+      await store.release([(await hold(store, released)).claim], IN_DOUBT)
       await abandon(harness, done)
       const admin = adminOf(store)
       expect(await Promise.all([over, released].map((item) => stateOf(store, item)))).toEqual(['in-doubt', 'in-doubt'])
@@ -194,8 +177,7 @@ export const leaseAdminLaws: readonly StoreLaw<LeaseHarness>[] = [
     needs: 'admin',
     async run(harness) {
       const { store } = harness
-      const item = newItem()
-      const { claim: late } = await abandon(harness, item)
+      const { item, claim: late } = await abandonNew(harness)
       await adminOf(store).resolve(SCOPE, [item.key], { ...WHY, as: 'rerun' })
       const next = await hold(store, item)
       expect(next.fence).toBe(2)

@@ -1,11 +1,10 @@
 import { expect } from '../expect.ts'
 import type { AuditEntry } from '../../../src/ports/replay.ts'
 import type { AuditPage, AuditQuery } from '../../../src/ports/store-admin.ts'
-import { adminOf, expectRun, setAside, stateOf, WHY } from './admin-laws.ts'
+import { adminOf, expectRun, stateOf, WHY } from './admin-laws.ts'
 import { claim, hold, newItem, SCOPE } from './claims.ts'
+import { ALONE, REFUND, given } from './given.ts'
 import type { StoreLaw } from './harness.ts'
-
-const ALONE = { alone: true }
 
 /** Imports, and what the audit shows of all decisions. */
 export const auditLaws: readonly StoreLaw[] = [
@@ -13,10 +12,8 @@ export const auditLaws: readonly StoreLaw[] = [
     name: 'imports what has no record as done, for every payload, and nothing else',
     needs: ['admin', 'import'],
     async run({ store, secondStore }) {
-      const [absent, done, parked, givenUp] = [newItem(), newItem(), newItem(), newItem()]
-      await store.mark([(await hold(store, done)).claim])
-      await setAside(store, parked, 'parked')
-      await setAside(store, givenUp, 'given-up')
+      const absent = newItem()
+      const [done, parked, givenUp] = await given(store, 'done', 'parked', 'given-up')
       const keys = [parked, absent, done, givenUp].map(({ key }) => key)
       const admin = adminOf(await secondStore())
       expect(await admin.import?.(SCOPE, keys, WHY)).toEqual(['refused', 'decided', 'already', 'refused'])
@@ -33,8 +30,7 @@ export const auditLaws: readonly StoreLaw[] = [
     needs: ['admin', 'import'],
     async run({ store }) {
       const items = Array.from({ length: 500 }, () => newItem())
-      const tried = newItem()
-      await store.release([(await hold(store, tried)).claim], { refund: false, doubt: false })
+      const [tried] = await given(store, 'released')
       const keys = [tried, ...items].map(({ key }) => key)
       const verdicts = await adminOf(store).import?.(SCOPE, keys, WHY)
       expect(verdicts).toEqual(['refused', ...items.map(() => 'decided')])
@@ -42,17 +38,15 @@ export const auditLaws: readonly StoreLaw[] = [
       expect(views.filter(({ state }) => state === 'done').length).toBe(items.length)
       const again = await hold(store, tried, ALONE)
       expect(again.attempt).toBe(2)
-      await store.release([again.claim], { refund: true, doubt: false })
+      await store.release([again.claim], REFUND)
     },
   },
   {
     name: 'shows decisions with who, why and the state before, the newest first',
     needs: ['admin', 'audit'],
     async run({ store, secondStore }) {
-      const [item, other] = [newItem(), newItem()]
+      const [item, other] = await given(store, 'parked', 'given-up')
       const admin = adminOf(store)
-      await setAside(store, item, 'parked')
-      await setAside(store, other, 'given-up')
       await admin.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })
       await admin.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })
       await admin.reopen(SCOPE, [other.key], { ...WHY, by: 'another' })
@@ -148,8 +142,7 @@ export const auditLaws: readonly StoreLaw[] = [
       await admin.note?.(SCOPE, { what: 'pause', about: 'consumer', by: 'ana', reason })
       await admin.note?.(`${SCOPE}-of-another`, { what: 'pause', about: 'consumer', by: 'otto', reason })
       expect(await admin.knownSince?.(SCOPE)).toEqual(known)
-      const item = newItem()
-      await setAside(store, item, 'parked')
+      const [item] = await given(store, 'parked')
       await admin.resolve(SCOPE, [item.key], { ...WHY, as: 'done' })
       const other = adminOf(await secondStore())
       await other.note?.(SCOPE, { what: 'abort', about: 'replay 7f3a91c2', by: 'ben', reason: 'wrong range' })

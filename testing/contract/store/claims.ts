@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Digest, OwnerToken } from '../../../src/core/record.ts'
 import { systemEntropy } from '../../../src/foundation/entropy.ts'
-import type { ClaimAnswer, ClaimItem, ClaimRequest, Store, TransactionAnswer, Claim } from '../../../src/ports/store.ts'
+import type { Claim, ClaimAnswer, ClaimItem, ClaimRequest, Store, TransactionAnswer } from '../../../src/ports/store.ts'
 import type { LeaseHarness } from './harness.ts'
 
 /** The scope of claims in the laws, unless they ask for another. */
@@ -38,11 +38,15 @@ export function newName(): string {
  */
 export function claimAll<Tx>(
   store: Store<Tx>,
-  items: readonly ClaimItem[],
+  items: readonly (ClaimItem & { readonly claim?: unknown })[],
   how: HowToClaim = {},
 ): Promise<readonly TransactionAnswer<Tx>[]> {
   const usual = { scope: SCOPE, token: newToken(), leaseMs: LONG_MS, retentionMs: 60 * LONG_MS, alone: false }
-  return store.claim({ ...usual, ...how, items }) as Promise<readonly TransactionAnswer<Tx>[]>
+  const asked = items.map((given): ClaimItem => {
+    const { claim: _, ...item } = given // An item of given() has its claim with it.
+    return item
+  })
+  return store.claim({ ...usual, ...how, items: asked }) as Promise<readonly TransactionAnswer<Tx>[]>
 }
 
 export async function claim<Tx>(

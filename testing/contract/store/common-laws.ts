@@ -1,10 +1,13 @@
 import { expect } from '../expect.ts'
 import { isMarked } from '../../../src/core/decision.ts'
 import { claim, claimAll, grantedBy, hold, newDigest, newItem, newToken, only } from './claims.ts'
+import { ALONE, holdNew, NO_REFUND, REFUND, given } from './given.ts'
 import type { StoreLaw } from './harness.ts'
 
-const NO_REFUND = { refund: false, doubt: false }
-const REFUND = { refund: true, doubt: false }
+const REASONS = [
+  ['given-up', 'attempts-spent: |5|'],
+  ['parked', `in-doubt: "ключ" 🔑\n'; drop table x -- ${'x'.repeat(900)}`],
+] as const
 
 /** Laws for every strategy. */
 export const commonLaws: readonly StoreLaw[] = [
@@ -32,18 +35,16 @@ export const commonLaws: readonly StoreLaw[] = [
   {
     name: 'answers done once a claim is marked, to its own process and to others',
     async run({ store, secondStore }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       expect(await store.mark([claimed])).toEqual(['marked'])
       expect(await claim(store, item)).toMatchObject({ verdict: 'done' })
-      expect(await claim(await secondStore(), item, { alone: true })).toMatchObject({ verdict: 'done' })
+      expect(await claim(await secondStore(), item, ALONE)).toMatchObject({ verdict: 'done' })
     },
   },
   {
     name: 'takes a mark that is sent again for the same mark',
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       await store.mark([claimed])
       expect(isMarked(only(await store.mark([claimed])))).toBe(true)
       expect(await claim(store, item)).toMatchObject({ verdict: 'done' })
@@ -54,12 +55,12 @@ export const commonLaws: readonly StoreLaw[] = [
     async run({ store, secondStore }) {
       const item = newItem()
       for (const attempt of [1, 2, 3]) {
-        const granted = await hold(store, item, { alone: true })
+        const granted = await hold(store, item, ALONE)
         expect(granted).toMatchObject({ verdict: 'claimed', attempt })
         expect(await store.release([granted.claim], NO_REFUND)).toEqual(['released'])
       }
       const second = await secondStore()
-      const fourth = await hold(second, item, { alone: true })
+      const fourth = await hold(second, item, ALONE)
       expect(fourth.attempt).toBe(4)
       await second.release([fourth.claim], NO_REFUND)
     },
@@ -69,7 +70,7 @@ export const commonLaws: readonly StoreLaw[] = [
     async run({ store }) {
       const item = newItem()
       for (const _ of [1, 2, 3]) {
-        const granted = await hold(store, item, { alone: true })
+        const granted = await hold(store, item, ALONE)
         expect(granted).toMatchObject({ verdict: 'claimed', attempt: 1 })
         await store.release([granted.claim], REFUND)
       }
@@ -79,11 +80,11 @@ export const commonLaws: readonly StoreLaw[] = [
     name: 'gives an attempt back once, however often it is told to',
     async run({ store }) {
       const item = newItem()
-      await store.release([(await hold(store, item, { alone: true })).claim], NO_REFUND)
-      await store.release([(await hold(store, item, { alone: true })).claim], NO_REFUND)
-      const { claim: third } = await hold(store, item, { alone: true })
+      await store.release([(await hold(store, item, ALONE)).claim], NO_REFUND)
+      await store.release([(await hold(store, item, ALONE)).claim], NO_REFUND)
+      const { claim: third } = await hold(store, item, ALONE)
       for (const _ of [1, 2, 3]) await store.release([third], REFUND)
-      const again = await hold(store, item, { alone: true })
+      const again = await hold(store, item, ALONE)
       expect(again.attempt).toBe(3)
       await store.release([again.claim], NO_REFUND)
     },
@@ -92,8 +93,7 @@ export const commonLaws: readonly StoreLaw[] = [
     name: 'answers conflict to another payload of a key that is done, and leaves the record alone',
     needs: 'digests',
     async run({ store }) {
-      const item = newItem()
-      await store.mark([(await hold(store, item)).claim])
+      const [item] = await given(store, 'done')
       expect(await claim(store, { ...item, digest: newDigest() })).toEqual({ verdict: 'conflict' })
       expect(await claim(store, item)).toMatchObject({ verdict: 'done' })
     },
@@ -105,7 +105,7 @@ export const commonLaws: readonly StoreLaw[] = [
       const first = await hold(store, item)
       expect(first.claim.digest).toBe('')
       await store.release([first.claim], NO_REFUND)
-      await store.mark([(await hold(store, item, { alone: true })).claim])
+      await store.mark([(await hold(store, item, ALONE)).claim])
       expect(await claim(store, item)).toMatchObject({ verdict: 'done' })
     },
   },
@@ -116,7 +116,7 @@ export const commonLaws: readonly StoreLaw[] = [
       await store.mark([(await hold(store, first)).claim])
       await store.mark([(await hold(store, second)).claim])
       expect(await claim(store, { ...first, digest: newDigest() })).toMatchObject({ verdict: 'done' })
-      expect(await claim(store, { ...second, digest: '' }, { alone: true })).toMatchObject({ verdict: 'done' })
+      expect(await claim(store, { ...second, digest: '' }, ALONE)).toMatchObject({ verdict: 'done' })
     },
   },
   {
@@ -124,40 +124,26 @@ export const commonLaws: readonly StoreLaw[] = [
     needs: 'digests',
     async run({ store }) {
       for (const as of ['given-up', 'parked'] as const) {
-        const item = newItem()
-        await store.setAside([(await hold(store, item)).claim], as, { reason: 'no' })
+        const [item] = await given(store, as)
         expect(await claim(store, { ...item, digest: newDigest() })).toEqual({ verdict: 'conflict' })
-        expect(await claim(store, item)).toMatchObject({ verdict: as, reason: 'no' })
+        expect(await claim(store, item)).toMatchObject({ verdict: as, reason: 'no luck' })
       }
     },
   },
-  {
-    name: 'hands what was given up to every later claim, with its reason',
+  ...REASONS.map(([as, reason]): StoreLaw => ({
+    name: `hands what was ${as === 'parked' ? as : 'given up'} to every later claim, with its reason`,
     async run({ store, secondStore }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
-      expect(await store.setAside([claimed], 'given-up', { reason: 'attempts-spent: |5|' })).toEqual(['given-up'])
-      const answer = { verdict: 'given-up', reason: 'attempts-spent: |5|' }
-      expect(await claim(store, item)).toMatchObject(answer)
-      expect(await claim(await secondStore(), item, { alone: true })).toMatchObject(answer)
+      const { item, claim: claimed } = await holdNew(store)
+      expect(await store.setAside([claimed], as, { reason })).toEqual([as])
+      expect(await claim(store, item)).toMatchObject({ verdict: as, reason })
+      expect(await claim(await secondStore(), item, ALONE)).toMatchObject({ verdict: as, reason })
     },
-  },
-  {
-    name: 'hands what was parked to every later claim, with its reason',
-    async run({ store, secondStore }) {
-      const item = newItem()
-      const reason = `in-doubt: "ключ" 🔑\n'; drop table x -- ${'x'.repeat(900)}`
-      expect(await store.setAside([(await hold(store, item)).claim], 'parked', { reason })).toEqual(['parked'])
-      expect(await claim(store, item)).toMatchObject({ verdict: 'parked', reason })
-      expect(await claim(await secondStore(), item, { alone: true })).toMatchObject({ verdict: 'parked', reason })
-    },
-  },
+  })),
   {
     name: 'answers a set-aside that is sent again like the first',
     async run({ store }) {
       for (const as of ['given-up', 'parked'] as const) {
-        const item = newItem()
-        const { claim: claimed } = await hold(store, item)
+        const { item, claim: claimed } = await holdNew(store)
         expect(await store.setAside([claimed], as, { reason: 'first' })).toEqual([as])
         expect(await store.setAside([claimed], as, { reason: 'first' })).toEqual([as])
         expect(await claim(store, item)).toMatchObject({ verdict: as, reason: 'first' })
@@ -179,10 +165,7 @@ export const commonLaws: readonly StoreLaw[] = [
   {
     name: 'answers a batch in its order, whatever its verdicts',
     async run({ store }) {
-      const [done, givenUp, parked] = [newItem(), newItem(), newItem()]
-      await store.mark([(await hold(store, done)).claim])
-      await store.setAside([(await hold(store, givenUp)).claim], 'given-up', { reason: 'no' })
-      await store.setAside([(await hold(store, parked)).claim], 'parked', { reason: 'wait' })
+      const [done, givenUp, parked] = await given(store, 'done', 'given-up', 'parked')
       const [first, last] = [newItem(), newItem()]
       const answers = await claimAll(store, [first, parked, done, givenUp, last])
       expect(answers.map(({ verdict }) => verdict)).toEqual(['claimed', 'parked', 'done', 'given-up', 'claimed'])

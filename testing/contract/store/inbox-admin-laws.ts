@@ -1,10 +1,8 @@
 import { expect } from '../expect.ts'
-import type { Why } from '../../../src/ports/store-admin.ts'
-import { claim, hold, LONG_MS, newItem, newName, SCOPE } from './claims.ts'
+import { WHY } from './admin-laws.ts'
+import { claim, hold, newItem, newName, SCOPE } from './claims.ts'
+import { ALONE, NO_REFUND, holdNew, given } from './given.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
-
-const WHY: Why = { by: 'contract', reason: 'a law', retentionMs: LONG_MS }
-const NO_REFUND = { refund: false, doubt: false }
 
 /** A running claim is a row that nobody sees: no decision may bypass it. */
 export const inboxAdminLaws: readonly StoreLaw<InboxHarness>[] = [
@@ -34,11 +32,9 @@ export const inboxAdminLaws: readonly StoreLaw<InboxHarness>[] = [
     needs: ['admin', 'parallel-transactions'],
     async run({ store, secondStore }) {
       const second = await secondStore()
-      const [held, parked, failed] = [newItem(), newItem(), newItem()]
-      await store.release([(await hold(store, parked)).claim], NO_REFUND)
-      await store.setAside([(await hold(store, parked, { alone: true })).claim], 'parked', { reason: 'no luck' })
-      await store.release([(await hold(store, failed)).claim], NO_REFUND)
-      const { claim: claimed } = await hold(store, held)
+      const [parked, failed] = await given(store, 'released', 'released')
+      await store.setAside([(await hold(store, parked, ALONE)).claim], 'parked', { reason: 'no luck' })
+      const { item: held, claim: claimed } = await holdNew(store)
       const keys = [parked, held, failed].map(({ key }) => key)
       // A failed message that was not set aside needs no decision: its next delivery runs.
       const verdicts = await second.admin?.resolve(SCOPE, keys, { ...WHY, as: 'rerun' })
@@ -60,15 +56,14 @@ export const inboxAdminLaws: readonly StoreLaw<InboxHarness>[] = [
     name: 'knows what a person has let run, over attempts given back, until it is marked',
     needs: 'admin',
     async run({ store }) {
-      const item = newItem()
-      await store.setAside([(await hold(store, item)).claim], 'given-up', { reason: 'no luck' })
+      const [item] = await given(store, 'given-up')
       await store.admin?.reopen(SCOPE, [item.key], WHY)
       for (const refund of [true, false]) {
         const again = await hold(store, item)
         expect(again).toMatchObject({ attempt: 1, isKnown: true })
         await store.release([again.claim], { refund, doubt: false })
       }
-      const last = await hold(store, item, { alone: true })
+      const last = await hold(store, item, ALONE)
       expect(last).toMatchObject({ attempt: 2, isKnown: true })
       await store.mark([last.claim])
       const fresh = await hold(store, newItem())

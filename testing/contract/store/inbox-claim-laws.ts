@@ -1,20 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '../expect.ts'
 import type { TransactionAnswer, ClaimItem, Store } from '../../../src/ports/store.ts'
-import { claim, claimAll, grantedBy, hold, newDigest, newItem, only, type Granted, type HowToClaim } from './claims.ts'
+import { claim, claimAll, type Granted, grantedBy, hold, type HowToClaim, newDigest, newItem, only } from './claims.ts'
+import { ALONE, holdMany, holdNew, NO_REFUND, REFUND } from './given.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
-
-const ALONE = { alone: true }
-const NO_REFUND = { refund: false, doubt: false }
-const REFUND = { refund: true, doubt: false }
 
 /** Rivals wait for an open transaction, or get `busy`; attempts outlive it. */
 export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
   {
     name: 'answers done to whoever waited for a claim that was marked',
     async run({ store, secondStore }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       const rival = answered(await secondStore(), item, ALONE)
       await expectWaiting(rival)
       expect(await store.mark([claimed])).toEqual(['marked'])
@@ -24,8 +20,7 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
   {
     name: 'grants the key to whoever waited for a claim that was released, with the next attempt',
     async run({ store, secondStore }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       const second = await secondStore()
       const rival = answered(second, item, ALONE)
       await expectWaiting(rival)
@@ -55,8 +50,7 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
   {
     name: 'sets a claim aside before those who wait for it, or refuses to',
     async run({ store, secondStore }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       const second = await secondStore()
       const rival = answered(second, item, ALONE)
       const [verdict] = await store.setAside([claimed], 'given-up', { reason: 'no' })
@@ -72,8 +66,7 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
   {
     name: 'does not set aside what another has claimed since the claim was released',
     async run({ store, secondStore }) {
-      const item = newItem()
-      const { claim: released } = await hold(store, item)
+      const { item, claim: released } = await holdNew(store)
       await store.release([released], NO_REFUND)
       const second = await secondStore()
       const { claim: claimed } = await hold(second, item, ALONE)
@@ -185,8 +178,7 @@ export const claimLaws: readonly StoreLaw<InboxHarness>[] = [
   {
     name: 'counts the attempts of every key of a batch, and gives them back together',
     async run({ store }) {
-      const items = [newItem(), newItem(), newItem()]
-      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      const { items, claims } = await holdMany(store, 3)
       expect(await store.release(claims, REFUND)).toEqual(['released', 'released', 'released'])
       for (const [index, item] of items.entries()) {
         const granted = await hold(store, item, ALONE)

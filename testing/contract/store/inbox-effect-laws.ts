@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '../expect.ts'
-import type { TransactionClaim, LentTransaction, Store } from '../../../src/ports/store.ts'
+import type { TransactionClaim, Store } from '../../../src/ports/store.ts'
 import { hasCode } from '../../../src/foundation/errors.ts'
-import { claim, claimAll, grantedBy, hold, newName, newItem, only } from './claims.ts'
+import { claim, claimAll, grantedBy, hold, newItem, newName, only } from './claims.ts'
+import { ALONE, holdMany, holdNew, lend, NO_REFUND, REFUND } from './given.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
-
-const ALONE = { alone: true }
-const NO_REFUND = { refund: false, doubt: false }
-const REFUND = { refund: true, doubt: false }
 
 /** Effects commit with the mark, and in no other way. */
 export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
@@ -66,8 +63,7 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
     name: 'commits the effects of a batch together',
     async run(harness) {
       const { store } = harness
-      const items = [newItem(), newItem(), newItem()]
-      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      const { items, claims } = await holdMany(store, 3)
       for (const [index, claimed] of claims.entries()) {
         const lent = lend(claimed)
         await harness.write(lent.tx, `${items[index]?.key}`)
@@ -81,8 +77,7 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
     name: 'commits what ran of a batch, and gives back what never began with its attempt, in one step',
     async run(harness) {
       const { store } = harness
-      const items = [newItem(), newItem(), newItem(), newItem()]
-      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      const { items, claims } = await holdMany(store, 4)
       const [ran, unbegun] = [claims.slice(0, 2), claims.slice(2)]
       for (const claimed of ran) {
         const lent = lend(claimed)
@@ -107,8 +102,7 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
     name: 'gives the attempt back of what never began or is named so, and of nothing else of a batch that is rolled back',
     async run(harness) {
       const { store } = harness
-      const items = [newItem(), newItem(), newItem()]
-      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      const { items, claims } = await holdMany(store, 3)
       const [ended, running, unbegun] = claims
       if (ended === undefined || running === undefined || unbegun === undefined)
         throw new Error('expected three claims')
@@ -183,8 +177,7 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
   {
     name: 'never marks a claim that was released',
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       await store.release([claimed], NO_REFUND)
       const verdicts = await store.mark([claimed]).catch(() => ['refused'])
       expect(only(verdicts)).toMatch(/^refused/)
@@ -266,11 +259,6 @@ export const effectLaws: readonly StoreLaw<InboxHarness>[] = [
     },
   },
 ]
-
-function lend<Tx>(claimed: TransactionClaim<Tx>): LentTransaction<Tx> {
-  if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
-  return claimed.transaction.lend()
-}
 
 async function refusal(call: () => Promise<unknown>): Promise<string> {
   try {

@@ -1,8 +1,8 @@
 import { expect } from '../expect.ts'
-import type { TransactionClaim, LentTransaction } from '../../../src/ports/store.ts'
 import { failureOf, resultOf } from '../../../src/core/result.ts'
 import { hasCode } from '../../../src/foundation/errors.ts'
-import { claim, claimAll, grantedBy, hold, newItem, newName, only } from './claims.ts'
+import { claim, hold, newItem, newName, only } from './claims.ts'
+import { ALONE, holdMany, holdNew, lend, REFUND } from './given.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
 
 const FAILURE = failureOf({ name: 'Error', message: 'no such customer', code: 'UNKNOWN' })
@@ -33,8 +33,7 @@ export const inboxResultLaws: readonly StoreLaw<InboxHarness>[] = [
     needs: 'results',
     async run(harness) {
       const { store } = harness
-      const items = [newItem(), newItem()]
-      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      const { claims } = await holdMany(store, 2)
       const [first] = claims
       if (first === undefined) throw new Error('expected two claims')
       const effect = newName()
@@ -49,17 +48,11 @@ export const inboxResultLaws: readonly StoreLaw<InboxHarness>[] = [
     name: 'never marks a failure of a claim that was released',
     needs: 'results',
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
-      await store.release([claimed], { refund: true, doubt: false })
+      const { item, claim: claimed } = await holdNew(store)
+      await store.release([claimed], REFUND)
       expect(only(await store.mark([claimed], [FAILURE]))).toMatch(/^refused/)
-      const again = await hold(store, item, { alone: true })
+      const again = await hold(store, item, ALONE)
       expect(await store.mark([again.claim])).toEqual(['marked'])
     },
   },
 ]
-
-function lend<Tx>(claimed: TransactionClaim<Tx>): LentTransaction<Tx> {
-  if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
-  return claimed.transaction.lend()
-}

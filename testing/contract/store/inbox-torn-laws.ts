@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '../expect.ts'
-import type { TransactionClaim, TransactionAnswer, LentTransaction, Store } from '../../../src/ports/store.ts'
+import type { TransactionClaim, TransactionAnswer, Store } from '../../../src/ports/store.ts'
 import { claim, hold, newItem, newName, only } from './claims.ts'
+import { ALONE, lend } from './given.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
-
-const ALONE = { alone: true }
 
 /** What a handler does after it has tried to end the store's transaction and ignored the result. */
 type Afterwards = 'throws' | 'is interrupted' | 'returns' | 'writes, then returns'
@@ -69,9 +68,4 @@ async function asked<Tx>(store: Store<Tx>, item: ReturnType<typeof newItem>): Pr
     if (answer.verdict !== 'busy') return answer
     await sleep(20)
   }
-}
-
-function lend<Tx>(claimed: TransactionClaim<Tx>): LentTransaction<Tx> {
-  if (claimed.transaction === undefined) throw new Error('expected a claim with a transaction')
-  return claimed.transaction.lend()
 }

@@ -2,7 +2,8 @@ import { expect } from '../expect.ts'
 import type { KnownSince } from '../../../src/ports/store-admin.ts'
 import type { ClaimItem, Store } from '../../../src/ports/store.ts'
 import { adminOf, WHY } from './admin-laws.ts'
-import { hold, newItem, newName, SCOPE, SHORT_RETENTION_MS, until, type HowToClaim } from './claims.ts'
+import { hold, type HowToClaim, newItem, newName, SCOPE, SHORT_RETENTION_MS, until } from './claims.ts'
+import { REFUND } from './given.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
 
 /** Since when absence of a record proves something. */
@@ -94,5 +95,5 @@ async function claimIn(
 type Claimed = Parameters<Store<unknown>['release']>[0][number]
 
 async function release(store: Store<unknown>, claimed: Claimed): Promise<void> {
-  await store.release([claimed], { refund: true, doubt: false })
+  await store.release([claimed], REFUND)
 }

@@ -15,13 +15,11 @@ import {
   until,
   verdictOf,
 } from './claims.ts'
+import { abandonNew, ALONE, holdNew, IN_DOUBT, NO_REFUND, REFUND } from './given.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
 
-const ALONE = { alone: true }
 /** The length of a lease whose end the law waits for. */
 const HELD_MS = 150
-const OUTCOME_KNOWN = { refund: false, doubt: false }
-const IN_DOUBT = { refund: false, doubt: true }
 
 export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
@@ -72,9 +70,8 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'grants a released key to one of many that claim it at once',
     async run(harness) {
-      const item = newItem()
-      const { claim: claimed } = await hold(harness.store, item)
-      await harness.store.release([claimed], OUTCOME_KNOWN)
+      const { item, claim: claimed } = await holdNew(harness.store)
+      await harness.store.release([claimed], NO_REFUND)
       await expectOneOfMany(harness, item)
     },
   },
@@ -94,8 +91,7 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'spends no attempt and no fence on claims that are not granted',
     async run(harness) {
       const { store } = harness
-      const item = newItem()
-      const first = await hold(store, item)
+      const { item, ...first } = await holdNew(store)
       for (const _ of [1, 2, 3]) {
         expect(await verdictOf(claim(store, item))).toBe('busy')
         expect(await verdictOf(claim(store, { ...item, digest: newDigest() }))).toBe('conflict')
@@ -111,12 +107,11 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'gives each owner a higher fence than all before it',
     async run(harness) {
       const { store } = harness
-      const item = newItem()
-      const first = await hold(store, item)
-      await store.release([first.claim], { refund: true, doubt: false })
+      const { item, ...first } = await holdNew(store)
+      await store.release([first.claim], REFUND)
       const second = await abandon(harness, item)
       const third = await hold(store, item, ALONE)
-      await store.release([third.claim], OUTCOME_KNOWN)
+      await store.release([third.claim], NO_REFUND)
       const fourth = await hold(store, item, ALONE)
       const fences = [first, second, third, fourth].map(({ fence }) => fence)
       expect(fences).toEqual([1, 2, 3, 4])
@@ -148,8 +143,7 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'answers in-doubt to a claim that is not alone once a lease has run out, and leaves it to its owner',
     async run(harness) {
       const { store } = harness
-      const item = newItem()
-      const abandoned = await abandon(harness, item)
+      const { item, ...abandoned } = await abandonNew(harness)
       expect(await claim(store, item)).toEqual({ verdict: 'in-doubt' })
       expect(await store.mark([abandoned.claim])).toEqual(['marked'])
     },
@@ -157,8 +151,7 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'gives a lease that has run out to a claim that is alone, as taken over [T19]',
     async run(harness) {
-      const item = newItem()
-      const abandoned = await abandon(harness, item)
+      const { item, ...abandoned } = await abandonNew(harness)
       const second = await harness.secondStore()
       const taken = await hold(second, item, ALONE)
       expect(taken).toMatchObject({ verdict: 'taken-over', attempt: 2, fence: abandoned.fence + 1 })
@@ -168,8 +161,7 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'answers a take-over that is sent again with taken-over once more',
     async run(harness) {
-      const item = newItem()
-      await abandon(harness, item)
+      const { item } = await abandonNew(harness)
       const again = { ...ALONE, token: newToken() }
       const first = await hold(harness.store, item, again)
       for (const _ of [1, 2]) expect(await hold(harness.store, item, again)).toEqual(first)
@@ -180,12 +172,11 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'keeps doubt through a release, and through the next',
     async run(harness) {
       const { store } = harness
-      const item = newItem()
-      await abandon(harness, item)
+      const { item } = await abandonNew(harness)
       for (const _ of [1, 2, 3]) {
         const taken = await hold(store, item, ALONE)
         expect(taken.verdict).toBe('taken-over')
-        await store.release([taken.claim], { refund: true, doubt: false })
+        await store.release([taken.claim], REFUND)
         expect(await claim(store, item)).toEqual({ verdict: 'in-doubt' })
       }
     },
@@ -193,8 +184,7 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'remembers the doubt that a release leaves',
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       expect(await store.release([claimed], IN_DOUBT)).toEqual(['released'])
       expect(await claim(store, item)).toEqual({ verdict: 'in-doubt' })
       expect(await hold(store, item, ALONE)).toMatchObject({ verdict: 'taken-over', attempt: 2 })
@@ -210,7 +200,7 @@ export const claimLaws: readonly StoreLaw<LeaseHarness>[] = [
       const [, endedClaim, releasedClaim, doubtfulClaim, givenUpClaim, parkedClaim] = claims.map((one) => [one])
       await store.renew(endedClaim ?? [], SHORT_MS)
       if (ended) await leaseEnds(harness, ended)
-      await store.release(releasedClaim ?? [], OUTCOME_KNOWN)
+      await store.release(releasedClaim ?? [], NO_REFUND)
       await store.release(doubtfulClaim ?? [], IN_DOUBT)
       await store.setAside(givenUpClaim ?? [], 'given-up', { reason: 'no' })
       await store.setAside(parkedClaim ?? [], 'parked', { reason: 'wait' })

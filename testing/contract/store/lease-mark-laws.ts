@@ -1,9 +1,7 @@
 import { expect } from '../expect.ts'
 import { abandon, claim, claimAll, forged, hold, newItem, verdictOf } from './claims.ts'
+import { abandonNew, ALONE, holdNew, NO_REFUND, given } from './given.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
-
-const ALONE = { alone: true }
-const OUTCOME_KNOWN = { refund: false, doubt: false }
 
 export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
@@ -32,8 +30,7 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'accepts the mark of a lease that ran out while nobody took over',
     async run(harness) {
-      const item = newItem()
-      const abandoned = await abandon(harness, item)
+      const { item, ...abandoned } = await abandonNew(harness)
       expect(await harness.store.mark([abandoned.claim])).toEqual(['marked'])
       expect(await claim(harness.store, item, ALONE)).toMatchObject({ verdict: 'done' })
     },
@@ -41,8 +38,7 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'refuses to mark a claim that another owner has taken over, and leaves it to that owner',
     async run(harness) {
-      const item = newItem()
-      const abandoned = await abandon(harness, item)
+      const { item, ...abandoned } = await abandonNew(harness)
       const second = await harness.secondStore()
       const taken = await hold(second, item, ALONE)
       expect(await harness.store.mark([abandoned.claim])).toEqual(['refused-busy'])
@@ -55,8 +51,7 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'refuses to mark a claim that another owner has marked',
     async run(harness) {
       const { store } = harness
-      const item = newItem()
-      const abandoned = await abandon(harness, item)
+      const { item, ...abandoned } = await abandonNew(harness)
       const taken = await hold(store, item, ALONE)
       await store.mark([taken.claim])
       expect(await store.mark([abandoned.claim])).toEqual(['refused-done'])
@@ -74,9 +69,8 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'writes a late mark over a release: the effect did happen',
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
-      await store.release([claimed], OUTCOME_KNOWN)
+      const { item, claim: claimed } = await holdNew(store)
+      await store.release([claimed], NO_REFUND)
       expect(await store.mark([claimed])).toEqual(['marked-late'])
       expect(await store.mark([claimed])).toEqual(['already-marked'])
       expect(await claim(store, item)).toMatchObject({ verdict: 'done' })
@@ -86,10 +80,9 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'writes a late mark over the release of an owner that had taken over',
     async run(harness) {
       const { store } = harness
-      const item = newItem()
-      const abandoned = await abandon(harness, item)
+      const { item, ...abandoned } = await abandonNew(harness)
       const taken = await hold(store, item, ALONE)
-      await store.release([taken.claim], OUTCOME_KNOWN)
+      await store.release([taken.claim], NO_REFUND)
       expect(await store.mark([abandoned.claim])).toEqual(['marked-late'])
       expect(await claim(store, item)).toMatchObject({ verdict: 'done' })
     },
@@ -98,8 +91,7 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'writes a late mark over what was set aside',
     async run({ store }) {
       for (const as of ['given-up', 'parked'] as const) {
-        const item = newItem()
-        const { claim: claimed } = await hold(store, item)
+        const { item, claim: claimed } = await holdNew(store)
         await store.setAside([claimed], as, { reason: 'too early' })
         expect(await store.mark([claimed])).toEqual(['marked-late'])
         expect(await store.mark([claimed])).toEqual(['already-marked'])
@@ -110,8 +102,7 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'ends doubt by a mark',
     async run(harness) {
-      const item = newItem()
-      await abandon(harness, item)
+      const { item } = await abandonNew(harness)
       const taken = await hold(harness.store, item, ALONE)
       expect(await harness.store.mark([taken.claim])).toEqual(['marked'])
       expect(await claim(harness.store, item)).toMatchObject({ verdict: 'done' })
@@ -121,8 +112,7 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'writes a mark whose record the store has lost, and answers already-marked from then on',
     needs: 'loss',
     async run({ store, forget }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       await forget?.(item.key)
       expect(await store.mark([claimed])).toEqual(['marked-late'])
       expect(await store.mark([claimed])).toEqual(['already-marked'])
@@ -135,8 +125,7 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
     needs: 'loss',
     async run(harness) {
       const { store } = harness
-      const item = newItem()
-      const abandoned = await abandon(harness, item)
+      const { item, ...abandoned } = await abandonNew(harness)
       await hold(store, item, ALONE)
       await harness.forget?.(item.key)
       const anew = await hold(store, item)
@@ -149,32 +138,15 @@ export const markLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'answers a batch of marks in its order, whatever their verdicts',
     async run(harness) {
       const { store } = harness
-      const [fresh, marked, released] = [
-        await hold(store, newItem()),
-        await hold(store, newItem()),
-        await hold(store, newItem()),
-      ]
-      await store.mark([marked.claim])
-      await store.release([released.claim], OUTCOME_KNOWN)
+      const [fresh, marked, released] = await given(store, 'held', 'done', 'released')
       const [lost, beaten] = [newItem(), newItem()]
       const [lostClaim, beatenClaim] = [await abandon(harness, lost), await abandon(harness, beaten)]
       await hold(store, lost, ALONE)
       await store.mark([(await hold(store, beaten, ALONE)).claim])
       const batch = [beatenClaim, fresh, marked, lostClaim, released].map(({ claim: claimed }) => claimed)
-      expect(await store.mark(batch)).toEqual([
-        'refused-done',
-        'marked',
-        'already-marked',
-        'refused-busy',
-        'marked-late',
-      ])
-      expect(await store.mark(batch)).toEqual([
-        'refused-done',
-        'already-marked',
-        'already-marked',
-        'refused-busy',
-        'already-marked',
-      ])
+      const again = ['refused-done', 'already-marked', 'already-marked', 'refused-busy', 'already-marked']
+      expect(await store.mark(batch)).toEqual(again.with(1, 'marked').with(4, 'marked-late'))
+      expect(await store.mark(batch)).toEqual(again)
     },
   },
 ]

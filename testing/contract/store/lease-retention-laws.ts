@@ -2,6 +2,7 @@ import { expect } from '../expect.ts'
 import type { ClaimItem } from '../../../src/ports/store.ts'
 import {
   claim,
+  type Granted,
   hold,
   LONG_MS,
   newDigest,
@@ -9,11 +10,10 @@ import {
   SHORT_MS,
   SHORT_RETENTION_MS,
   until,
-  type Granted,
 } from './claims.ts'
+import { ALONE, IN_DOUBT, NO_REFUND } from './given.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
 
-const ALONE = { alone: true }
 const BRIEF = { retentionMs: SHORT_RETENTION_MS, leaseMs: SHORT_MS }
 
 /** Retention, which is separate from the lease. */
@@ -51,8 +51,8 @@ export const retentionLaws: readonly StoreLaw<LeaseHarness>[] = [
       const { store } = harness
       const [ended, released, doubtful] = [newItem(), newItem(), newItem()]
       await hold(store, ended, BRIEF)
-      await store.release([(await hold(store, released, BRIEF)).claim], { refund: false, doubt: false })
-      await store.release([(await hold(store, doubtful, BRIEF)).claim], { refund: false, doubt: true })
+      await store.release([(await hold(store, released, BRIEF)).claim], NO_REFUND)
+      await store.release([(await hold(store, doubtful, BRIEF)).claim], IN_DOUBT)
       await harness.advance?.(SHORT_MS)
       await until(harness, 'in-doubt', async () => (await claim(store, ended)).verdict === 'in-doubt')
       for (const item of [ended, released, doubtful]) {

@@ -1,4 +1,5 @@
 import { expect } from '../expect.ts'
+import { adminOf, WHY } from './admin-laws.ts'
 import type { RecordView } from '../../../src/core/record.ts'
 import type { ClaimItem, Store } from '../../../src/ports/store.ts'
 import {
@@ -15,14 +16,13 @@ import {
   until,
   verdictOf,
 } from './claims.ts'
+import { ALONE, holdNew, NO_REFUND, REFUND, given } from './given.ts'
 import type { LeaseHarness, StoreHarness, StoreLaw } from './harness.ts'
 
-const ALONE = { alone: true }
 const CAUSE = `Error: no card | "ключ" 100 % %7C\n'; drop table x --`
 
-export async function viewOf({ admin }: Store<unknown>, { key }: ClaimItem): Promise<RecordView> {
-  if (admin === undefined) throw new Error('expected a store with admin')
-  return only(await admin.peek(SCOPE, [key]))
+export async function viewOf(store: Store<unknown>, { key }: ClaimItem): Promise<RecordView> {
+  return only(await adminOf(store).peek(SCOPE, [key]))
 }
 
 async function spoiledBy(spoil: StoreHarness['spoil'], { key }: ClaimItem): Promise<void> {
@@ -40,14 +40,13 @@ export const recordLaws: readonly StoreLaw[] = [
     name: 'lets nobody claim what is released before its time, in whatever process and for whatever copy, and says how long',
     needs: 'stories',
     async run({ store, secondStore }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       const later = { refund: false, doubt: false, delayMs: LONG_MS }
       expect(await store.release([claimed], later)).toEqual(['released'])
       for (const other of [store, await secondStore()]) {
         for (const how of [ALONE, {}]) {
           const answer = await claim(other, item, how)
-          if ('claim' in answer) await other.release([answer.claim], { refund: false, doubt: false })
+          if ('claim' in answer) await other.release([answer.claim], NO_REFUND)
           if (answer.verdict !== 'busy') throw new Error(`expected busy, got ${answer.verdict}`)
           expect(answer.leaseLeftMs).toBeGreaterThan(LONG_MS / 2)
           expect(answer.leaseLeftMs).toBeAtMost(LONG_MS)
@@ -63,8 +62,7 @@ export const recordLaws: readonly StoreLaw[] = [
     needs: 'stories',
     async run(harness: LeaseHarness) {
       const { store, secondStore } = harness
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       await store.release([claimed], { refund: false, doubt: false, delayMs: SHORT_MS })
       await harness.advance?.(SHORT_MS)
       const second = await secondStore()
@@ -72,7 +70,7 @@ export const recordLaws: readonly StoreLaw[] = [
         const answer = await claim(second, item, ALONE)
         if (!('claim' in answer)) return false
         expect(answer).toMatchObject({ verdict: 'claimed', attempt: 2 })
-        await second.release([answer.claim], { refund: false, doubt: false })
+        await second.release([answer.claim], NO_REFUND)
         return true
       })
     },
@@ -85,7 +83,7 @@ export const recordLaws: readonly StoreLaw[] = [
       for (const attempt of [1, 2]) {
         const granted = await hold(store, item, ALONE)
         expect(granted.attempt).toBe(attempt)
-        await store.release([granted.claim], { refund: false, doubt: false })
+        await store.release([granted.claim], NO_REFUND)
         for (const other of [store, await secondStore()]) {
           for (const how of [ALONE, {}]) {
             expect(await verdictOf(claim(other, { ...item, digest: newDigest() }, how))).toBe('conflict')
@@ -94,15 +92,14 @@ export const recordLaws: readonly StoreLaw[] = [
       }
       const { claim: unlike, attempt } = await hold(store, { ...item, digest: '' }, ALONE)
       expect(attempt).toBe(3)
-      await store.release([unlike], { refund: false, doubt: false })
+      await store.release([unlike], NO_REFUND)
     },
   },
   {
     name: 'shows people of what failed why, and when its next attempt may begin',
     needs: ['admin', 'stories'],
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       await store.release([claimed], { refund: false, doubt: false, delayMs: LONG_MS, cause: CAUSE })
       const view = await viewOf(store, item)
       expect(view).toMatchObject({ state: 'released', attempt: 1, cause: CAUSE })
@@ -130,8 +127,7 @@ export const recordLaws: readonly StoreLaw[] = [
     name: 'counts no start of a handler that never began, in what it sets aside',
     needs: 'stories',
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       await store.setAside([claimed], 'given-up', { reason: 'schema', refund: true })
       const met = await claim(store, item)
       expect(met).toMatchObject({ verdict: 'given-up', reason: 'schema', attempt: 0 })
@@ -142,8 +138,7 @@ export const recordLaws: readonly StoreLaw[] = [
     name: 'shows people since when, after how many attempts and why a record is set aside',
     needs: ['admin', 'stories'],
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       await store.setAside([claimed], 'parked', { reason: 'in-doubt', cause: CAUSE })
       const view = await viewOf(store, item)
       expect(view).toMatchObject({ state: 'parked', reason: 'in-doubt', attempt: 1, cause: CAUSE })
@@ -160,31 +155,26 @@ export const recordLaws: readonly StoreLaw[] = [
       await store.release([(await hold(store, item)).claim], { refund: false, doubt: false, cause: CAUSE })
       const { claim: claimed } = await hold(store, item, ALONE)
       await store.setAside([claimed], 'parked', { reason: 'wait', cause: CAUSE })
-      await store.admin?.resolve(SCOPE, [item.key], {
-        by: 'contract',
-        reason: 'a law',
-        retentionMs: LONG_MS,
-        as: 'rerun',
-      })
+      await store.admin?.resolve(SCOPE, [item.key], { ...WHY, as: 'rerun' })
       expect((await viewOf(store, item)).cause).toBe(undefined)
       const again = await hold(store, item)
       expect(again.attempt).toBe(1)
-      await store.release([again.claim], { refund: false, doubt: false })
+      await store.release([again.claim], NO_REFUND)
     },
   },
   {
     name: 'answers unreadable for the key that it cannot read alone, and grants the others',
     needs: 'unreadable',
     async run({ store, secondStore, spoil }) {
-      const [before, spoiled, after] = [newItem(), newItem(), newItem()]
-      await store.setAside([(await hold(store, spoiled)).claim], 'parked', { reason: 'wait' })
+      const [before, after] = [newItem(), newItem()]
+      const [spoiled] = await given(store, 'parked')
       await spoiledBy(spoil, spoiled)
       for (const other of [store, await secondStore()]) {
         for (const how of [ALONE, {}]) {
           const answers = await claimAll(other, [before, spoiled, after], how)
           expect(answers.map(({ verdict }) => verdict)).toEqual(['claimed', 'unreadable', 'claimed'])
           const granted = [grantedBy(answers[0]).claim, grantedBy(answers[2]).claim]
-          await other.release(granted, { refund: true, doubt: false })
+          await other.release(granted, REFUND)
         }
       }
       const answer = await claim(store, { ...spoiled, digest: newDigest() })
@@ -196,11 +186,8 @@ export const recordLaws: readonly StoreLaw[] = [
     name: 'shows people a record that it cannot read among the others, and decides nothing of it',
     needs: ['admin', 'unreadable'],
     async run({ store, spoil }) {
-      const { admin } = store
-      if (admin === undefined) return
-      const [done, spoiled] = [newItem(), newItem()]
-      await store.mark([(await hold(store, done)).claim])
-      await store.setAside([(await hold(store, spoiled)).claim], 'parked', { reason: 'wait' })
+      const admin = adminOf(store)
+      const [done, spoiled] = await given(store, 'done', 'parked')
       await spoiledBy(spoil, spoiled)
       const keys = [spoiled.key, done.key]
       const [view, other] = await admin.peek(SCOPE, keys)
@@ -208,12 +195,11 @@ export const recordLaws: readonly StoreLaw[] = [
       expect(view?.found).toMatch(/./)
       const { records } = await admin.list(SCOPE, { state: 'parked', limit: 1_000 })
       expect(records.map(({ key }) => key)).notToContain(spoiled.key)
-      const why = { by: 'contract', reason: 'a law', retentionMs: LONG_MS }
       for (const as of ['done', 'rerun'] as const) {
-        expect((await admin.resolve(SCOPE, keys, { ...why, as }))[0]).toBe('refused')
+        expect((await admin.resolve(SCOPE, keys, { ...WHY, as }))[0]).toBe('refused')
       }
-      expect(await admin.reopen(SCOPE, keys, why)).toEqual(['refused', 'refused'])
-      expect((await admin.forget(SCOPE, [spoiled.key], why))[0]).toBe('refused')
+      expect(await admin.reopen(SCOPE, keys, WHY)).toEqual(['refused', 'refused'])
+      expect((await admin.forget(SCOPE, [spoiled.key], WHY))[0]).toBe('refused')
       expect(await verdictOf(claim(store, spoiled, ALONE))).toBe('unreadable')
     },
   },
@@ -224,8 +210,7 @@ export const leaseRecordLaws: readonly StoreLaw<LeaseHarness>[] = [
   {
     name: 'marks what is released before its time, since its effect did happen',
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       await store.release([claimed], { refund: false, doubt: false, delayMs: LONG_MS })
       expect(await store.mark([claimed])).toEqual(['marked-late'])
       expect(await claim(store, item)).toMatchObject({ verdict: 'done' })
@@ -235,15 +220,13 @@ export const leaseRecordLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'shows why the last attempt failed and when the next may begin, until a person lets it run at once',
     needs: 'admin',
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       await store.release([claimed], { refund: false, doubt: true, delayMs: LONG_MS, cause: CAUSE })
       const view = await viewOf(store, item)
       expect(view).toMatchObject({ state: 'in-doubt', attempt: 1, cause: CAUSE })
       expect(view.notBefore).toBeGreaterThan(0)
       expect(await verdictOf(claim(store, item, ALONE))).toBe('busy')
-      const why = { by: 'contract', reason: 'a law', retentionMs: LONG_MS }
-      await store.admin?.resolve(SCOPE, [item.key], { ...why, as: 'rerun' })
+      await store.admin?.resolve(SCOPE, [item.key], { ...WHY, as: 'rerun' })
       expect(await hold(store, item)).toMatchObject({ verdict: 'claimed', attempt: 1 })
     },
   },
@@ -251,12 +234,11 @@ export const leaseRecordLaws: readonly StoreLaw<LeaseHarness>[] = [
     name: 'moves nothing that it cannot read: it belongs to somebody else, as far as anyone can tell',
     needs: 'unreadable',
     async run({ store, spoil }) {
-      const [whole, spoiled] = [newItem(), newItem()]
-      const [{ claim: ofWhole }, { claim: claimed }] = [await hold(store, whole), await hold(store, spoiled)]
+      const [{ claim: ofWhole }, { claim: claimed, ...spoiled }] = await given(store, 'held', 'held')
       await spoiledBy(spoil, spoiled)
       expect(await store.renew([claimed, ofWhole], LONG_MS)).toEqual(['lost', 'renewed'])
       expect(await store.mark([claimed, ofWhole])).toEqual(['refused-busy', 'marked'])
-      expect(await store.release([claimed], { refund: false, doubt: false })).toEqual(['refused'])
+      expect(await store.release([claimed], NO_REFUND)).toEqual(['refused'])
       expect(await store.setAside([claimed], 'parked', { reason: 'no' })).toEqual(['refused'])
       expect(await verdictOf(claim(store, spoiled, ALONE))).toBe('unreadable')
     },

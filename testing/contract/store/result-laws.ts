@@ -1,6 +1,7 @@
 import { expect } from '../expect.ts'
 import { failureOf, resultOf } from '../../../src/core/result.ts'
-import { claim, claimAll, grantedBy, hold, newItem } from './claims.ts'
+import { claim, claimAll, hold, newItem } from './claims.ts'
+import { ALONE, holdMany, holdNew } from './given.ts'
 import type { StoreLaw } from './harness.ts'
 
 /** Values that every handler may return, including some that a database may not accept. */
@@ -29,7 +30,7 @@ export const resultLaws: readonly StoreLaw[] = [
         const result = resultOf(value)
         expect(await store.mark([(await hold(store, item)).claim], [result])).toEqual(['marked'])
         expect(await claim(store, item)).toMatchObject({ verdict: 'done', result })
-        expect(await claim(second, item, { alone: true })).toMatchObject({ verdict: 'done', result })
+        expect(await claim(second, item, ALONE)).toMatchObject({ verdict: 'done', result })
       }
     },
   },
@@ -37,8 +38,7 @@ export const resultLaws: readonly StoreLaw[] = [
     name: 'keeps each result of a batch with its own mark, and none where there is none',
     needs: 'results',
     async run({ store }) {
-      const items = [newItem(), newItem(), newItem()]
-      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      const { items, claims } = await holdMany(store, 3)
       const results = [resultOf('first'), undefined, resultOf('third')]
       expect(await store.mark(claims, results)).toEqual(['marked', 'marked', 'marked'])
       const answers = await claimAll(store, items)
@@ -49,8 +49,7 @@ export const resultLaws: readonly StoreLaw[] = [
     name: 'keeps the first result of a mark that is sent again',
     needs: 'results',
     async run({ store }) {
-      const item = newItem()
-      const { claim: claimed } = await hold(store, item)
+      const { item, claim: claimed } = await holdNew(store)
       await store.mark([claimed], [resultOf(1)])
       expect(await store.mark([claimed], [resultOf(2)])).toEqual(['already-marked'])
       expect(await claim(store, item)).toMatchObject({ verdict: 'done', result: resultOf(1) })

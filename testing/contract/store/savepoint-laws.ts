@@ -1,10 +1,10 @@
 import { expect } from '../expect.ts'
 import { claim, claimAll, grantedBy, newItem, newName } from './claims.ts'
+import { ALONE, holdMany, NO_REFUND } from './given.ts'
 import type { InboxHarness, StoreLaw } from './harness.ts'
 import type { LentTransaction } from '../../../src/ports/store.ts'
 
-const ALONE = { alone: true }
-const NO_REFUND = { refund: false, doubt: false, delayMs: 0 }
+const BACK = { ...NO_REFUND, delayMs: 0 }
 
 /** The savepoint to which a second handler rolls back. */
 const STRANGERS = ['before_it', 'consume_once', 'consume_once_handler'] as const
@@ -30,11 +30,11 @@ export const savepointLaws: readonly StoreLaw<InboxHarness>[] = [
       const committed = await harness.committed(effects[0])
       if (verdicts[0] === 'marked') expect({ committed }).toEqual({ committed: 1 })
       else expect({ committed }).toEqual({ committed: 0 })
-      if (verdicts.length === 0) await store.release(claims, NO_REFUND)
+      if (verdicts.length === 0) await store.release(claims, BACK)
       for (const item of items) {
         const { verdict, ...next } = await claim(store, item, ALONE)
         expect(verdict).toBe(verdicts.length === 0 ? 'claimed' : 'done')
-        if ('claim' in next) await store.release([next.claim], NO_REFUND)
+        if ('claim' in next) await store.release([next.claim], BACK)
       }
     },
   })),
@@ -53,12 +53,12 @@ export const savepointLaws: readonly StoreLaw<InboxHarness>[] = [
         await harness.write(second?.tx, effects[1])
         await run(harness, second, ...names.map((name) => `savepoint ${name}`))
         second?.revoke()
-        expect(await store.release(claims, { ...NO_REFUND, refund: true })).toEqual(['released', 'released'])
+        expect(await store.release(claims, { ...BACK, refund: true })).toEqual(['released', 'released'])
         for (const effect of effects) expect(await harness.committed(effect)).toBe(0)
         for (const item of items) {
           const answer = await claim(store, item, ALONE)
           expect(answer).toMatchObject({ verdict: 'claimed', attempt: 1 })
-          if ('claim' in answer) await store.release([answer.claim], NO_REFUND)
+          if ('claim' in answer) await store.release([answer.claim], BACK)
         }
       },
     }),
@@ -68,8 +68,7 @@ export const savepointLaws: readonly StoreLaw<InboxHarness>[] = [
     needs: 'savepoints',
     async run(harness) {
       const { store } = harness
-      const items = [newItem(), newItem(), newItem()]
-      const claims = (await claimAll(store, items)).map((answer) => grantedBy(answer).claim)
+      const { claims } = await holdMany(store, 3)
       const kept: string[] = []
       const undone: string[] = []
       for (const { transaction } of claims) {

@@ -4,6 +4,7 @@ import type { StoreAdmin } from '../../../src/ports/store-admin.ts'
 import type { ClaimItem, Store } from '../../../src/ports/store.ts'
 import { adminOf, WHY } from './admin-laws.ts'
 import { claim, hold, LONG_MS, newItem, SCOPE, SHORT_MS, until } from './claims.ts'
+import { IN_DOUBT } from './given.ts'
 import type { LeaseHarness, StoreLaw } from './harness.ts'
 
 /** Of another consumer on the same store. */
@@ -108,7 +109,7 @@ export const leaseScopeLaws: readonly StoreLaw<LeaseHarness>[] = [
       const [held, over, released] = [newItem(), newItem(), newItem()]
       await hold(store, held, { ...OF_ANOTHER, leaseMs: LONG_MS })
       await hold(store, over, { ...OF_ANOTHER, leaseMs: SHORT_MS })
-      await store.release([(await hold(store, released, OF_ANOTHER)).claim], { refund: false, doubt: true })
+      await store.release([(await hold(store, released, OF_ANOTHER)).claim], IN_DOUBT)
       const admin = adminOf(store)
       const keys = [held.key, over.key, released.key]
       await harness.advance?.(SHORT_MS)

@@ -273,7 +273,7 @@ describe('options of the flush ticker', () => {
   it('ask for one connection more', () => {
     const pool = new Pool({ max: 2 })
     expect(() => postgresInbox({ ...TICKER, pool })).toThrow('max >= 3')
-    expect(() => postgresInbox({ pool, durability: 'never' as never })).toThrow(`'commit' or 'flush-ticker'`)
+    expect(() => postgresInbox({ pool, durability: 'never' as never })).toThrow('expected "commit" or "flush-ticker"')
   })
 })
 

@@ -1,4 +1,3 @@
-import type { Backoff } from '../core/backoff.ts'
 import type { DurationMs } from '../core/units.ts'
 import type { Decode, StandardSchema } from './decode.ts'
 import type { ConflictPolicy, IdentityOption } from '../identity/identities.ts'

@@ -8,9 +8,7 @@ import { OTHERS, readOthers, type OtherRow } from './schema/find-keys.ts'
 import { schemaOf } from './schema/migrate.ts'
 import { isSerializable, isStrict, readServer, type Server } from './check-server.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
-import { lastRows } from './statements/script.ts'
 import type { Tables } from './statements/tables.ts'
-import { COMMIT } from './statements/transaction.ts'
 import { trialClaim } from './try-claim.ts'
 
 interface SettingsRow {
@@ -55,12 +53,12 @@ export async function checkup(
 ): Promise<readonly CheckFinding[]> {
   const { database } = tables
   const server = await readServer(sessions)
-  const sets = await sessions.using((connection) => connection.run([READ_SETTINGS, COMMIT], false))
+  const rows = await sessions.asked<SettingsRow>(READ_SETTINGS)
   const keys = await missingKeys(sessions, database)
   const engines = await foreignEngines(sessions, database)
   const missing = await missingThings(sessions, tables, keys)
   const claim = await judgeClaim(findings, trialClaim(sessions, await withIndexes(sessions, tables), strategy))
-  const settings = (lastRows(sets) as readonly SettingsRow[]).flatMap((row) => [
+  const settings = rows.flatMap((row) => [
     ...(strategy === 'inbox' ? [judgeIsolation(server)] : []),
     judgeReadOnly(server),
     judgeFlush(row, strategy),
@@ -90,8 +88,7 @@ async function missingThings(
 ): Promise<readonly MissingThing[]> {
   const schema = schemaOf(tables)
   if (pendingOf(schema.migrations, await schema.read(sessions)).length > 0) return []
-  const sets = await sessions.using((connection) => connection.run([readOthers(tables.database), COMMIT], false))
-  const [others] = lastRows(sets) as readonly OtherRow[]
+  const [others] = await sessions.asked<OtherRow>(readOthers(tables.database))
   const [hasTable, hasIndex] = [Number(others?.has_table) > 0, Number(others?.has_index) > 0]
   const gone = new Set(keys.flatMap(({ name, isThere }) => (isThere ? [] : [name])))
   return [

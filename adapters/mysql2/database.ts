@@ -9,7 +9,7 @@ import { trialClaim } from './try-claim.ts'
 import { mysqlHistory } from './history.ts'
 import { mysqlLeases } from './lease/leases.ts'
 import { mysqlInbox } from './inbox/inbox.ts'
-import type { ResolvedMysql } from './options.ts'
+import { maxOf, type PoolOptions } from './options.ts'
 import { checkEngines } from './schema/check-engines.ts'
 import { checkKeys } from './schema/check-keys.ts'
 import { schemaOf } from './schema/migrate.ts'
@@ -31,11 +31,10 @@ export interface MysqlDatabase {
   readonly database: Database<MysqlPlace, Tables>
 }
 
-export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'): MysqlDatabase {
-  const { pool, max, limits, database: name, setup: mode } = options
+export function databaseOf(options: PoolOptions, strategy: 'inbox' | 'lease'): MysqlDatabase {
+  const { lockTimeoutMs, database: name, setup: mode } = options
   const tables = tablesIn(name)
-  const { lockTimeoutMs } = limits
-  const sessions = new MysqlSessions(pool, max, limits)
+  const sessions = sessionsOn(options)
   const prepare = async (): Promise<Tables> => {
     const { kind, idle } = await checkServer(sessions, strategy)
     sessions.asOne = kind === 'mariadb'
@@ -57,4 +56,8 @@ export function databaseOf(options: ResolvedMysql, strategy: 'inbox' | 'lease'):
     scopes: { find: findScope, register: registerScope },
   })
   return { sessions, lockTimeoutMs, database }
+}
+
+export function sessionsOn({ pool, ...limits }: PoolOptions): MysqlSessions {
+  return new MysqlSessions(pool, maxOf(pool), limits)
 }

@@ -10,7 +10,7 @@ import { LEASE_CALLS } from './lease/calls.ts'
 import { ERRORS } from './sql-errors.ts'
 import { migrationScript } from './schema/migrations.ts'
 import type { MysqlTransaction } from './tx/mysql-transaction.ts'
-import { DATABASE, resolveMysql, type MysqlInboxOptions, type MysqlLeaseOptions } from './options.ts'
+import { DATABASE, poolOptions, type MysqlInboxOptions, type MysqlLeaseOptions } from './options.ts'
 import { tablesIn } from './statements/tables.ts'
 
 export { mysqlMigrations, type MysqlMigrationsOptions } from './schema/mysql-migrations.ts'
@@ -28,12 +28,12 @@ export type { MysqlConnectionLike, MysqlPoolLike } from './clients.ts'
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function mysqlInbox(options: MysqlInboxOptions): InboxStore<MysqlTransaction> {
-  const resolved = resolveMysql(options, 'mysqlInbox')
+  const resolved = poolOptions(options, 'mysqlInbox')
   const opened = databaseOf(resolved, 'inbox')
   return sqlInbox({
     ...opened,
     name: 'mysql-inbox',
-    idleLimit: idleLimitOf(resolved.limits.idleInTransactionTimeoutMs),
+    idleLimit: idleLimitOf(resolved.idleInTransactionTimeoutMs),
     checkup: () => checkup(opened.sessions, 'inbox', tablesIn(resolved.database)),
   })
 }
@@ -45,7 +45,7 @@ export function mysqlInbox(options: MysqlInboxOptions): InboxStore<MysqlTransact
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function mysqlLease(options: MysqlLeaseOptions): LeaseStore {
-  const resolved = resolveMysql(options, 'mysqlLease')
+  const resolved = poolOptions(options, 'mysqlLease')
   const { sessions, database } = databaseOf(resolved, 'lease')
   return sqlLease({
     name: 'mysql-lease',

@@ -4,15 +4,15 @@ import {
   needed,
   optionsOf,
   where,
+  type Complete,
   type DurationMs,
   type Rule,
   type Table,
 } from '../../src/internal.ts'
-import { problemsOfLockWait, SQL } from '../sql/options.ts'
+import { problemsOfLockWait, SQL, type SqlOptions } from '../sql/options.ts'
 import type { MysqlPoolLike } from './clients.ts'
-import type { TransactionLimits } from './statements/transaction.ts'
 
-export interface MysqlOptions {
+export interface MysqlOptions extends SqlOptions {
   /**
    * A pool of `mysql2/promise` (`createPool`). You close it. Its `connectionLimit` must be at least 2: all stores on
    * the pool together open transactions on all connections but one, which runs short statements. The pool must connect to the
@@ -24,25 +24,6 @@ export interface MysqlOptions {
    * @defaultValue the `database` of the pool's configuration
    */
   readonly database?: string
-  /**
-   * `auto` brings the tables up to date in `open()`. `check` only checks them, for users who may not create tables.
-   * @defaultValue `auto`
-   */
-  readonly setup?: 'auto' | 'check'
-  /**
-   * How long a call waits for a transaction that holds one of its keys, in milliseconds. It is rounded up to whole
-   * seconds, the unit of `innodb_lock_wait_timeout`. A claim then answers `busy`. It does not limit handlers. Must be
-   * less than `queryTimeoutMs`.
-   * @defaultValue 1000
-   */
-  readonly lockTimeoutMs?: DurationMs
-  /**
-   * How long the store waits for the answer to one of its own statements, or for a connection, in milliseconds. After
-   * that it closes the connection, and the answer counts as unknown. Statements of handlers have only the limits of the
-   * pool.
-   * @defaultValue 10000
-   */
-  readonly queryTimeoutMs?: DurationMs
 }
 
 export interface MysqlInboxOptions extends MysqlOptions {
@@ -57,17 +38,8 @@ export interface MysqlInboxOptions extends MysqlOptions {
 
 export type MysqlLeaseOptions = MysqlOptions
 
-export interface Limits extends TransactionLimits {
-  readonly queryTimeoutMs: DurationMs
-}
-
-export interface ResolvedMysql {
-  readonly pool: MysqlPoolLike
-  readonly max: number
-  readonly database: string
-  readonly setup: 'auto' | 'check'
-  readonly limits: Limits
-}
+/** With its database. Leases have no transactions of handlers, and the same sessions. */
+export type PoolOptions = Complete<MysqlInboxOptions>
 
 export const POOL: Rule<MysqlPoolLike> = where('a pool of mysql2/promise', (pool) => isPool(pool as MysqlPoolLike), {
   got: (pool) => typeof pool,
@@ -90,10 +62,10 @@ const INBOX: Table<MysqlInboxOptions, 'database'> = {
 }
 
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
-export function resolveMysql(
+export function poolOptions(
   given: MysqlInboxOptions,
   store: 'mysqlInbox' | 'mysqlLease' | 'mysqlMigrations',
-): ResolvedMysql {
+): PoolOptions {
   if (isPool(given)) throw new ConfigError([`${store}: pool: expected options, { pool }, got the pool itself`])
   const table = store === 'mysqlInbox' ? INBOX : (LEASE as typeof INBOX)
   const options = optionsOf(store, table, given, (all, problems) => {
@@ -108,11 +80,8 @@ export function resolveMysql(
     const ms = Math.ceil(lockTimeoutMs / 1_000) * 1_000
     problemsOfLockWait(all, { ms, unit: ' in whole seconds' }, problems)
   })
-  const { pool, setup, lockTimeoutMs, queryTimeoutMs } = options
-  // Leases have no such option, and the same sessions.
-  const idleInTransactionTimeoutMs = given.idleInTransactionTimeoutMs ?? SQL.idleInTransactionTimeoutMs.default
-  const limits = { lockTimeoutMs, queryTimeoutMs, idleInTransactionTimeoutMs }
-  return Object.freeze({ pool, max: maxOf(pool), database: databaseOf(options) ?? '', setup, limits })
+  const { idleInTransactionTimeoutMs = SQL.idleInTransactionTimeoutMs.default } = options as Partial<typeof options>
+  return { ...options, database: databaseOf(options) ?? '', idleInTransactionTimeoutMs }
 }
 
 /** From the configuration, and not from a connection: whoever had that before may have changed its database. */
@@ -120,7 +89,7 @@ function databaseOf({ pool, database }: { pool: MysqlPoolLike; database: string 
   return database ?? pool.pool.config.connectionConfig?.database
 }
 
-function maxOf({ pool }: MysqlPoolLike): number {
+export function maxOf({ pool }: MysqlPoolLike): number {
   return pool.config.connectionLimit ?? Number.NaN
 }
 

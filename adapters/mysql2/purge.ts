@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Purged } from '../../src/internal.ts'
+import { Pass } from '../sql/pass.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
+import type { Script } from './statements/script.ts'
 import { lookForOver, removeOver, type OverRow, type Purgeable, type StepRow } from './statements/purge.ts'
 
 /** Rows that one statement looks at. It takes well under a second. */
@@ -9,22 +11,12 @@ const ROWS_PER_STEP = 20_000
 /** The most rows that one call removes; it limits the length of the statement. */
 const MOST = 5_000
 
-/** A pass goes on from the first key after the last, until it is where it began. */
-interface Pass {
-  readonly begin: string
-  readonly after: string
-  readonly isWrapped: boolean
-}
-
-/**
- * Passes through a table in the order of its keys. The next call continues where the last one ended. A pass begins at any
- * key: processes that live for one step must not all look at the same keys.
- */
+/** Passes through a table in the order of its keys. The next call continues where the last one ended. */
 export class Purge {
   readonly #sessions: MysqlSessions
   readonly #scope: number
   /** By table. */
-  readonly #passes = new Map<string, Pass>()
+  readonly #passes = new Map<string, Pass<string>>()
 
   constructor(sessions: MysqlSessions, scope: number) {
     this.#sessions = sessions
@@ -34,8 +26,8 @@ export class Purge {
   /** One step. `more`: the pass has not reached the end of the table. */
   async step(from: Purgeable, most: number): Promise<Purged> {
     const scope = this.#scope
-    const pass = this.#passes.get(from.table) ?? newPass()
-    const { after } = pass
+    const pass = this.#passes.get(from.table) ?? new Pass('', randomBytes(16).toString('hex'))
+    const { at: after, isWrapped } = pass
     const limit = Math.min(most, MOST)
     const { session, sets } = await this.#sessions.begin(
       lookForOver(from, { scope, after, rows: ROWS_PER_STEP, limit }),
@@ -45,18 +37,19 @@ export class Purge {
       const keys = over.map(({ k }) => k)
       const isFull = keys.length === limit
       const last = isFull ? keys.at(-1) : Number(step.looked) < ROWS_PER_STEP ? undefined : (step.last ?? undefined)
-      const next = nextOf(pass, last)
       let removed = 0
       if (keys.length === 0) await session.rollback()
       else {
         const [row] = await session.run(removeOver(from, scope, keys))
-        await session.commit([{ statements: from.noted ?? [] }])
+        const noted: Script = { statements: from.noted ?? [] }
+        await session.commit([noted])
         removed = Number(row?.removed ?? 0)
       }
-      if (next === undefined) this.#passes.delete(from.table)
-      else this.#passes.set(from.table, next)
-      const isSplit = next?.isWrapped === true && !pass.isWrapped && removed < most
-      if (!isSplit) return { removed, more: next !== undefined }
+      const more = pass.goOn(last)
+      if (more) this.#passes.set(from.table, pass)
+      else this.#passes.delete(from.table)
+      const isSplit = pass.isWrapped && !isWrapped && removed < most
+      if (!isSplit) return { removed, more }
       const rest = await this.step(from, most - removed)
       return { removed: removed + rest.removed, more: rest.more }
     } catch (error) {
@@ -64,15 +57,4 @@ export class Purge {
       throw error
     }
   }
-}
-
-function newPass(): Pass {
-  const begin = randomBytes(16).toString('hex')
-  return { begin, after: begin, isWrapped: false }
-}
-
-/** `last`: the key up to which the step has looked; `undefined`: up to the end of the table. `undefined`: the pass is over. */
-function nextOf(pass: Pass, last: string | undefined): Pass | undefined {
-  if (last === undefined) return pass.isWrapped ? undefined : { ...pass, after: '', isWrapped: true }
-  return pass.isWrapped && last >= pass.begin ? undefined : { ...pass, after: last }
 }

@@ -6,6 +6,9 @@ import type { LeasePlace as LeaseStatementsPlace } from '../sql/lease/statements
 import { pgHistory } from './history.ts'
 import { pgLeases } from './lease/leases.ts'
 import { pgInbox } from './inbox/inbox.ts'
+import { SQL } from '../sql/options.ts'
+import { transactionsOn, type PoolOptions } from './options.ts'
+import { PoolSessions } from './sessions/pool-sessions.ts'
 import type { PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
 import { announceTicker, findScope, registerScope } from './statements/register-scope.ts'
@@ -53,4 +56,15 @@ export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace
       begin: flushing === 'late' ? announceTicker : undefined,
     },
   })
+}
+
+export function sessionsOn(options: PoolOptions): PoolSessions {
+  const { pool, durability, lockTimeoutMs, queryTimeoutMs, statementTimeoutMs } = options
+  const { idleInTransactionTimeoutMs = SQL.idleInTransactionTimeoutMs.default } = options
+  const limits = { lockTimeoutMs, queryTimeoutMs, statementTimeoutMs, idleInTransactionTimeoutMs }
+  return new PoolSessions(pool, transactionsOn(options), limits, flushingOf(durability))
+}
+
+export function flushingOf(durability: PoolOptions['durability']): Flushing {
+  return durability === 'flush-ticker' ? 'late' : 'at-once'
 }

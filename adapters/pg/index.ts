@@ -22,42 +22,44 @@ import { readInboxSources, swapInboxSources } from './inbox/statements/sequences
 import { PgSequenceLedger } from './lease/sequence-ledger.ts'
 import { readSources, swapSources } from './lease/statements/sequences.ts'
 import { ERRORS } from './sql-errors.ts'
-import {
-  LEASE,
-  resolveLease,
-  type PgliteLeaseOptions,
-  type PostgresLeaseOptions,
-  type ResolvedLease,
-} from './lease/options.ts'
 import { migrate } from './schema/migrate.ts'
 import { migrationScript } from './schema/migrations.ts'
 import {
   INBOX,
+  LEASE,
   OFFSETS,
-  resolvePglite,
-  resolvePostgres,
+  PGLITE,
+  poolOptions,
   SCHEMA,
   type PgliteInboxOptions,
+  type PgliteLeaseOptions,
+  type PoolOptions,
   type PostgresInboxOptions,
+  type PostgresLeaseOptions,
+  type PostgresMigrationSqlOptions,
   type PostgresOffsetsOptions,
-  type ResolvedPostgres,
 } from './options.ts'
 import type { PgTransaction } from './tx/pg-transaction.ts'
 import { PgliteSessions } from './sessions/pglite-sessions.ts'
-import { PoolSessions } from './sessions/pool-sessions.ts'
-import type { PgSessions } from './sessions/session.ts'
-import { tablesIn, type Tables } from './statements/tables.ts'
+import { tablesIn } from './statements/tables.ts'
 import { SQL } from '../sql/options.ts'
 import { idleLimitOf } from '../sql/idle-end.ts'
 import { sqlInbox } from '../sql/inbox/store.ts'
 import type { StoreParts } from '../sql/transaction-store.ts'
 import { pgOffsets } from './offsets/store.ts'
 import { checkup } from './checkup.ts'
-import { databaseOf, type PgParts, type PgPlace } from './database.ts'
+import { databaseOf, flushingOf, sessionsOn, type PgParts, type PgPlace } from './database.ts'
 
 export type { ClientLike, ClientResult, PgliteLike, PgliteResult, PoolLike } from './clients.ts'
-export type { PgliteLeaseOptions, PostgresLeaseOptions } from './lease/options.ts'
-export type { PgliteInboxOptions, PostgresInboxOptions, PostgresOffsetsOptions } from './options.ts'
+export type {
+  PgliteInboxOptions,
+  PgliteLeaseOptions,
+  PostgresInboxOptions,
+  PostgresLeaseOptions,
+  PostgresMigrationSqlOptions,
+  PostgresMigrationsOptions,
+  PostgresOffsetsOptions,
+} from './options.ts'
 export {
   postgresDoneChannel,
   type ListenClientLike,
@@ -66,7 +68,7 @@ export {
   type PostgresDoneChannelOptions,
 } from './done-channel.ts'
 export { pgClient, type PgClient } from './tx/pg-client.ts'
-export { postgresMigrations, type PostgresMigrationsOptions } from './schema/postgres-migrations.ts'
+export { postgresMigrations } from './schema/postgres-migrations.ts'
 export type { PgQuery, PgResult, PgTransaction } from './tx/pg-transaction.ts'
 
 /**
@@ -78,7 +80,7 @@ export type { PgQuery, PgResult, PgTransaction } from './tx/pg-transaction.ts'
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresInbox(options: PostgresInboxOptions): InboxStore<PgTransaction> {
-  return inboxOf(onPool(resolvePostgres('postgresInbox', INBOX, options).resolved))
+  return sqlInbox(partsOf(onPool(poolOptions('postgresInbox', INBOX, options)), 'inbox'))
 }
 
 /**
@@ -91,7 +93,7 @@ export function postgresInbox(options: PostgresInboxOptions): InboxStore<PgTrans
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresOffsets(options: PostgresOffsetsOptions): OffsetsStore<PgTransaction> {
-  return pgOffsets(partsOf(onPool(resolvePostgres('postgresOffsets', OFFSETS, options).resolved), 'offsets'))
+  return pgOffsets(partsOf(onPool(poolOptions('postgresOffsets', OFFSETS, options)), 'offsets'))
 }
 
 /**
@@ -101,15 +103,7 @@ export function postgresOffsets(options: PostgresOffsetsOptions): OffsetsStore<P
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function pgliteInbox(options: PgliteInboxOptions): InboxStore<PgTransaction> {
-  const { db, tables } = resolvePglite(options, 'pgliteInbox')
-  const sessions = new PgliteSessions(db)
-  return inboxOf({
-    sessions,
-    tables,
-    lockTimeoutMs: SQL.lockTimeoutMs.default,
-    flushing: 'at-once',
-    prepare: () => migrate(sessions, tables, 'auto'),
-  })
+  return sqlInbox(partsOf(onPglite('pgliteInbox', options), 'inbox'))
 }
 
 /**
@@ -121,7 +115,7 @@ export function pgliteInbox(options: PgliteInboxOptions): InboxStore<PgTransacti
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresLease(options: PostgresLeaseOptions): LeaseStore {
-  return leaseOf(leaseParts(resolveLease('postgresLease', LEASE, options).resolved))
+  return leaseOf(onPool(poolOptions('postgresLease', LEASE, options), LOST_LEASES))
 }
 
 const LEASE_SEQUENCES: Table<PostgresSequencesOptions> = { ...LEASE, ...SEQUENCES }
@@ -137,8 +131,8 @@ export interface PostgresSequencesOptions extends PostgresLeaseOptions, Sequence
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresSequences(options: PostgresSequencesOptions): LeaseStore {
-  const { resolved, options: sequences } = resolveLease('postgresSequences', LEASE_SEQUENCES, options)
-  return leaseOf(leaseParts(resolved), sequences)
+  const all = poolOptions('postgresSequences', LEASE_SEQUENCES, options)
+  return leaseOf(onPool(all, LOST_LEASES), all)
 }
 
 export interface PostgresInboxSequencesOptions extends PostgresInboxOptions, SequenceOptions {}
@@ -151,8 +145,10 @@ export interface PostgresInboxSequencesOptions extends PostgresInboxOptions, Seq
  * @throws ConfigError `CONFIG_INVALID`
  */
 export function postgresInboxSequences(options: PostgresInboxSequencesOptions): InboxStore<PgTransaction> {
-  const { resolved, options: sequences } = resolvePostgres('postgresInboxSequences', INBOX_SEQUENCES, options)
-  return inboxSequencesOf(onPool(resolved), sequences)
+  const all = poolOptions('postgresInboxSequences', INBOX_SEQUENCES, options)
+  const inbox = partsOf(onPool(all), 'inbox')
+  const ledger = new PgSequenceLedger(inbox.database, { read: readInboxSources, swap: swapInboxSources })
+  return inboxSequencesOver(sqlInbox(inbox, NUMBERED_KEYS), ledger, { ...all, name: 'postgres-inbox-sequences' })
 }
 
 /**
@@ -162,30 +158,7 @@ export function postgresInboxSequences(options: PostgresInboxSequencesOptions): 
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function pgliteLease(options: PgliteLeaseOptions): LeaseStore {
-  const { db, tables } = resolvePglite(options, 'pgliteLease')
-  const sessions = new PgliteSessions(db)
-  const lockTimeoutMs = SQL.lockTimeoutMs.default
-  return leaseOf({
-    sessions,
-    tables,
-    lockTimeoutMs,
-    flushing: 'at-once',
-    prepare: () => migrate(sessions, tables, 'auto'),
-  })
-}
-
-export interface PostgresMigrationSqlOptions {
-  /**
-   * As for `postgresInbox`.
-   * @defaultValue `consume_once`
-   */
-  readonly schema?: string
-  /**
-   * Number of hash partitions of the inbox table, from 2 to 256, for tables that many processes write at once. They do
-   * not help retention, and every batch looks into all of them. The number cannot be changed later.
-   * @defaultValue no partitions
-   */
-  readonly inboxPartitions?: number
+  return leaseOf(onPglite('pgliteLease', options))
 }
 
 const MIGRATION_SQL: Table<PostgresMigrationSqlOptions, 'inboxPartitions'> = {
@@ -200,26 +173,6 @@ const MIGRATION_SQL: Table<PostgresMigrationSqlOptions, 'inboxPartitions'> = {
 export function postgresMigrationSql(options: PostgresMigrationSqlOptions = {}): string {
   const { schema, inboxPartitions } = optionsOf('postgresMigrationSql', MIGRATION_SQL, options)
   return migrationScript(tablesIn(schema, inboxPartitions))
-}
-
-function leaseParts({ pool, max, limits, tables, setup: mode }: ResolvedLease): PgParts {
-  const sessions = new PoolSessions(
-    pool,
-    Math.max(1, max - 1),
-    {
-      ...limits,
-      statementTimeoutMs: undefined,
-      idleInTransactionTimeoutMs: SQL.idleInTransactionTimeoutMs.default,
-    },
-    'at-once',
-  )
-  return {
-    sessions,
-    tables,
-    lockTimeoutMs: limits.lockTimeoutMs,
-    flushing: 'at-once',
-    prepare: () => prepare(sessions, tables, mode, 'marks are lost, and their messages handled again'),
-  }
 }
 
 function leaseOf(parts: PgParts, sequences?: Required<SequenceOptions>): LeaseStore {
@@ -239,16 +192,6 @@ function leaseOf(parts: PgParts, sequences?: Required<SequenceOptions>): LeaseSt
   return sequencesOver(lease, ledger, { ...sequences, name: 'postgres-sequences' })
 }
 
-function inboxOf(parts: PgParts): InboxStore<PgTransaction> {
-  return sqlInbox(partsOf(parts, 'inbox'))
-}
-
-function inboxSequencesOf(parts: PgParts, sequences: Required<SequenceOptions>): InboxStore<PgTransaction> {
-  const inbox = partsOf(parts, 'inbox')
-  const ledger = new PgSequenceLedger(inbox.database, { read: readInboxSources, swap: swapInboxSources })
-  return inboxSequencesOver(sqlInbox(inbox, NUMBERED_KEYS), ledger, { ...sequences, name: 'postgres-inbox-sequences' })
-}
-
 function partsOf(parts: PgParts, strategy: 'inbox' | 'offsets'): StoreParts<PgTransaction, PgPlace> {
   const { sessions, lockTimeoutMs } = parts
   const database = databaseOf(parts, strategy)
@@ -263,26 +206,27 @@ function partsOf(parts: PgParts, strategy: 'inbox' | 'offsets'): StoreParts<PgTr
   }
 }
 
-function onPool({ pool, transactions, flushing, limits, tables, setup: mode }: ResolvedPostgres): PgParts {
-  const sessions = new PoolSessions(pool, transactions, limits, flushing)
-  return {
-    sessions,
-    tables,
-    lockTimeoutMs: limits.lockTimeoutMs,
-    idleLimit: idleLimitOf(limits.idleInTransactionTimeoutMs),
-    flushing,
-    prepare: async () => {
-      if (flushing === 'late') await checkFlush(sessions)
-      await prepare(sessions, tables, mode, 'marks are lost with their effects')
-    },
-  }
+function onPglite(store: string, options: PgliteInboxOptions): PgParts {
+  const { db, schema } = optionsOf(store, PGLITE, options)
+  const [sessions, tables] = [new PgliteSessions(db), tablesIn(schema)]
+  const prepare = (): Promise<void> => migrate(sessions, tables, 'auto')
+  return { sessions, tables, lockTimeoutMs: SQL.lockTimeoutMs.default, flushing: 'at-once', prepare }
 }
 
-async function prepare(sessions: PgSessions, tables: Tables, mode: 'auto' | 'check', loss: string): Promise<void> {
-  const { fsync } = await checkServer(sessions)
-  if (!fsync) {
-    const text = `Postgres runs with fsync = off: when its machine crashes, ${loss}`
-    process.emitWarning(text, { code: 'CONSUME_ONCE_FSYNC_OFF' })
+const LOST_LEASES = 'marks are lost, and their messages handled again'
+
+/** `loss`: what a crash of a server costs that does not flush. */
+function onPool(options: PoolOptions, loss: string = 'marks are lost with their effects'): PgParts {
+  const { schema, durability, lockTimeoutMs, idleInTransactionTimeoutMs = 0, setup } = options
+  const [sessions, tables, flushing] = [sessionsOn(options), tablesIn(schema), flushingOf(durability)]
+  const prepare = async (): Promise<void> => {
+    if (flushing === 'late') await checkFlush(sessions)
+    const { fsync } = await checkServer(sessions)
+    if (!fsync) {
+      const text = `Postgres runs with fsync = off: when its machine crashes, ${loss}`
+      process.emitWarning(text, { code: 'CONSUME_ONCE_FSYNC_OFF' })
+    }
+    await migrate(sessions, tables, setup)
   }
-  await migrate(sessions, tables, mode)
+  return { sessions, tables, lockTimeoutMs, idleLimit: idleLimitOf(idleInTransactionTimeoutMs), flushing, prepare }
 }

@@ -13,7 +13,7 @@ import {
 import { hexOf } from './bytes.ts'
 import type { Database } from './database.ts'
 import { despiteConflicts } from './despite-conflicts.ts'
-import { answered, type SqlErrors } from './errors.ts'
+import { answered, despiteEncoding, type SqlErrors } from './errors.ts'
 import type { ListedFrom } from './in-steps.ts'
 import { auditPage } from './history/audit.ts'
 import { knownSince } from './history/known-since.ts'
@@ -48,7 +48,10 @@ export function adminOf<Place extends HistoryPlace>(
         if (keys.length === 0) return []
         const wanted = keys.map(toHex)
         const place = await (decision === 'import' ? database.placeOfUse(scope, why.retentionMs) : placeOf(scope))
-        const verdicts = await calls.decide(place, [...new Set(wanted)].toSorted(), decision, why)
+        const { by, reason } = why
+        const verdicts = await despiteEncoding(errors, { by, reason }, (texts) =>
+          calls.decide(place, [...new Set(wanted)].toSorted(), decision, { ...why, ...texts }),
+        )
         return wanted.map((key) => verdicts.get(key) ?? 'refused')
       })
   const [resolve, reopen, forget, bring] = [decide('resolve'), decide('reopen'), decide('forget'), decide('import')]

@@ -12,7 +12,7 @@ import {
   type ReleaseVerdict,
   type SetAsideVerdict,
 } from '../../src/internal.ts'
-import { storable, type SqlErrors } from './errors.ts'
+import { despiteEncoding, type SqlErrors } from './errors.ts'
 import { warnOfLateQuery } from './late-query.ts'
 import type { HoldingBack, Ledger, MarkingFailure, Results, SettingAside } from './ledger.ts'
 import { Lending } from './lending.ts'
@@ -277,13 +277,11 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   /** For keys that this transaction no longer holds. Changes nothing if another claim has counted them since. */
   async #holdBackLate(keys: readonly Key[], how: HoldingBack): Promise<void> {
     try {
-      const told = this.#ledger.holdBack?.(keys, how)
-      if (told !== undefined) await this.#place.sessions.briefly(told.afterwards)
+      await despiteEncoding(this.#errors, { cause: how.cause }, async ({ cause }) => {
+        const told = this.#ledger.holdBack?.(keys, { ...how, cause })
+        if (told !== undefined) await this.#place.sessions.briefly(told.afterwards)
+      })
     } catch (error) {
-      const { cause } = how
-      if (this.#errors.isUnstorable(error) && cause !== undefined && cause !== storable(cause)) {
-        return this.#holdBackLate(keys, { ...how, cause: storable(cause) })
-      }
       // Another owner is counting a key right now.
       if (!this.#errors.isLockTimeout(error)) throw error
     }

@@ -43,9 +43,24 @@ export function adviceOn(errors: Pick<SqlErrors, 'advice'>, error: unknown): str
   return advice === undefined ? '' : `. ${advice}`
 }
 
-/** The text of an error may contain characters that a database cannot store. They must not prevent a record. */
-export function storable(text: string): string {
-  return text.replaceAll(/[^ -~\n]/g, '?')
+type Texts = Readonly<Record<string, string | null | undefined>>
+
+/**
+ * Writes texts, and where the encoding of the database lacks one of their characters, writes them again without it: the
+ * text of an error must not prevent a record.
+ */
+export async function despiteEncoding<T extends Texts, R>(
+  errors: Pick<SqlErrors, 'isUnstorable'>,
+  texts: T,
+  write: (texts: T) => Promise<R>,
+): Promise<R> {
+  try {
+    return await write(texts)
+  } catch (error) {
+    if (!errors.isUnstorable(error)) throw error
+    const storable = Object.entries(texts).map(([name, text]) => [name, text?.replaceAll(/[^ -~\n]/g, '?') ?? text])
+    return write(Object.fromEntries(storable) as T)
+  }
 }
 
 export function stillUnknown(cause?: unknown): StoreError {

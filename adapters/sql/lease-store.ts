@@ -17,7 +17,7 @@ import type {
 import type { Database } from './database.ts'
 import type { HistoryPlace } from './history/statements.ts'
 import { answered, type SqlErrors } from './errors.ts'
-import { inParts } from './parts.ts'
+import { inParts } from './in-parts.ts'
 
 /** The calls of a lease store in the SQL of one database. All claims of a call have the scope of the place, and distinct keys. */
 export interface LeaseCalls<Place> {

@@ -13,6 +13,29 @@ import {
 } from '../../src/internal.ts'
 
 /** The options that all stores on SQL have. */
+export interface SqlOptions {
+  /**
+   * `auto` brings the tables up to date in `open()`. `check` only checks them, for users who may not create tables.
+   * @defaultValue `auto`
+   */
+  readonly setup?: 'auto' | 'check'
+  /**
+   * How long a call waits for another call or transaction that holds one of its keys or partitions, in milliseconds. A
+   * claim then answers `busy`. It does not limit handlers. Must be less than `queryTimeoutMs`. MariaDB and MySQL count
+   * whole seconds: it is rounded up for them.
+   * @defaultValue 1000
+   */
+  readonly lockTimeoutMs?: DurationMs
+  /**
+   * How long the store waits for the answer to one of its own statements, or for a connection, in milliseconds. After
+   * that it closes the connection, and the answer counts as unknown. Statements of handlers have only the limits of the
+   * pool.
+   * @defaultValue 10000
+   */
+  readonly queryTimeoutMs?: DurationMs
+}
+
+/** Their rules, and one that all stores with transactions have. */
 export const SQL: {
   readonly setup: Defaulted<'auto' | 'check'>
   readonly lockTimeoutMs: Defaulted<DurationMs>

@@ -1,10 +1,17 @@
-import type { LentTransaction, TransactionError } from '../../src/internal.ts'
+import type { DurationMs, LentTransaction, TransactionError } from '../../src/internal.ts'
 import type { SqlErrors } from './errors.ts'
 
 /** Statements in the SQL of one adapter, which makes and runs them. */
 export interface Script<Row = unknown> {
   /** Type of the rows of the last statement that returns any; never set. */
   readonly returns?: Row
+}
+
+export interface Limits {
+  readonly lockTimeoutMs: DurationMs
+  readonly queryTimeoutMs: DurationMs
+  /** 0: no limit. */
+  readonly idleInTransactionTimeoutMs: DurationMs
 }
 
 /**
@@ -22,6 +29,24 @@ export interface Sessions<Tx = unknown> {
   committed<Row>(script: Script<Row>): Promise<readonly Row[]>
   /** Runs a script in a transaction of its own, with a lock timeout. A crash of the server may lose it. */
   briefly(script: Script): Promise<void>
+}
+
+/**
+ * The statements of a claim. All are sent in one message on one connection, where the server takes that. If a transaction
+ * waited for another connection while such transactions hold all connections of a pool or pooler, it would wait for ever.
+ */
+export interface Opening<Count extends Script, Uncount extends Script, First extends Script> {
+  /** Committed before the transaction begins, so that it survives whatever ends that. Answers with its first rows. */
+  readonly count: Count
+  /** Undoes the count if the transaction could not begin. */
+  readonly uncount: Uncount
+  readonly first: First
+}
+
+export interface Opened<Open, Row, Counted> {
+  readonly session: Open
+  readonly rows: readonly Row[]
+  readonly counted: readonly Counted[]
 }
 
 /** A connection with an open transaction. It ends with `commit`, `rollback`, `release` or `replace`, whatever they answer. */

@@ -1,6 +1,6 @@
 import { describeError, StoreError } from '../../src/internal.ts'
 import { adviceOn } from './errors.ts'
-import { within } from './within.ts'
+import { answeredWithin } from './answered-within.ts'
 
 /** The part of a driver's connection that is used here. */
 interface ConnectionLike {
@@ -16,7 +16,7 @@ export async function takeWithin<Connection extends { release(): void }>(
   advice: (error: unknown) => string | undefined,
 ): Promise<Connection> {
   try {
-    return await within(limitMs, 'a connection out of the pool', connecting)
+    return await answeredWithin(limitMs, 'a connection out of the pool', connecting)
   } catch (cause) {
     // A late connection must go back, or the pool would lose it for ever.
     connecting.then(

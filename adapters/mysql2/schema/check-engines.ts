@@ -1,15 +1,11 @@
 import { ConfigError } from '../../../src/internal.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
 import { readForeignEngines, type EngineRow } from './read-tables.ts'
-import { lastRows } from '../statements/script.ts'
-import { COMMIT } from '../statements/transaction.ts'
 
 /** Describes each table of the library that a ROLLBACK does not undo. */
 export async function foreignEngines(sessions: MysqlSessions, database: string): Promise<readonly string[]> {
-  const sets = await sessions.using((connection) => connection.run([readForeignEngines(database), COMMIT], false))
-  return (lastRows(sets) as readonly EngineRow[]).map(
-    ({ table, engine }) => `${table}: expected engine InnoDB, got ${engine ?? 'none'}`,
-  )
+  const rows = await sessions.asked<EngineRow>(readForeignEngines(database))
+  return rows.map(({ table, engine }) => `${table}: expected engine InnoDB, got ${engine ?? 'none'}`)
 }
 
 /** @throws ConfigError `CONFIG_INVALID` if a claim would remain after its transaction was rolled back */

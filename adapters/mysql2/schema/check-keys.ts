@@ -1,9 +1,7 @@
 import { refuseMissingKeys, type MissingKey } from '../../sql/schema/keys.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
 import { KEYS, readUniqueIndexes, type IndexRow } from './find-keys.ts'
-import { lastRows } from '../statements/script.ts'
 import type { Keyed, Tables } from '../statements/tables.ts'
-import { COMMIT } from '../statements/transaction.ts'
 
 /** An index with fewer or more columns than the key, or of a column prefix, does not count. */
 export async function missingKeys(sessions: MysqlSessions, database: string): Promise<readonly MissingKey[]> {
@@ -45,9 +43,8 @@ function indexedBy(tables: Tables, rows: readonly IndexRow[]): Tables {
   return { ...tables, indexes: { inbox: found('inbox'), attempt: found('attempt'), lease: found('lease') } }
 }
 
-async function readIndexes(sessions: MysqlSessions, database: string): Promise<readonly IndexRow[]> {
-  const sets = await sessions.using((connection) => connection.run([readUniqueIndexes(database), COMMIT], false))
-  return lastRows(sets) as readonly IndexRow[]
+function readIndexes(sessions: MysqlSessions, database: string): Promise<readonly IndexRow[]> {
+  return sessions.asked(readUniqueIndexes(database))
 }
 
 /**

@@ -11,8 +11,9 @@ import {
 import { URL_OF_DATABASE } from '../../sql/options.ts'
 import { checkServer } from '../check-server.ts'
 import type { MysqlPoolLike } from '../clients.ts'
-import { DATABASE, POOL, resolveMysql } from '../options.ts'
-import { MysqlSessions } from '../sessions/sessions.ts'
+import { sessionsOn } from '../database.ts'
+import { DATABASE, POOL, poolOptions } from '../options.ts'
+import type { MysqlSessions } from '../sessions/sessions.ts'
 import { ERRORS } from '../sql-errors.ts'
 import { tablesIn } from '../statements/tables.ts'
 import { foreignEngines } from './check-engines.ts'
@@ -74,7 +75,7 @@ export function mysqlMigrations(options: MysqlMigrationsOptions): Migrations {
       usingPool(
         pool,
         () => openPool(url),
-        async (one) => work(await sessionsOn(one, database)),
+        async (one) => work(await checkedSessions(one, database)),
       ),
     up: (sessions) => bringUp(schema, sessions, 'auto'),
     rehearse: undefined,
@@ -98,9 +99,8 @@ function databaseOf({ pool }: MysqlPoolLike): string | undefined {
   return pool.config.connectionConfig?.database
 }
 
-async function sessionsOn(given: MysqlPoolLike, database: string): Promise<MysqlSessions> {
-  const { pool, max, limits } = resolveMysql({ pool: given, database, ...LIMITS }, 'mysqlMigrations')
-  const sessions = new MysqlSessions(pool, max, limits)
+async function checkedSessions(given: MysqlPoolLike, database: string): Promise<MysqlSessions> {
+  const sessions = sessionsOn(poolOptions({ pool: given, database, ...LIMITS }, 'mysqlMigrations'))
   await checkServer(sessions)
   return sessions
 }

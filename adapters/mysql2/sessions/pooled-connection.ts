@@ -3,7 +3,7 @@ import type { MysqlConnectionLike, MysqlPoolLike } from '../clients.ts'
 import type { MysqlQuery, SendBy } from '../tx/mysql-transaction.ts'
 import { errnoOf, isRefusal } from '../sql-errors.ts'
 import { takeWithin, TakenConnection } from '../../sql/taken-connection.ts'
-import { within } from '../../sql/within.ts'
+import { answeredWithin } from '../../sql/answered-within.ts'
 
 /** Rows of the store are objects of plain values, whatever the options of the pool. */
 const PLAINLY = { rowsAsArray: false, nestTables: false, typeCast: true }
@@ -45,7 +45,7 @@ export class PooledConnection extends TakenConnection {
    */
   async run(statements: readonly string[], asOne: boolean): Promise<readonly Rows[]> {
     try {
-      const sets = await within(this.#limitMs, 'statements of the store', this.#send(statements, asOne))
+      const sets = await answeredWithin(this.#limitMs, 'statements of the store', this.#send(statements, asOne))
       this.answered()
       return sets
     } catch (error) {

@@ -1,7 +1,7 @@
 import { TransactionError } from '../../../src/internal.ts'
 import { endedIdle } from '../../sql/idle-end.ts'
-import type { Lent, Released, Session, ToldOfQueries } from '../../sql/session.ts'
-import type { Limits } from '../options.ts'
+import { OpenSession } from '../../sql/open-session.ts'
+import type { Lent, Limits, ToldOfQueries } from '../../sql/session.ts'
 import {
   goesBack,
   LentMysqlTransaction,
@@ -12,14 +12,7 @@ import {
 } from '../tx/mysql-transaction.ts'
 import { leaves, mayLeave } from './leftovers.ts'
 import type { PooledConnection, Rows } from './pooled-connection.ts'
-import {
-  errnoOf,
-  ERRORS,
-  explainRefusal,
-  isAnotherTransaction,
-  isConflictOfTransactions,
-  isRefusal,
-} from '../sql-errors.ts'
+import { errnoOf, ERRORS, explainRefusal, isAnotherTransaction, isConflictOfTransactions } from '../sql-errors.ts'
 import { rowsOf, type Script } from '../statements/script.ts'
 import {
   BEFORE_COMMIT,
@@ -49,29 +42,20 @@ interface Committing {
 }
 
 /** A connection with an open transaction. It ends with `commit`, `rollback` or `replace`, whatever they answer. */
-export class MysqlSession implements Session<MysqlTransaction> {
+export class MysqlSession extends OpenSession<MysqlTransaction, PooledConnection> {
   readonly #sessions: Committing
-  readonly #connection: PooledConnection
-  readonly #giveSlot: () => void
   #failure: TransactionError | undefined
   /** The handler whose savepoints the transaction may have. */
   #withSavepoints: object | undefined
   #lastOfHandlers: Promise<unknown> = Promise.resolve()
-  #isOver = false
 
   constructor(sessions: Committing, connection: PooledConnection, giveSlot: () => void) {
+    super(connection, giveSlot)
     this.#sessions = sessions
-    this.#connection = connection
-    this.#giveSlot = giveSlot
-  }
-
-  /** Why the transaction can no longer be committed: its connection is gone, or was spoiled. */
-  get spoiledBy(): unknown {
-    return this.#connection.spoiledBy
   }
 
   get isChanged(): boolean {
-    return this.#connection.isRetired
+    return this.connection.isRetired
   }
 
   /**
@@ -83,13 +67,8 @@ export class MysqlSession implements Session<MysqlTransaction> {
   }
 
   get #endedIdle(): TransactionError | undefined {
-    const isSaid = errnoOf(this.#connection.spoiledBy) === IDLE_FOR_TOO_LONG
-    return endedIdle(this.#connection, this.#sessions.limits.idleInTransactionTimeoutMs, isSaid, ERRORS)
-  }
-
-  /** Something may still run on the connection: the end of the transaction closes it too. */
-  spoil(cause: unknown): void {
-    this.#connection.spoil(cause)
+    const isSaid = errnoOf(this.connection.spoiledBy) === IDLE_FOR_TOO_LONG
+    return endedIdle(this.connection, this.#sessions.limits.idleInTransactionTimeoutMs, isSaid, ERRORS)
   }
 
   lend(told: ToldOfQueries): Lent<MysqlTransaction> {
@@ -100,17 +79,8 @@ export class MysqlSession implements Session<MysqlTransaction> {
   }
 
   /** Sends the beginning of the transaction. If it is refused, nothing stays open, and `undo` runs instead. */
-  async start(statements: readonly string[], undo?: Script): Promise<readonly Rows[]> {
-    try {
-      return await this.#send(statements)
-    } catch (error) {
-      await this.#rollBack()
-      if (undo !== undefined && this.spoiledBy === undefined) {
-        await this.#sessions.commitOn(this.#connection, undo).catch((cause: unknown) => this.spoil(cause))
-      }
-      this.#end()
-      throw error
-    }
+  start(statements: readonly string[], undo?: Script): Promise<readonly Rows[]> {
+    return this.begun(this.#send(statements), undo === undefined ? undefined : () => this.runAlone(undo))
   }
 
   async run<Row>(script: Script<Row>): Promise<readonly Row[]> {
@@ -118,7 +88,7 @@ export class MysqlSession implements Session<MysqlTransaction> {
   }
 
   #send(statements: readonly string[]): Promise<readonly Rows[]> {
-    return this.#connection.run(statements, this.#sessions.asOne)
+    return this.connection.run(statements, this.#sessions.asOne)
   }
 
   /**
@@ -145,7 +115,7 @@ export class MysqlSession implements Session<MysqlTransaction> {
     query: string | MysqlQuery,
     values?: unknown[],
   ): Promise<[unknown, unknown]> {
-    if (this.#isOver)
+    if (this.isOver)
       throw new TransactionError('TRANSACTION_OVER', 'the transaction ended before its statement was sent')
     const idle = this.#endedIdle
     if (idle !== undefined) throw idle
@@ -153,17 +123,17 @@ export class MysqlSession implements Session<MysqlTransaction> {
     if (this.#failure !== undefined && !isBack) throw this.#failure
     if (mayUseSavepoints(query)) await this.#keepApart(handler)
     try {
-      const result = await this.#connection.query(by, query, values)
-      if (leaves(query, result[0])) this.#connection.retire()
+      const result = await this.connection.query(by, query, values)
+      if (leaves(query, result[0])) this.connection.retire()
       if (isBack) this.#failure = undefined
       if (hasEnded(result[0])) {
         const text = 'a statement of a handler has ended the transaction: what was written in it is committed'
         this.#failure = new TransactionError('TRANSACTION_OVER', text)
-        this.#connection.retire()
+        this.connection.retire()
       }
       return result
     } catch (cause) {
-      if (mayLeave(query)) this.#connection.retire()
+      if (mayLeave(query)) this.connection.retire()
       if (errnoOf(cause) !== undefined) {
         const text =
           'a statement of a handler failed: let it reject, or roll back to a savepoint that was set before it'
@@ -189,68 +159,42 @@ export class MysqlSession implements Session<MysqlTransaction> {
     return this.#withSavepoints === undefined ? [] : [RELEASE_HANDLER] // mutant: mysql-commit-of-another-transaction 2
   }
 
-  async commit(last: readonly Script[]): Promise<'committed'> {
+  protected async sendCommit(last: readonly Script[]): Promise<'committed'> {
+    const clock = this.connection.isRetired ? [RIGHT_CLOCK] : []
     try {
-      this.#connection.refuseCommitIfSpoiled()
-      const ended = [...last.flatMap(({ statements }) => statements), this.#sessions.bounds.asBefore, WRITABLE, COMMIT]
-      const clock = this.#connection.isRetired ? [RIGHT_CLOCK] : []
-      await this.#send([...this.#releaseHandler(), BEFORE_COMMIT, ...clock, ...ended]) // mutant: mysql-commit-of-another-transaction
-      this.#end()
+      await this.#send([...this.#releaseHandler(), BEFORE_COMMIT, ...clock, ...this.#ended(last)]) // mutant: mysql-commit-of-another-transaction
       return 'committed'
     } catch (error) {
-      if (isAnotherTransaction(error)) this.#connection.retire()
-      if (isRefusal(error)) await this.rollback()
-      else this.#end()
+      if (isAnotherTransaction(error)) this.retire()
       throw error
     }
   }
 
-  async rollback(): Promise<void> {
-    await this.#rollBack()
-    this.#end()
+  protected async sendRelease(last: readonly Script[]): Promise<'released'> {
+    await this.#send([...withoutHandlers(this.#sessions.limits), ...this.#ended(last)])
+    return 'released'
   }
 
-  async release(last: readonly Script[]): Promise<Released> {
-    let released: Released = 'lost'
-    try {
-      if (this.spoiledBy === undefined && !this.#isOver) {
-        const ended = [
-          ...last.flatMap(({ statements }) => statements),
-          this.#sessions.bounds.asBefore,
-          WRITABLE,
-          COMMIT,
-        ]
-        await this.#send([...withoutHandlers(this.#sessions.limits), ...ended])
-        released = 'released'
-      }
-    } catch (error) {
-      // A deadlock has rolled it back as a whole: no handler has ended it.
-      if (isAnotherTransaction(error) && !isConflictOfTransactions(this.#failure?.cause)) {
-        this.#connection.retire()
-        released = 'ended'
-      }
-    }
-    if (released !== 'released') await this.#rollBack()
-    this.#end()
-    return released
+  #ended(last: readonly Script[]): readonly string[] {
+    return [...last.flatMap(({ statements }) => statements), this.#sessions.bounds.asBefore, WRITABLE, COMMIT]
   }
 
-  async replace<Row>(script: Script<Row>): Promise<readonly Row[]> {
-    await this.#rollBack()
-    try {
-      if (this.spoiledBy === undefined && !this.#connection.isRetired)
-        return await this.#sessions.commitOn(this.#connection, script)
-    } finally {
-      this.#end()
-    }
+  /** A deadlock has rolled it back as a whole: no handler has ended it. */
+  protected isEndedByHandler(error: unknown): boolean {
+    return isAnotherTransaction(error) && !isConflictOfTransactions(this.#failure?.cause)
+  }
+
+  protected runAlone<Row>(script: Script<Row>): Promise<readonly Row[]> {
+    return this.#sessions.commitOn(this.connection, script)
+  }
+
+  protected committed<Row>(script: Script<Row>): Promise<readonly Row[]> {
     return this.#sessions.committed(script)
   }
 
-  /** A rollback without an answer takes effect when the connection is closed. */
-  async #rollBack(): Promise<void> {
-    if (this.spoiledBy !== undefined || this.#isOver) return
+  protected async sendRollback(): Promise<void> {
     await this.#retireIfEnded()
-    await this.#send([ROLLBACK, this.#sessions.bounds.asBefore, WRITABLE]).catch((error: unknown) => this.spoil(error))
+    await this.#send([ROLLBACK, this.#sessions.bounds.asBefore, WRITABLE])
   }
 
   /**
@@ -258,17 +202,10 @@ export class MysqlSession implements Session<MysqlTransaction> {
    * outlives its transaction, so the connection is closed.
    */
   async #retireIfEnded(): Promise<void> {
-    if (this.#failure === undefined || this.#connection.isRetired) return
+    if (this.#failure === undefined || this.connection.isRetired) return
     await this.#send([BEFORE_COMMIT]).catch((error: unknown) => {
-      if (isAnotherTransaction(error)) this.#connection.retire()
+      if (isAnotherTransaction(error)) this.connection.retire()
     })
-  }
-
-  #end(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#connection.close()
-    this.#giveSlot()
   }
 }
 

@@ -1,9 +1,8 @@
 import type { SqlErrors } from '../../sql/errors.ts'
-import type { Sessions } from '../../sql/session.ts'
+import type { Limits, Opened, Opening, Sessions } from '../../sql/session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
 import { askedUntilFine } from '../../sql/taken-connection.ts'
 import type { MysqlPoolLike } from '../clients.ts'
-import type { Limits } from '../options.ts'
 import { ERRORS } from '../sql-errors.ts'
 import { lastRows, rowsOf, type Script } from '../statements/script.ts'
 import {
@@ -20,21 +19,6 @@ import {
 import type { MysqlTransaction } from '../tx/mysql-transaction.ts'
 import { PooledConnection, type Rows } from './pooled-connection.ts'
 import { MysqlSession } from './session.ts'
-
-/** The statements of a claim. All are sent in one message on one connection, where the server takes that. */
-interface Opening<Row, Counted> {
-  /** Committed before the transaction begins, so that it survives whatever ends that. */
-  readonly count: Script<Counted>
-  /** Undoes the count if the transaction could not begin. */
-  readonly uncount: Script
-  readonly first: Script<Row>
-}
-
-interface Opened<Row, Counted> {
-  readonly session: MysqlSession
-  readonly rows: readonly Row[]
-  readonly counted: readonly Counted[]
-}
 
 /**
  * Transactions on connections of a pool. No transaction waits for another connection. One connection is kept free for
@@ -77,7 +61,11 @@ export class MysqlSessions implements Sessions<MysqlTransaction> {
   }
 
   /** As `begin`, for handlers, after attempts were counted. If the server refuses, the count is undone. */
-  async claim<Row, Counted>({ count, uncount, first }: Opening<Row, Counted>): Promise<Opened<Row, Counted>> {
+  async claim<Row, Counted>({
+    count,
+    uncount,
+    first,
+  }: Opening<Script<Counted>, Script, Script<Row>>): Promise<Opened<MysqlSession, Row, Counted>> {
     const session = await this.#session()
     const counted = [...this.#bounds.begin, ...count.statements, COMMIT]
     const opened = [...BEGIN_NEXT, OPENED, ...first.statements, BEFORE_HANDLERS, WAIT_AS_BEFORE]
@@ -125,6 +113,13 @@ export class MysqlSessions implements Sessions<MysqlTransaction> {
       }
       throw error
     }
+  }
+
+  /** Runs one statement, and commits whatever `autocommit` is in the session. */
+  asked<Row>(statement: string): Promise<readonly Row[]> {
+    return this.using(
+      async (connection) => lastRows(await connection.run([statement, COMMIT], false)) as readonly Row[],
+    )
   }
 
   /** As `askedUntilFine`. */

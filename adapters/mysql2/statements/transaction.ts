@@ -1,11 +1,5 @@
 import { randomBytes } from 'node:crypto'
-
-/** In milliseconds. */
-export interface TransactionLimits {
-  readonly lockTimeoutMs: number
-  /** 0: no limit. */
-  readonly idleInTransactionTimeoutMs: number
-}
+import type { Limits } from '../../sql/session.ts'
 
 /** Whatever `completion_type` says, no transaction follows, and the connection stays. */
 export const COMMIT = 'commit and no chain no release'
@@ -41,7 +35,7 @@ export interface Bounds {
  * server has, and sessions of the pool use.
  */
 export function boundsOf(
-  { lockTimeoutMs, idleInTransactionTimeoutMs }: TransactionLimits,
+  { lockTimeoutMs, idleInTransactionTimeoutMs }: Omit<Limits, 'queryTimeoutMs'>,
   lifted: readonly IdleLimit[],
 ): Bounds {
   const idle = idleInTransactionTimeoutMs === 0 ? undefined : seconds(idleInTransactionTimeoutMs)
@@ -88,7 +82,7 @@ export const BEFORE_HANDLERS: string = `savepoint ${HANDLERS}`
  * Undoes the handlers' writes. Fails with 1305 if the transaction is not the one that was opened. The statements after
  * it wait for locks as the store does.
  */
-export function withoutHandlers({ lockTimeoutMs }: Pick<TransactionLimits, 'lockTimeoutMs'>): readonly string[] {
+export function withoutHandlers({ lockTimeoutMs }: Pick<Limits, 'lockTimeoutMs'>): readonly string[] {
   return [
     `rollback to savepoint ${HANDLERS}`,
     `set session innodb_lock_wait_timeout = ${seconds(lockTimeoutMs)}, session sql_select_limit = ${ALL_ROWS}`,

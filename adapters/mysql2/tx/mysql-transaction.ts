@@ -1,4 +1,4 @@
-import { LentHandle } from '../../sql/lent.ts'
+import { LentHandle } from '../../sql/lent-handle.ts'
 import type { ToldOfQueries } from '../../sql/session.ts'
 
 /**

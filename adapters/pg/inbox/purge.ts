@@ -1,5 +1,5 @@
 import type { Purged, Purging } from '../../../src/internal.ts'
-import { PagePass } from '../../sql/page-pass.ts'
+import { PagePass } from '../page-pass.ts'
 import type { PgSession, PgSessions } from '../sessions/session.ts'
 import type { Tables } from '../statements/tables.ts'
 import { isCanceled } from '../sql-errors.ts'

@@ -3,7 +3,7 @@ import { storedNumbered, type StoredItem } from '../../sql/bytes.ts'
 import { foundIn } from '../../sql/lease/record.ts'
 import { isLockTimeout } from '../sql-errors.ts'
 import { claimAbsent, claimKept, type ClaimRow, type LeaseClaim } from './statements/claim.ts'
-import { ask, type LeasePlace } from './lease-place.ts'
+import { ask, type LeasePlace } from './ask.ts'
 
 /** Rounds in which another claim may be quicker. After that the key answers `busy`. */
 const ROUNDS = 5

@@ -8,11 +8,11 @@ import type {
   SetAsideVerdict,
 } from '../../../src/internal.ts'
 import { hexOfNumbered } from '../../sql/bytes.ts'
-import { storable } from '../../sql/errors.ts'
-import { isUnstorable } from '../sql-errors.ts'
+import { despiteEncoding } from '../../sql/errors.ts'
+import { ERRORS } from '../sql-errors.ts'
 import type { LeaseKeys } from './statements/parts.ts'
 import { releaseLeases, renewLeases, setLeasesAside } from './statements/endings.ts'
-import { ask, type LeasePlace } from './lease-place.ts'
+import { ask, type LeasePlace } from './ask.ts'
 
 export async function renew(
   place: LeasePlace,
@@ -30,13 +30,9 @@ export async function release(
   how: ReleaseOptions,
 ): Promise<readonly ReleaseVerdict[]> {
   const { refund, doubt, delayMs = 0, cause } = how
-  const asked = { ...ownedBy(place, claims), refund, doubt, delayMs, cause }
-  try {
-    return inOrder(asked, await ask(place, releaseLeases, asked))
-  } catch (error) {
-    if (!isUnstorable(error)) throw error
-    return inOrder(asked, await ask(place, releaseLeases, { ...asked, cause: cause && storable(cause) }))
-  }
+  const asked = { ...ownedBy(place, claims), refund, doubt, delayMs }
+  const rows = await despiteEncoding(ERRORS, { cause }, (texts) => ask(place, releaseLeases, { ...asked, ...texts }))
+  return inOrder(asked, rows)
 }
 
 export async function setAside(
@@ -45,14 +41,11 @@ export async function setAside(
   as: 'given-up' | 'parked',
   { reason, refund = false, cause }: SetAsideOptions,
 ): Promise<readonly SetAsideVerdict[]> {
-  const asked = { ...ownedBy(place, claims), as, reason, refund, cause }
-  try {
-    return inOrder(asked, await ask(place, setLeasesAside, asked))
-  } catch (error) {
-    if (!isUnstorable(error)) throw error
-    const told = { reason: storable(reason), cause: cause && storable(cause) }
-    return inOrder(asked, await ask(place, setLeasesAside, { ...asked, ...told }))
-  }
+  const asked = { ...ownedBy(place, claims), as, refund }
+  const rows = await despiteEncoding(ERRORS, { reason, cause }, (texts) =>
+    ask(place, setLeasesAside, { ...asked, ...texts }),
+  )
+  return inOrder(asked, rows)
 }
 
 function ownedBy(

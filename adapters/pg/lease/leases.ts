@@ -1,6 +1,6 @@
 import type { Purged } from '../../../src/internal.ts'
 import type { LeaseStatements } from '../../sql/lease/statements.ts'
-import { PagePass } from '../../sql/page-pass.ts'
+import { PagePass } from '../page-pass.ts'
 import type { PgSessions } from '../sessions/session.ts'
 import type { Tables } from '../statements/tables.ts'
 import { lockLeases, writeAudit, writeLeases } from './statements/decide.ts'

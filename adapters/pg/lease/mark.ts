@@ -3,7 +3,7 @@ import { StoreError, type Claim, type MarkVerdict, type Result } from '../../../
 import { storedNumbered, type StoredItem } from '../../sql/bytes.ts'
 import { isUnstorable } from '../sql-errors.ts'
 import { markLeases, readOwners, type LeaseMark, type MarkedRow, type OwnerRow } from './statements/mark.ts'
-import { ask, type LeasePlace } from './lease-place.ts'
+import { ask, type LeasePlace } from './ask.ts'
 
 type StoredMark = StoredItem & { readonly mark: Marking }
 

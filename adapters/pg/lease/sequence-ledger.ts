@@ -7,7 +7,7 @@ import type { PgPlace } from '../database.ts'
 import { ERRORS } from '../sql-errors.ts'
 import type { Statement } from '../statements/statement.ts'
 import type { Tables } from '../statements/tables.ts'
-import { ask } from './lease-place.ts'
+import { ask } from './ask.ts'
 import type { LeaseKeys } from './statements/parts.ts'
 import type { SourceRow, SwapSources } from './statements/sequences.ts'
 

@@ -9,8 +9,8 @@ import {
 import { despiteConflicts } from '../../sql/despite-conflicts.ts'
 import type { Ledger, Replacement, Results, SettingAside } from '../../sql/ledger.ts'
 import type { PgPlace } from '../database.ts'
-import { stillUnknown, storable } from '../../sql/errors.ts'
-import { isLockTimeout, isUnstorable, isConflictOfTransactions } from '../sql-errors.ts'
+import { despiteEncoding, stillUnknown } from '../../sql/errors.ts'
+import { ERRORS, isConflictOfTransactions, isLockTimeout } from '../sql-errors.ts'
 import type { Script } from '../statements/statement.ts'
 import { refundStarts, shortenStarts } from './statements/attempts.ts'
 import { hasNotMoved, movePositions, setOffsetAside, type Move } from './statements/ends.ts'
@@ -131,14 +131,15 @@ export class OffsetsLedger implements Ledger {
     const { stream, next: from } = granted
     const outcome = how.as === 'given-up' ? 'g' : 'p'
     const { reason, lockTimeoutMs } = how
-    const aside = { scope, stream, from, offset, outcome, reason, owner: this.#token, lockTimeoutMs } as const
+    const aside = { scope, stream, from, offset, outcome, owner: this.#token, lockTimeoutMs } as const
     try {
-      const [written] = await despiteConflicts(() => run(setOffsetAside(tables, aside)), isConflictOfTransactions)
+      const [written] = await despiteEncoding(ERRORS, { reason }, (texts) =>
+        despiteConflicts(() => run(setOffsetAside(tables, { ...aside, ...texts })), isConflictOfTransactions),
+      )
       if (written !== undefined) return written.outcome === 'g' ? 'given-up' : 'parked'
     } catch (error) {
       if (isLockTimeout(error)) return 'refused'
-      if (!isUnstorable(error)) throw error
-      return this.#setAside(key, { ...how, reason: storable(reason) }, run)
+      throw error
     }
     const [row] = await sessions.committed(readPositions(tables, scope, [stream]))
     // The call was sent again: the owner token shows whether this claim wrote the record.

@@ -1,8 +1,7 @@
-import type { HoldRelease, HoldVerdict, Positions, StoredPosition } from '../../../src/internal.ts'
-import { answered, storable } from '../../sql/errors.ts'
+import type { Positions, StoredPosition } from '../../../src/internal.ts'
+import { answered, despiteEncoding } from '../../sql/errors.ts'
 import type { StoreParts } from '../../sql/transaction-store.ts'
 import type { PgPlace } from '../database.ts'
-import { isUnstorable } from '../sql-errors.ts'
 import type { PgTransaction } from '../tx/pg-transaction.ts'
 import {
   endHold,
@@ -47,12 +46,9 @@ export function storedPositions({ sessions: { errors }, database }: StoreParts<P
       }),
     release: (name, stream, { from, by, reason }) =>
       at('release', name, async ({ sessions, tables, scope }) => {
-        const release = (how: Pick<HoldRelease, 'by' | 'reason'>): Promise<readonly { verdict: HoldVerdict }[]> =>
-          sessions.committed(releaseHold(tables, { scope, stream, from, ...how }))
-        const [row] = await release({ by, reason }).catch((error: unknown) => {
-          if (!isUnstorable(error)) throw error
-          return release({ by: storable(by), reason: storable(reason) })
-        })
+        const [row] = await despiteEncoding(errors, { by, reason }, (texts) =>
+          sessions.committed(releaseHold(tables, { scope, stream, from, ...texts })),
+        )
         return row?.verdict ?? 'no-position'
       }),
   }

@@ -4,37 +4,14 @@ import { checkPoolOrUrl, isMysqlUrl, migrationsOf, notInstalled, usingPool } fro
 import { URL_OF_DATABASE } from '../../sql/options.ts'
 import { checkServer } from '../check-server.ts'
 import type { PoolLike } from '../clients.ts'
-import { OFFSETS, POOL, resolvePostgres, SCHEMA } from '../options.ts'
+import { sessionsOn } from '../database.ts'
+import { OFFSETS, POOL, poolOptions, SCHEMA, type PostgresMigrationsOptions } from '../options.ts'
 import { tablesIn } from '../statements/tables.ts'
-import { PoolSessions } from '../sessions/pool-sessions.ts'
-import type { PgSessions } from '../sessions/session.ts'
 import { ERRORS, sqlState } from '../sql-errors.ts'
 import { findMissingKeys } from './find-keys.ts'
 import { migrate, rehearse, schemaOf } from './migrate.ts'
 import { migrationScript } from './migrations.ts'
 import { schemaDrift } from './schema-drift.ts'
-
-export type PostgresMigrationsOptions = {
-  /**
-   * As for `postgresInbox`.
-   * @defaultValue `consume_once`
-   */
-  readonly schema?: string
-} & (
-  | {
-      /** A `Pool` of `pg` with `max` of at least 2. You close it. */
-      readonly pool: PoolLike
-      readonly url?: never
-    }
-  | {
-      /**
-       * URL of the database, with a role that may create tables. Each call opens its own connections with `pg`, and
-       * closes them.
-       */
-      readonly url: string
-      readonly pool?: never
-    }
-)
 
 const MIGRATIONS: Table<PostgresMigrationsOptions, 'pool' | 'url'> = {
   schema: SCHEMA,
@@ -65,7 +42,7 @@ export function postgresMigrations(options: PostgresMigrationsOptions): Migratio
       usingPool(
         pool,
         () => openPool(url),
-        (one) => work(sessionsOn(one)),
+        (one) => work(sessionsOn(poolOptions('postgresMigrations', OFFSETS, { pool: one, ...LIMITS }))),
       ),
     up: async (sessions) => {
       await checkServer(sessions)
@@ -88,14 +65,6 @@ export function postgresMigrations(options: PostgresMigrationsOptions): Migratio
     print: () => migrationScript(tables),
   })
   return made
-}
-
-function sessionsOn(given: PoolLike): PgSessions {
-  const { pool, transactions, limits } = resolvePostgres('postgresMigrations', OFFSETS, {
-    pool: given,
-    ...LIMITS,
-  }).resolved
-  return new PoolSessions(pool, transactions, limits, 'at-once')
 }
 
 async function openPool(url: string | undefined): Promise<PoolLike & { end(): Promise<void> }> {

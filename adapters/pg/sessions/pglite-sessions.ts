@@ -4,8 +4,9 @@ import type { SqlErrors } from '../../sql/errors.ts'
 import { HandlerStatements } from './handler-statements.ts'
 import { LentPgTransaction, type PgQuery, type PgResult, type PgTransaction } from '../tx/pg-transaction.ts'
 import { openPglite, type OpenPglite } from './pglite-transaction.ts'
-import type { Lent, Released, ToldOfQueries } from '../../sql/session.ts'
-import type { Opened, Opening, PgSession, PgSessions, Pooling } from './session.ts'
+import { OpenSession, type OpenConnection } from '../../sql/open-session.ts'
+import type { Lent, Opened, ToldOfQueries } from '../../sql/session.ts'
+import type { PgOpening, PgSession, PgSessions, Pooling } from './session.ts'
 import { PARSERS } from './parsers.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
 import type { Script, Statement } from '../statements/statement.ts'
@@ -32,7 +33,11 @@ export class PgliteSessions implements PgSessions {
   }
 
   /** Nobody else gets the connection in between: the slot is taken. */
-  async claim<Row, Counted>({ count, uncount, first }: Opening<Row, Counted>): Promise<Opened<Row, Counted>> {
+  async claim<Row, Counted>({
+    count,
+    uncount,
+    first,
+  }: PgOpening<Row, Counted>): Promise<Opened<PgSession, Row, Counted>> {
     const session = await this.#session()
     const counted = (await session.count(count)) as Counted[]
     try {
@@ -79,21 +84,28 @@ export class PgliteSessions implements PgSessions {
   }
 }
 
-class PgliteSession implements PgSession {
+/** There is only one connection, and running queries end before the rollback. */
+const THE_CONNECTION: OpenConnection = {
+  spoiledBy: undefined,
+  isRetired: false,
+  spoil: () => {},
+  retire: () => {},
+  refuseCommitIfSpoiled: () => {},
+  close: () => {},
+}
+
+class PgliteSession extends OpenSession<PgTransaction, OpenConnection> implements PgSession {
   readonly failure = undefined
-  readonly spoiledBy = undefined
   readonly #sessions: PgSessions
   readonly #db: PgliteLike
-  readonly #giveSlot: () => void
   #open: OpenPglite | undefined
   #handlers: HandlerStatements | undefined
   #isChanged = false
-  #isOver = false
 
   constructor(sessions: PgSessions, db: PgliteLike, giveSlot: () => void) {
+    super(THE_CONNECTION, giveSlot)
     this.#sessions = sessions
     this.#db = db
-    this.#giveSlot = giveSlot
   }
 
   /** Committed by itself. If it fails, nothing stays open. */
@@ -102,20 +114,19 @@ class PgliteSession implements PgSession {
       const results = await this.#db.transaction((transaction) => transaction.exec(text, { parsers: PARSERS }))
       return results?.[0]?.rows ?? []
     } catch (error) {
-      this.#end()
+      this.end()
       throw error
     }
   }
 
   /** If it fails, nothing stays open. */
-  async start({ text }: Script): Promise<unknown[]> {
-    try {
-      this.#open = await openPglite(this.#db)
-      return await run(this.#open.transaction, { text: `select ${OPENED};\n${text}` })
-    } catch (error) {
-      await this.rollback()
-      throw error
-    }
+  start({ text }: Script): Promise<unknown[]> {
+    return this.begun(this.#begin(`select ${OPENED};\n${text}`))
+  }
+
+  async #begin(text: string): Promise<unknown[]> {
+    this.#open = await openPglite(this.#db)
+    return run(this.#open.transaction, { text })
   }
 
   /** There are no stored offsets on PGlite. */
@@ -128,9 +139,6 @@ class PgliteSession implements PgSession {
     return new LentPgTransaction(this.#handlers.forHandler(), false, told)
   }
 
-  /** There is only one connection. */
-  retire(): void {}
-
   get isChanged(): boolean {
     return this.#isChanged
   }
@@ -138,9 +146,6 @@ class PgliteSession implements PgSession {
   changed(): void {
     this.#isChanged = true
   }
-
-  /** There is only one connection, and running queries end before the rollback. */
-  spoil(): void {}
 
   async run<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     return (await run(this.#transaction, statement)) as Row[]
@@ -153,65 +158,45 @@ class PgliteSession implements PgSession {
     return { rows, rowCount: affectedRows || rows.length }
   }
 
-  async commit(last: readonly Script[]): Promise<'committed' | 'rolled back'> {
-    try {
-      await run(this.#transaction, {
-        text: [beforeCommit('at-once'), ...(this.#handlers?.release ?? []), ...last.map(({ text }) => text)].join(
-          ';\n',
-        ),
-      })
-      await this.#open?.commit()
-      return 'committed'
-    } finally {
-      await this.rollback()
-    }
+  protected async sendCommit(last: readonly Script[]): Promise<'committed'> {
+    await this.#commit([beforeCommit('at-once'), ...(this.#handlers?.release ?? []), ...last.map(({ text }) => text)])
+    return 'committed'
   }
 
-  async rollback(): Promise<void> {
-    try {
-      await this.#stop()
-    } finally {
-      this.#end()
-    }
+  protected async sendRelease(last: readonly Script[]): Promise<'released'> {
+    await this.#commit([WITHOUT_HANDLERS, ...last.map(({ text }) => text)])
+    return 'released'
   }
 
-  async release(last: readonly Script[]): Promise<Released> {
-    try {
-      if (this.#open === undefined) return 'lost'
-      await run(this.#open.transaction, { text: [WITHOUT_HANDLERS, ...last.map(({ text }) => text)].join(';\n') })
-      await this.#open.commit()
-      return 'released'
-    } catch (error) {
-      return isWithoutSavepoint(error) ? 'ended' : 'lost'
-    } finally {
-      await this.rollback()
-    }
+  async #commit(statements: readonly string[]): Promise<void> {
+    await run(this.#transaction, { text: statements.join(';\n') })
+    const open = this.#open
+    this.#open = undefined
+    await open?.commit()
   }
 
-  async replace<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
-    try {
-      await this.#stop()
-      return await this.#sessions.committed(statement)
-    } finally {
-      this.#end()
-    }
+  protected isEndedByHandler(error: unknown): boolean {
+    return isWithoutSavepoint(error)
   }
 
-  get #transaction(): PgliteQueries {
-    if (this.#open !== undefined) return this.#open.transaction
-    throw new StoreError('STORE_MISUSED', 'the transaction is over (pglite-sessions.transaction)')
-  }
-
-  async #stop(): Promise<void> {
+  protected async sendRollback(): Promise<void> {
     const open = this.#open
     this.#open = undefined
     await open?.rollback()
   }
 
-  #end(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#giveSlot()
+  /** On the connection that is the only one. */
+  protected runAlone<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    return this.committed(statement)
+  }
+
+  protected committed<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    return this.#sessions.committed(statement)
+  }
+
+  get #transaction(): PgliteQueries {
+    if (this.#open !== undefined) return this.#open.transaction
+    throw new StoreError('STORE_MISUSED', 'the transaction is over (pglite-sessions.transaction)')
   }
 }
 

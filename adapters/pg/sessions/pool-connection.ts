@@ -7,7 +7,7 @@ import type { Statement } from '../statements/statement.ts'
 import { TYPES } from './parsers.ts'
 import { takeWithin, TakenConnection } from '../../sql/taken-connection.ts'
 import { Turns } from '../../sql/turns.ts'
-import { within } from '../../sql/within.ts'
+import { answeredWithin } from '../../sql/answered-within.ts'
 
 /** `Postgres at host:port`, if the options of the pool name it. */
 function serverOf({ options: { host, port, connectionString = '' } }: PoolLike): string {
@@ -44,7 +44,7 @@ export class PoolConnection extends TakenConnection {
       this.#refuseIfOver()
       try {
         const query = this.#client.query({ text, values: values?.slice(), types: TYPES })
-        const results = [await within(this.#limitMs, 'a statement of the store', query)].flat()
+        const results = [await answeredWithin(this.#limitMs, 'a statement of the store', query)].flat()
         this.answered()
         return results
       } catch (error) {

@@ -1,15 +1,15 @@
 import { StoreError, TransactionError } from '../../../src/internal.ts'
 import type { ClientResult, PoolLike } from '../clients.ts'
 import { tickerOf, type Attendance, type FlushTicker } from './flush-ticker.ts'
-import type { Limits } from '../options.ts'
 import type { SqlErrors } from '../../sql/errors.ts'
 import { endedIdle } from '../../sql/idle-end.ts'
 import { HandlerStatements } from './handler-statements.ts'
 import { LentPgTransaction, type PgQuery, type PgResult, type PgTransaction } from '../tx/pg-transaction.ts'
 import { PoolConnection } from './pool-connection.ts'
 import { askedUntilFine } from '../../sql/taken-connection.ts'
-import type { Lent, Released, ToldOfQueries } from '../../sql/session.ts'
-import type { Opened, Opening, PgSession, PgSessions, Pooling } from './session.ts'
+import { OpenSession } from '../../sql/open-session.ts'
+import type { Lent, Opened, ToldOfQueries } from '../../sql/session.ts'
+import type { PgOpening, PgSession, PgSessions, Pooling } from './session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
 import {
   ERRORS,
@@ -33,6 +33,7 @@ import {
   WITHOUT_FLUSH,
   WITHOUT_HANDLERS,
   type Flushing,
+  type PgLimits,
 } from '../statements/transaction.ts'
 
 /** Connections of a pool that does not say how many. */
@@ -49,13 +50,13 @@ const ROWS_BEFORE_HANDLERS: number = -2 - STATEMENTS_BEFORE_HANDLERS
 export class PoolSessions implements PgSessions {
   readonly errors: SqlErrors = ERRORS
   readonly #pool: PoolLike
-  readonly limits: Limits
+  readonly limits: PgLimits
   readonly #slots: Slots
   readonly #ticker: FlushTicker
   readonly #flushing: Flushing
 
   /** `transactions`: the number that may be open at once. */
-  constructor(pool: PoolLike, transactions: number, limits: Limits, flushing: Flushing) {
+  constructor(pool: PoolLike, transactions: number, limits: PgLimits, flushing: Flushing) {
     this.#pool = pool
     this.limits = limits
     this.#slots = slotsOf(pool, transactions)
@@ -71,7 +72,7 @@ export class PoolSessions implements PgSessions {
     return { session, rows: rowsOf(results, -2) as Row[] }
   }
 
-  async claim<Row, Counted>(opening: Opening<Row, Counted>): Promise<Opened<Row, Counted>> {
+  async claim<Row, Counted>(opening: PgOpening<Row, Counted>): Promise<Opened<PgSession, Row, Counted>> {
     const { count, uncount } = opening
     const session = await this.#session(this.#flushing === 'late' ? this.#ticker : undefined)
     const text = `${briefly(count, this.limits)};\n${this.forHandlers(opening.first)}`
@@ -184,17 +185,15 @@ export class PoolSessions implements PgSessions {
   }
 }
 
-class PoolSession implements PgSession {
+class PoolSession extends OpenSession<PgTransaction, PoolConnection> implements PgSession {
   readonly #sessions: PoolSessions
-  readonly #connection: PoolConnection
-  /** Set if COMMITs are flushed late. */
-  readonly #attendance: Attendance | undefined
-  readonly #giveSlot: () => void
+  /** Set if COMMITs are flushed late, until one is sent. */
+  #attendance: Attendance | undefined
+  readonly #flushing: Flushing
   /** Handlers have sent statements. */
   #isLent = false
   #handlers: HandlerStatements | undefined
   #isChanged = false
-  #isOver = false
 
   constructor(
     sessions: PoolSessions,
@@ -202,35 +201,23 @@ class PoolSession implements PgSession {
     attendance: Attendance | undefined,
     giveSlot: () => void,
   ) {
+    super(connection, giveSlot)
     this.#sessions = sessions
-    this.#connection = connection
     this.#attendance = attendance
-    this.#giveSlot = giveSlot
-  }
-
-  get spoiledBy(): unknown {
-    return this.#connection.spoiledBy
+    this.#flushing = attendance === undefined ? 'at-once' : 'late'
   }
 
   /** The server refuses to commit after a failed statement. */
   get failure(): TransactionError | undefined {
-    const { spoiledBy } = this.#connection
+    const { spoiledBy } = this.connection
     if (isTransactionTimeout(spoiledBy)) return endedByTimeout(spoiledBy)
     const { idleInTransactionTimeoutMs: limitMs } = this.#sessions.limits
-    return endedIdle(this.#connection, limitMs, isIdleTimeout(spoiledBy), ERRORS)
-  }
-
-  spoil(cause: unknown): void {
-    this.#connection.spoil(cause)
+    return endedIdle(this.connection, limitMs, isIdleTimeout(spoiledBy), ERRORS)
   }
 
   lend(told: ToldOfQueries): Lent<PgTransaction> {
     this.#handlers ??= new HandlerStatements(this)
     return new LentPgTransaction(this.#handlers.forHandler(), true, told)
-  }
-
-  retire(): void {
-    this.#connection.retire()
   }
 
   get isChanged(): boolean {
@@ -242,123 +229,85 @@ class PoolSession implements PgSession {
   }
 
   /** Sends the beginning of the transaction. If it is refused, nothing stays open, and `undo` runs instead. */
-  async start(text: string, undo?: string): Promise<readonly ClientResult[]> {
-    try {
-      return await this.#connection.run({ text })
-    } catch (error) {
-      await this.#abandon(undo)
-      throw error
-    }
+  start(text: string, undo?: string): Promise<readonly ClientResult[]> {
+    return this.begun(
+      this.connection.run({ text }),
+      undo === undefined ? undefined : () => this.connection.run({ text: undo }),
+    )
   }
 
   async reopen<Row, Counted>({
     count,
     uncount,
     first,
-  }: Opening<Row, Counted>): Promise<Omit<Opened<Row, Counted>, 'session'>> {
+  }: PgOpening<Row, Counted>): Promise<Omit<Opened<PgSession, Row, Counted>, 'session'>> {
     const text = `${WITHOUT_FLUSH};\n${count.text};\ncommit;\n${this.#sessions.forHandlers(first)}`
     const results = await this.start(text, this.#sessions.uncounted(uncount))
     return { rows: rowsOf(results, ROWS_BEFORE_HANDLERS) as Row[], counted: rowsOf(results, 1) as Counted[] }
   }
 
   async run<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
-    return lastRows(await this.#connection.run(statement)) as Row[]
+    return lastRows(await this.connection.run(statement)) as Row[]
   }
 
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>> {
     const idle = this.failure
     if (idle !== undefined) return Promise.reject(idle)
     this.#isLent = true
-    return this.#connection.query(query, values)
+    return this.connection.query(query, values)
   }
 
-  async commit(last: readonly Script[]): Promise<'committed' | 'rolled back'> {
+  /** The connection is given back before the flush, which needs none. */
+  override async commit(last: readonly Script[]): Promise<'committed' | 'rolled back'> {
+    const attendance = this.#attendance
+    this.#attendance = undefined
     try {
-      const tag = await this.#commit(last, this.#attendance === undefined ? 'at-once' : 'late')
-      if (tag === 'ROLLBACK') return 'rolled back'
-      if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`)
-      await this.#attendance?.flushed()
-      return 'committed'
+      const end = await super.commit(last)
+      if (end === 'committed') await attendance?.flushed()
+      return end
     } finally {
-      this.#attendance?.leave()
+      attendance?.leave()
     }
   }
 
-  async #commit(last: readonly Script[], flushing: Flushing): Promise<string | null> {
-    try {
-      this.#connection.refuseCommitIfSpoiled()
-      const results = await this.#connection.run({
-        text: textOf([
-          beforeCommit(flushing),
-          ...(this.#handlers?.release ?? []),
-          ...last.map(({ text }) => text),
-          'commit',
-        ]),
-      })
-      this.#end()
-      return results.at(-1)?.command ?? null
-    } catch (error) {
-      if (isRefusal(error)) await this.rollback()
-      else this.#end()
-      throw error
-    }
+  protected async sendCommit(last: readonly Script[]): Promise<'committed' | 'rolled back'> {
+    const before = [beforeCommit(this.#flushing), ...(this.#handlers?.release ?? [])]
+    const tag = await this.#sendAll([...before, ...last.map(({ text }) => text), 'commit'])
+    if (tag === 'ROLLBACK') return 'rolled back'
+    if (tag !== 'COMMIT') throw new StoreError('STORE_AMBIGUOUS', `the COMMIT was answered ${tag}`)
+    return 'committed'
   }
 
-  async rollback(): Promise<void> {
-    await this.#abandon()
+  protected async sendRelease(last: readonly Script[]): Promise<'released' | 'lost'> {
+    const tag = await this.#sendAll([WITHOUT_HANDLERS, ...last.map(({ text }) => text), 'commit'])
+    return tag === 'COMMIT' ? 'released' : 'lost'
   }
 
-  async release(last: readonly Script[]): Promise<Released> {
-    let released: Released = 'lost'
-    try {
-      if (this.spoiledBy === undefined && !this.#isOver) {
-        const results = await this.#connection.run({
-          text: textOf([WITHOUT_HANDLERS, ...last.map(({ text }) => text), 'commit']),
-        })
-        if (results.at(-1)?.command === 'COMMIT') released = 'released'
-      }
-    } catch (error) {
-      if (isWithoutSavepoint(error)) released = 'ended'
-    }
-    if (released === 'released') this.#end()
-    if (released === 'ended') this.retire()
-    await this.#abandon()
-    return released
+  /** The command that the last one was. */
+  async #sendAll(statements: readonly string[]): Promise<string | null> {
+    const results = await this.connection.run({ text: statements.join(';\n') })
+    return results.at(-1)?.command ?? null
   }
 
-  async replace<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
-    await this.#rollback()
-    try {
-      const isUsable = this.spoiledBy === undefined && !this.#connection.isRetired && !this.#isOver
-      if (isUsable) return await this.run(statement)
-    } finally {
-      await this.#abandon()
-    }
+  protected isEndedByHandler(error: unknown): boolean {
+    return isWithoutSavepoint(error)
+  }
+
+  protected sendRollback(): Promise<unknown> {
+    return this.connection.run({ text: this.#isLent ? ROLLBACK_OF_HANDLERS : 'rollback' })
+  }
+
+  protected runAlone<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
+    return this.run(statement)
+  }
+
+  protected committed<Row>(statement: Statement<Row>): Promise<readonly Row[]> {
     return this.#sessions.committed(statement)
   }
 
-  /** Rolls back, and returns connection and slot. */
-  async #abandon(undo?: string): Promise<void> {
-    await this.#rollback()
-    if (undo !== undefined && this.spoiledBy === undefined && !this.#isOver) {
-      await this.#connection.run({ text: undo }).catch((error: unknown) => this.spoil(error))
-    }
-    this.#end()
+  protected override end(): void {
+    super.end()
     this.#attendance?.leave()
-  }
-
-  /** A rollback without an answer takes effect when the connection is closed. */
-  async #rollback(): Promise<void> {
-    if (this.spoiledBy !== undefined || this.#isOver) return
-    const text = this.#isLent ? ROLLBACK_OF_HANDLERS : 'rollback'
-    await this.#connection.run({ text }).catch((error: unknown) => this.spoil(error))
-  }
-
-  #end(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#connection.close()
-    this.#giveSlot()
   }
 }
 
@@ -366,10 +315,6 @@ function endedByTimeout(cause: unknown): TransactionError {
   const text =
     'the server ended the transaction, because it took longer than transaction_timeout. Raise that limit above handlerTimeoutMs for the role of the pool, or set it to 0'
   return new TransactionError('TRANSACTION_OVER', text, { cause })
-}
-
-function textOf(statements: readonly string[]): string {
-  return statements.join(';\n')
 }
 
 function lastRows(results: readonly ClientResult[]): unknown[] {

@@ -1,4 +1,4 @@
-import type { Session, Sessions } from '../../sql/session.ts'
+import type { Opened, Opening, Session, Sessions } from '../../sql/session.ts'
 import type { PgQuery, PgResult, PgTransaction } from '../tx/pg-transaction.ts'
 import type { Script, Statement } from '../statements/statement.ts'
 
@@ -6,7 +6,7 @@ export interface PgSessions extends Sessions<PgTransaction> {
   /** The rows are those of the last statement. */
   begin<Row>(first: Script<Row>): Promise<{ readonly session: PgSession; readonly rows: readonly Row[] }>
   /** As `begin`, for handlers, after attempts were counted. If the server refuses, the count is undone. */
-  claim<Row, Counted>(opening: Opening<Row, Counted>): Promise<Opened<Row, Counted>>
+  claim<Row, Counted>(opening: PgOpening<Row, Counted>): Promise<Opened<PgSession, Row, Counted>>
   /** Runs one statement outside of transactions: it is committed when it resolves. */
   committed<Row>(statement: Statement<Row>): Promise<readonly Row[]>
   /** Reads committed data, including that of other processes, and resolves when no crash of the server can undo it. */
@@ -22,26 +22,7 @@ export interface PgSessions extends Sessions<PgTransaction> {
 /** `by-statement`: a pooler assigns a backend for each statement, so no transaction can begin. */
 export type Pooling = 'none' | 'pooled' | 'by-statement'
 
-/**
- * The statements of a claim. All are sent in one message on one connection. If a transaction waited for another
- * connection while such transactions hold all connections of a pool or pooler, it would wait for ever.
- */
-export interface Opening<Row, Counted> {
-  /**
-   * Committed before the transaction begins, so that it survives whatever ends that. The rows are those of its first
-   * statement.
-   */
-  readonly count: Script<Counted>
-  /** Undoes the count if the transaction could not begin. */
-  readonly uncount: Script
-  readonly first: Script<Row>
-}
-
-export interface Opened<Row, Counted> {
-  readonly session: PgSession
-  readonly rows: readonly Row[]
-  readonly counted: readonly Counted[]
-}
+export type PgOpening<Row, Counted> = Opening<Script<Counted>, Script, Script<Row>>
 
 export interface PgSession extends Session<PgTransaction> {
   run<Row>(statement: Statement<Row>): Promise<readonly Row[]>
@@ -50,7 +31,7 @@ export interface PgSession extends Session<PgTransaction> {
    * Commits the count, and begins again for handlers. It replaces `PgSessions.claim` if the count is known only after
    * keys are held.
    */
-  reopen<Row, Counted>(opening: Opening<Row, Counted>): Promise<Omit<Opened<Row, Counted>, 'session'>>
+  reopen<Row, Counted>(opening: PgOpening<Row, Counted>): Promise<Omit<Opened<PgSession, Row, Counted>, 'session'>>
   /** Runs a statement of a handler, with the limits of the handler and the pool. */
   query(query: string | PgQuery, values?: unknown[]): Promise<PgResult<unknown>>
   /**

@@ -1,3 +1,5 @@
+import type { DurationMs } from '../../../src/internal.ts'
+import type { Limits } from '../../sql/session.ts'
 import type { Script } from './statement.ts'
 
 /**
@@ -6,12 +8,11 @@ import type { Script } from './statement.ts'
  */
 export type Flushing = 'at-once' | 'late'
 
-/** In milliseconds. */
-export interface TransactionLimits {
-  readonly lockTimeoutMs: number
-  readonly statementTimeoutMs: number | undefined
-  readonly idleInTransactionTimeoutMs: number
+export interface PgLimits extends Limits {
+  readonly statementTimeoutMs: DurationMs | undefined
 }
+
+type TransactionLimits = Omit<PgLimits, 'queryTimeoutMs'>
 
 /**
  * `consume_once.open` ends with the transaction: the COMMIT checks it to find out whether a handler has ended the
@@ -115,7 +116,7 @@ export const IS_OPEN: Script<OpenRow> = {
 }
 
 /** How long a claim waits for a lock, in the transaction. */
-export function waiting({ lockTimeoutMs }: TransactionLimits): string {
+export function waiting({ lockTimeoutMs }: Pick<Limits, 'lockTimeoutMs'>): string {
   return `set_config('lock_timeout', '${lockTimeoutMs}', true)`
 }
 

@@ -1,4 +1,4 @@
-import { LentHandle } from '../../sql/lent.ts'
+import { LentHandle } from '../../sql/lent-handle.ts'
 import type { ToldOfQueries } from '../../sql/session.ts'
 
 /** `ctx.tx` of a handler: the transaction in which the mark is written, with the `query` method of `pg`. */

@@ -1,6 +1,5 @@
 import { StoreError, transition, type DecideVerdict, type Decision, type Why } from '../../../src/internal.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
-import { storable } from '../errors.ts'
 import type { Session } from '../session.ts'
 import { recordOfAttempts, recordOfRow } from './records.ts'
 import type { Decided, HeldRow, InboxPlace } from './statements.ts'
@@ -29,9 +28,6 @@ export async function decide<Tx>(
     }
     throw new StoreError('STORE_UNREACHABLE', 'records came and went while they were decided about')
   } catch (error) {
-    if (errors.isUnstorable(error)) {
-      return decide(place, keys, decision, { ...why, by: storable(why.by), reason: storable(why.reason) })
-    }
     if (!errors.isLockTimeout(error)) throw error
     const [first, ...others] = keys
     if (first === undefined || others.length === 0) return new Map(keys.map((key) => [key, 'refused']))

@@ -1,7 +1,7 @@
 import type { DurationMs, MarkVerdict, OwnerToken } from '../../../src/internal.ts'
 import type { StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
-import { stillUnknown, storable } from '../errors.ts'
+import { despiteEncoding, stillUnknown } from '../errors.ts'
 import type { MarkingFailure, Replacement } from '../ledger.ts'
 import type { InboxPlace, RecordRow } from './statements.ts'
 
@@ -21,16 +21,16 @@ export async function markFailure<Tx>(place: InboxPlace<Tx>, failed: Failed, run
   const { key, fp } = item
   const none = { reason: null, cause: null }
   const items = [{ key, fp, attempt: null }]
-  const record = { items, owner, outcome: 'd', result, keepMs, lockTimeoutMs, ...none } as const
+  const record = { items, owner, outcome: 'd', keepMs, lockTimeoutMs, ...none } as const
   let written: readonly Pick<RecordRow, 'key' | 'outcome'>[]
   try {
-    written = await despiteConflicts(() => run(inbox.write(record)), sessions.errors.mayPassAgain)
+    written = await despiteEncoding(sessions.errors, { result }, (texts) =>
+      despiteConflicts(() => run(inbox.write({ ...record, ...texts })), sessions.errors.mayPassAgain),
+    )
   } catch (error) {
     if (sessions.errors.isLockTimeout(error) && isSentAgain) throw stillUnknown(error)
     if (sessions.errors.isLockTimeout(error)) return 'refused-busy'
-    if (!sessions.errors.isUnstorable(error)) throw error
-    // The encoding of the database lacks a character of the error text.
-    return markFailure(place, { ...failed, result: storable(result) }, run)
+    throw error
   }
   const [row] = written
   if (row !== undefined) return row.outcome !== 'd' ? 'refused-busy' : isSentAgain ? 'already-marked' : 'marked'

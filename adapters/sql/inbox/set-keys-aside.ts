@@ -1,9 +1,9 @@
 import type { DurationMs, OwnerToken, SetAsideVerdict } from '../../../src/internal.ts'
 import type { StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
-import { storable } from '../errors.ts'
+import { despiteEncoding } from '../errors.ts'
 import type { Replacement, SettingAside } from '../ledger.ts'
-import type { InboxPlace, RecordRow, Writing } from './statements.ts'
+import type { InboxPlace, RecordRow } from './statements.ts'
 
 /** An item that a claim was granted. */
 export interface TriedItem extends StoredItem {
@@ -28,15 +28,13 @@ export async function setKeysAside<Tx>(
   const { items, owner, keepMs, run } = wanted
   const { reason, cause = null, lockTimeoutMs } = how
   const outcome = how.as === 'given-up' ? 'g' : 'p'
-  const writing: Writing = { items, owner, outcome, reason, result: null, cause, keepMs, lockTimeoutMs }
+  const writing = { items, owner, outcome, result: null, keepMs, lockTimeoutMs } as const
   let rows: readonly Pick<RecordRow, 'key' | 'outcome'>[]
   try {
-    rows = await despiteConflicts(() => run(inbox.write(writing)), sessions.errors.mayPassAgain)
+    rows = await despiteEncoding(sessions.errors, { reason, cause }, (texts) =>
+      despiteConflicts(() => run(inbox.write({ ...writing, ...texts })), sessions.errors.mayPassAgain),
+    )
   } catch (error) {
-    if (sessions.errors.isUnstorable(error)) {
-      const told = { reason: storable(reason), cause: cause === null ? undefined : storable(cause) }
-      return setKeysAside(place, wanted, { ...how, ...told })
-    }
     if (!sessions.errors.isLockTimeout(error)) throw error
     const [first, ...others] = items
     if (first === undefined || others.length === 0) return items.map(() => 'refused')

@@ -1,7 +1,6 @@
 import { viewOf, type DecideVerdict, type Decision, type Why } from '../../../src/internal.ts'
 import type { AdminCalls } from '../admin.ts'
 import { keyOf } from '../bytes.ts'
-import { storable } from '../errors.ts'
 import { inSteps } from '../in-steps.ts'
 import { moveRecords } from './move.ts'
 import { recordOf } from './record.ts'
@@ -22,14 +21,7 @@ export const LEASE_ADMIN: AdminCalls<LeasePlace> = {
     return { records: rows.map(({ key, view }) => ({ key: keyOf(key), ...view })), looked, next: next && keyOf(next) }
   },
 
-  async decide(place, keys, decision, why) {
-    try {
-      return await decide(place, keys, decision, why)
-    } catch (error) {
-      if (!place.sessions.errors.isUnstorable(error)) throw error
-      return decide(place, keys, decision, { ...why, by: storable(why.by), reason: storable(why.reason) })
-    }
-  },
+  decide,
 
   purge: ({ leases }, { limit }) => leases.purge(limit),
 }

@@ -25,7 +25,7 @@ describe('the sessions of a database', () => {
   })
 
   it.each([
-    ['adapters/mysql2/sessions/session.ts', 'this.#connection.query('],
+    ['adapters/mysql2/sessions/session.ts', 'this.connection.query('],
     ['adapters/pg/sessions/handler-statements.ts', 'this.#session.query('],
   ])('get a statement of a handler in one place, which looks at what it leaves: %s', (place, call) => {
     const [folder = ''] = /^adapters\/\w+/.exec(place) ?? []

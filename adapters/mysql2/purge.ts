@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import type { Purged } from '../../src/internal.ts'
+import { randomKey } from '../sql/bytes.ts'
 import { Pass } from '../sql/pass.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
 import type { Script } from './statements/script.ts'
@@ -26,7 +26,7 @@ export class Purge {
   /** One step. `more`: the pass has not reached the end of the table. */
   async step(from: Purgeable, most: number): Promise<Purged> {
     const scope = this.#scope
-    const pass = this.#passes.get(from.table) ?? new Pass('', randomBytes(16).toString('hex'))
+    const pass = this.#passes.get(from.table) ?? new Pass('', randomKey())
     const { at: after, isWrapped } = pass
     const limit = Math.min(most, MOST)
     const { session, sets } = await this.#sessions.begin(

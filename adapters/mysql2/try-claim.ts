@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { systemEntropy } from '../../src/internal.ts'
+import { randomKey } from '../sql/bytes.ts'
 import type { TrialClaim } from '../sql/checkup.ts'
 import { countFirst, forgetAttempts } from './inbox/statements/attempts.ts'
 import { claimKeys, markKeys } from './inbox/statements/records.ts'
@@ -43,7 +43,12 @@ const ADVICE: readonly (readonly [errnos: readonly number[], advice: string])[] 
 ]
 
 function claimOfInbox(tables: Tables): Script {
-  const claim = { scope: NO_SCOPE, items: [{ key: aKey(), fp: null }], owner: systemEntropy.ownerToken(), keepMs: 1 }
+  const claim = {
+    scope: NO_SCOPE,
+    items: [{ key: randomKey(), fp: null }],
+    owner: systemEntropy.ownerToken(),
+    keepMs: 1,
+  }
   const keys = claim.items.map(({ key }) => key)
   const parts = [
     countFirst(tables, claim),
@@ -56,11 +61,7 @@ function claimOfInbox(tables: Tables): Script {
 
 function claimOfLease(tables: Tables): Script {
   const record = { digest: '', fence: 1, owner: systemEntropy.ownerToken(), keepUntil: 0 }
-  const row = rowOf(aKey(), { state: 'done', ...record, since: undefined, result: undefined })
+  const row = rowOf(randomKey(), { state: 'done', ...record, since: undefined, result: undefined })
   const rows = row === undefined ? [] : [row]
   return { statements: writeLeases(tables, NO_SCOPE, { fresh: rows, kept: rows }) }
-}
-
-function aKey(): string {
-  return randomBytes(16).toString('hex')
 }

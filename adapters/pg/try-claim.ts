@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { systemEntropy, type Strategy } from '../../src/internal.ts'
+import { randomKey } from '../sql/bytes.ts'
 import type { TrialClaim } from '../sql/checkup.ts'
 import { countFirst, forgetAttempts } from './inbox/statements/attempts.ts'
 import { claimTogether } from './inbox/statements/records.ts'
@@ -37,7 +37,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 const CLAIMS: { readonly [S in Strategy]: (tables: Tables) => readonly Statement[] } = {
   inbox: (tables) => {
-    const [key, token] = [aKey(), systemEntropy.ownerToken()]
+    const [key, token] = [randomKey(), systemEntropy.ownerToken()]
     const items = [{ key, fp: null }]
     return [
       countFirst(tables, { scope, items, token, keepMs: 1 }),
@@ -46,7 +46,7 @@ const CLAIMS: { readonly [S in Strategy]: (tables: Tables) => readonly Statement
     ]
   },
   lease: (tables) => {
-    const [keys, owner] = [[aKey()], systemEntropy.ownerToken()]
+    const [keys, owner] = [[randomKey()], systemEntropy.ownerToken()]
     const asked = { scope, lockTimeoutMs: 1_000, keys, fps: [''] }
     return [
       claimAbsent(tables, { ...asked, owner, leaseMs: 1, retentionMs: 1, alone: false }),
@@ -54,7 +54,7 @@ const CLAIMS: { readonly [S in Strategy]: (tables: Tables) => readonly Statement
     ]
   },
   offsets: (tables) => {
-    const stream = `consume-once ${aKey()}`
+    const stream = `consume-once ${randomKey()}`
     return [
       { text: `insert into ${tables.position} (scope, stream, next_offset) values (${scope}, ${text(stream)}, 0)` },
       holdForHandlers(tables, scope, [{ stream, first: 0n, last: 0n }]),
@@ -62,8 +62,4 @@ const CLAIMS: { readonly [S in Strategy]: (tables: Tables) => readonly Statement
       forgetBegun(tables, scope, [stream]),
     ]
   },
-}
-
-function aKey(): string {
-  return randomBytes(16).toString('hex')
 }

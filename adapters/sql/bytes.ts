@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { StoreError, type ClaimItem, type Digest, type Key } from '../../src/internal.ts'
 
 const CHARACTERS = 22
@@ -69,6 +70,11 @@ export function hexOf(text: Key | Digest): string {
   checkLength(text)
   if (!ALPHABET.test(text)) throw misused(text)
   return Buffer.from(text, 'base64url').toString('hex', 0, BYTES)
+}
+
+/** A key that nobody else has, in hex. */
+export function randomKey(): string {
+  return randomBytes(BYTES).toString('hex')
 }
 
 /** As `hexOf`, also for a source of 24 characters, and for a source with a number, of 36: these are whole bytes. */

@@ -18,6 +18,7 @@ import type { HoldingBack, Ledger, MarkingFailure, Results, SettingAside } from 
 import { Lending } from './lending.ts'
 import type { Place } from './place.ts'
 import type { Lent, Script, Session } from './session.ts'
+import { Turns } from './turns.ts'
 
 type Phase =
   | 'open'
@@ -52,7 +53,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   #losses: { readonly inARow: number | undefined } | undefined
   #phase: Phase = 'open'
   #failure: Omit<MarkingFailure, 'isSentAgain'> | undefined
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #turns = new Turns()
 
   constructor(
     parts: { readonly place: Place<Tx>; readonly session: Session<Tx>; readonly ledger: Ledger },
@@ -97,7 +98,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
 
   /** Runs a read of the store in it, before a handler gets it. */
   read<Row>(script: Script<Row>): Promise<readonly Row[]> {
-    return this.#inTurn(() => this.#session.run(script))
+    return this.#turns.take(() => this.#session.run(script))
   }
 
   lend(): Lent<Tx> {
@@ -117,7 +118,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   }
 
   #mark(begin: () => Promise<ReadonlyMap<Key, MarkVerdict>>): Promise<ReadonlyMap<Key, MarkVerdict>> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       switch (this.#phase) {
         case 'open':
           return begin()
@@ -139,7 +140,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
     claims: readonly TransactionClaim<Tx>[],
     { refund, delayMs = 0, cause }: ReleaseOptions,
   ): Promise<readonly ReleaseVerdict[]> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       if (this.#phase !== 'open' && this.#phase !== 'over') return claims.map(() => 'refused')
       const keys = claims.map(({ key }) => key)
       const verdicts = keys.map((key) => (this.#released.has(key) ? 'already-released' : 'released'))
@@ -156,7 +157,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   /** Rolls back, and writes the records instead. Refused if another owner was quicker. */
   setAside(claims: readonly TransactionClaim<Tx>[], how: SettingAside): Promise<readonly SetAsideVerdict[]> {
     this.#place.losses.forget(this.#names())
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       const keys = claims.map(({ key }) => key)
       const verdicts = await this.#ledger.setAside(keys, how, (script) => this.#replace(script, 'over'))
       if (this.#givenBack.size > 0) await this.#rollBack([])
@@ -330,11 +331,5 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
 
   #all(verdict: MarkVerdict): ReadonlyMap<Key, MarkVerdict> {
     return new Map([...this.keys].filter((key) => !this.#givenBack.has(key)).map((key) => [key, verdict]))
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const asked = this.#last.then(work)
-    this.#last = asked.catch(() => {})
-    return asked
   }
 }

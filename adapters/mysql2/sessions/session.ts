@@ -2,6 +2,7 @@ import { TransactionError } from '../../../src/internal.ts'
 import { endedIdle } from '../../sql/idle-end.ts'
 import { OpenSession } from '../../sql/open-session.ts'
 import type { Lent, Limits, ToldOfQueries } from '../../sql/session.ts'
+import { Turns } from '../../sql/turns.ts'
 import {
   goesBack,
   LentMysqlTransaction,
@@ -47,7 +48,7 @@ export class MysqlSession extends OpenSession<MysqlTransaction, PooledConnection
   #failure: TransactionError | undefined
   /** The handler whose savepoints the transaction may have. */
   #withSavepoints: object | undefined
-  #lastOfHandlers: Promise<unknown> = Promise.resolve()
+  readonly #turns = new Turns()
 
   constructor(sessions: Committing, connection: PooledConnection, giveSlot: () => void) {
     super(connection, giveSlot)
@@ -104,9 +105,7 @@ export class MysqlSession extends OpenSession<MysqlTransaction, PooledConnection
    * after the handler, together with all of the handler's.
    */
   query(handler: object, by: SendBy, query: string | MysqlQuery, values?: unknown[]): Promise<[unknown, unknown]> {
-    const answer = this.#lastOfHandlers.then(() => this.#query(handler, by, query, values))
-    this.#lastOfHandlers = answer.catch(() => {})
-    return answer
+    return this.#turns.take(() => this.#query(handler, by, query, values))
   }
 
   async #query(

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomKey } from '../../sql/bytes.ts'
 import { ascii, bytes, deleteKeys } from './literals.ts'
 import type { Tables } from './tables.ts'
 
@@ -9,7 +9,7 @@ import type { Tables } from './tables.ts'
  * so it waits for nothing.
  */
 export function somethingToFlush(tables: Tables, scope: number): readonly string[] {
-  const key = randomBytes(16).toString('hex')
+  const key = randomKey()
   return [
     `insert into ${tables.attempt} (scope, \`key\`, owner, n, last_at) values (${scope}, ${bytes(key)}, ${ascii('flush')}, 0, utc_timestamp(6))`,
     deleteKeys(tables, 'attempt', scope, [key]),

@@ -1,7 +1,8 @@
 // Exports for replays, as `consume-once/replay`.
 
 export { planReplay, durationOf, type PlanOptions, type PlanProgress } from './make-plan.ts'
-export { leftOf, runReplay } from './run.ts'
+export { leftOf } from './run-state.ts'
+export { runReplay } from './run.ts'
 export { redrive } from './redrive.ts'
 export {
   REDRIVE_OUTCOMES,

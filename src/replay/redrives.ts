@@ -1,26 +1,13 @@
 import type { Consumer } from '../consumer/define-consumer.ts'
 import type { Decider } from '../people/decider.ts'
-import { ofRead } from '../people/of-read.ts'
-import type { LedgerEntry, ReplayRequest } from '../ports/replay.ts'
+import type { LedgerEntry } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { ReplayJournal } from './journal.ts'
-import { askIn } from './ask.ts'
-import { refused, ReplayedConsumer } from './place.ts'
+import { begunOf, standingOf, type Standing } from './begun.ts'
 import type { RedriveEntry, RedriveState } from './redrive-record.ts'
-import { ASKED, type RunStatus } from './run-state.ts'
 
-const MOST_LISTED = 100
-/** A ledger has replays and redrives. */
-const MOST_READ = 500
-
-/** A redrive, as the store knows it. */
-export interface RedriveStatus extends Omit<RedriveState, 'schema_version' | 'kind' | 'status'> {
-  /** `died`: it says that it runs, but no process has it. Redrive again: what was sent back is done, or waits. */
-  readonly status: RunStatus | 'died'
-  readonly savedAt: number
-  /** What a person asked for, which the process has not seen yet. */
-  readonly request: ReplayRequest | undefined
-}
+/** A redrive, as the store knows it. One that `died`: redrive again, what was sent back is done, or waits. */
+export type RedriveStatus = Omit<RedriveState, 'schema_version' | 'kind' | keyof Standing> & Standing
 
 /** What people do with redrives that were begun. */
 export interface Redrives {
@@ -38,26 +25,13 @@ export interface Redrives {
 
 /** @throws ConfigError `CONFIG_INVALID` if the store does not keep replays */
 export function redrivesOf(consumer: Consumer, subscription: Subscription): Redrives {
-  const of = new ReplayedConsumer(consumer, subscription)
-  const ledger = of.ledger()
-  const read = async (id: string): Promise<LedgerEntry> => {
-    await of.definition.store.open()
-    const entry = await ofRead(ledger.read(of.scope, id))
-    if (entry !== undefined && isRedrive(entry)) return entry
-    throw refused(`consumer ${consumer.name}: it has no redrive ${id} that was begun`)
-  }
-  const ask = (id: string, request: ReplayRequest, why?: Decider): Promise<RedriveStatus> =>
-    askIn<RedriveStatus>({ of, id, request, why, about: id, read, statusOf })
-  return {
-    list: async (limit = MOST_LISTED) => {
-      await of.definition.store.open()
-      const all = await ofRead(ledger.list(of.scope, MOST_READ))
-      return all.filter(isRedrive).slice(0, limit).map(statusOf)
-    },
-    status: async (id) => statusOf(await read(id)),
-    pause: (id, why) => ask(id, 'pause', why),
-    abort: (id, why) => ask(id, 'abort', why),
-  }
+  const { list, status, pause, abort } = begunOf<RedriveStatus>(consumer, subscription, {
+    what: 'redrive',
+    isOne: isRedrive,
+    statusOf,
+    about: (id) => id,
+  })
+  return { list, status, pause, abort }
 }
 
 /** The other entries of redrives keep others from the same place, and have no status. */
@@ -68,15 +42,7 @@ function isRedrive({ state }: LedgerEntry): boolean {
 
 function statusOf(entry: LedgerEntry): RedriveStatus {
   const { schema_version: _, kind: _kind, ...state } = JSON.parse(entry.state) as RedriveState
-  const isHeld = entry.heldForMs > 0
-  const isAborted = !isHeld && entry.request === 'abort' && state.status !== 'finished'
-  return {
-    ...state,
-    status: isAborted ? 'aborted' : state.status === 'running' && !isHeld ? 'died' : state.status,
-    because: isAborted ? ASKED : state.because,
-    savedAt: entry.savedAt,
-    request: isHeld ? entry.request : undefined,
-  }
+  return { ...state, ...standingOf(entry, state) }
 }
 
 /** Each dead letter that a redrive looked at, in order. After a crash the last ones may be missing. */

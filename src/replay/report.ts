@@ -1,25 +1,16 @@
 import type { Decider } from '../people/decider.ts'
-import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
-import { ofRead } from '../people/of-read.ts'
+import type { Consumer } from '../consumer/define-consumer.ts'
 import { replayAbout } from '../people/note.ts'
-import type { LedgerEntry, ReplayRequest } from '../ports/replay.ts'
+import type { LedgerEntry } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { JournalEntry, JournalIntent, ReplayJournal } from './journal.ts'
-import { askIn } from './ask.ts'
-import { refused, ReplayedConsumer } from './place.ts'
+import { begunOf, standingOf, type Standing } from './begun.ts'
 import { isRedriveId } from './redrive-id.ts'
-import { accounted, ASKED, type RunState, type RunStatus, type Totals } from './run-state.ts'
+import { leftOf, type RunState, type Totals } from './run-state.ts'
 
-const MOST_LISTED = 100
-/** A ledger has replays and redrives. */
-const MOST_READ = 500
-
-/** A replay, as the store knows it. */
-export interface ReplayStatus {
+/** A replay, as the store knows it. One that `died` can be resumed. */
+export interface ReplayStatus extends Standing {
   readonly id: string
-  /** `died`: it says that it runs, but no process holds it; resume it. */
-  readonly status: RunStatus | 'died'
-  readonly because: string | undefined
   readonly consumer: string
   readonly from: string
   readonly of: number
@@ -29,11 +20,8 @@ export interface ReplayStatus {
   readonly by: string
   readonly reason: string
   readonly startedAt: number
-  readonly savedAt: number
   readonly endedAt: number | undefined
   readonly journal: string
-  /** What a person asked for, which the process has not seen yet. */
-  readonly request: ReplayRequest | undefined
 }
 
 /** What people do with replays that were begun. */
@@ -57,31 +45,13 @@ export interface Replays {
 
 /** @throws ConfigError `CONFIG_INVALID` if the store does not keep replays */
 export function replaysOf(consumer: Consumer, subscription: Subscription): Replays {
-  const of = new ReplayedConsumer(consumer, subscription)
-  const ledger = of.ledger()
-  const read = async (id: string): Promise<LedgerEntry> => {
-    await definitionOf(consumer).store.open()
-    const entry = await ofRead(ledger.read(of.scope, id))
-    if (entry !== undefined && isReplay(entry)) return entry
-    throw refused(`consumer ${consumer.name}: it has no replay ${id} that was begun`)
-  }
-  const ask = (id: string, request: ReplayRequest, why?: Decider): Promise<ReplayStatus> =>
-    askIn<ReplayStatus>({ of, id, request, why, about: replayAbout(id), read, statusOf })
-  return {
-    list: async (limit = MOST_LISTED) => {
-      await definitionOf(consumer).store.open()
-      const all = await ofRead(ledger.list(of.scope, MOST_READ))
-      return all.filter(isReplay).slice(0, limit).map(statusOf)
-    },
-    status: async (id) => statusOf(await read(id)),
-    state: async (id) => stateOf(await read(id)),
-    pause: (id, why) => ask(id, 'pause', why),
-    abort: (id, why) => ask(id, 'abort', why),
-  }
-}
-
-function isReplay({ id }: LedgerEntry): boolean {
-  return !isRedriveId(id)
+  const { read, list, status, pause, abort } = begunOf<ReplayStatus>(consumer, subscription, {
+    what: 'replay',
+    isOne: ({ id }) => !isRedriveId(id),
+    statusOf,
+    about: replayAbout,
+  })
+  return { list, status, state: async (id) => stateOf(await read(id)), pause, abort }
 }
 
 function stateOf({ state }: LedgerEntry): RunState {
@@ -89,26 +59,21 @@ function stateOf({ state }: LedgerEntry): RunState {
 }
 
 function statusOf(entry: LedgerEntry): ReplayStatus {
-  const { plan, status, because, totals, by, reason, startedAt, endedAt, journal } = stateOf(entry)
-  const isHeld = entry.heldForMs > 0
-  // Its process has died before it saw the request, and nobody may resume it.
-  const isAborted = !isHeld && entry.request === 'abort' && status !== 'finished'
+  const state = stateOf(entry)
+  const { plan, totals, by, reason, startedAt, endedAt, journal } = state
   return {
     id: plan.id,
-    status: isAborted ? 'aborted' : status === 'running' && !isHeld ? 'died' : status,
-    because: isAborted ? ASKED : because,
     consumer: plan.consumer,
     from: plan.from,
     of: plan.total,
     totals,
-    left: Math.max(0, plan.total - accounted(totals)),
+    left: leftOf(state),
     by,
     reason,
     startedAt,
-    savedAt: entry.savedAt,
     endedAt,
     journal: journal.name,
-    request: isHeld ? entry.request : undefined,
+    ...standingOf(entry, state),
   }
 }
 

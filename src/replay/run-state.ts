@@ -58,3 +58,8 @@ export function moved<State extends Moving>(state: State, event: RunEvent): Stat
       return { ...state, status: 'finished', because: undefined, endedAt: event.at }
   }
 }
+
+/** Messages of the plan that are not in the journal yet. */
+export function leftOf({ plan, totals }: Pick<RunState, 'plan' | 'totals'>): number {
+  return Math.max(0, plan.total - accounted(totals))
+}

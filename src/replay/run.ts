@@ -29,7 +29,7 @@ import { HOLD_MS } from './hold.ts'
 import { Recorder, type Written } from './recorder.ts'
 import type { RunOptions, RunProgress, RunResult } from './run-options.ts'
 import { timeText } from '../foundation/time-text.ts'
-import { accounted, ASKED, moved, NO_TOTALS, type RunEvent, type RunState } from './run-state.ts'
+import { ASKED, moved, NO_TOTALS, type RunEvent, type RunState } from './run-state.ts'
 import { Resumed } from './resumed.ts'
 
 const PLAN_FOR_MS = 24 * 3_600_000
@@ -295,9 +295,4 @@ class Run {
     if (status === 'running') throw new TypeError('a replay that ended is running (replay.close)')
     return { id: this.#plan.id, plan: this.#plan, status, because, totals }
   }
-}
-
-/** Messages of the plan that are not in the journal yet. */
-export function leftOf({ plan, totals }: Pick<RunState, 'plan' | 'totals'>): number {
-  return Math.max(0, plan.total - accounted(totals))
 }

@@ -42,7 +42,8 @@ export type {
   StoreAdmin,
   Why,
 } from './ports/store-admin.ts'
-export { transition, viewOf } from './core/record.ts'
+export { viewOf } from './core/record.ts'
+export { transition } from './core/transition.ts'
 export type {
   AsideStory,
   Cause,
@@ -61,8 +62,8 @@ export type {
   RenewVerdict,
   Result,
   SetAsideVerdict,
-  Transition,
 } from './core/record.ts'
+export type { Transition } from './core/transition.ts'
 export { claimStream, nextAfter } from './core/position.ts'
 export type { PositionRecord, StoredPosition, StreamClaim, StreamItem, StreamVerdict } from './core/position.ts'
 export type { CheckFinding, Checkup } from './ports/checkup.ts'

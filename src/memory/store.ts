@@ -7,7 +7,8 @@ import type {
   RenewVerdict,
   SetAsideVerdict,
 } from '../core/record.ts'
-import { transition, viewOf } from '../core/record.ts'
+import { viewOf } from '../core/record.ts'
+import { transition } from '../core/transition.ts'
 import type { DurationMs } from '../core/units.ts'
 import { having, optionsOf, type Table } from '../foundation/options.ts'
 import { clockOption } from '../foundation/system-options.ts'

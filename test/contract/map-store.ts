@@ -1,13 +1,12 @@
 import {
-  transition,
   viewOf,
   type Command,
   type DecideVerdict,
   type Key,
   type MessageRecord,
   type RecordView,
-  type Transition,
 } from '../../src/core/record.ts'
+import { transition, type Transition } from '../../src/core/transition.ts'
 import { memoryAdmin, pageIn, type MemoryRecords } from '../../src/memory/admin.ts'
 import { MemoryHistory } from '../../src/memory/history.ts'
 import type { ListQuery, Purging, RecordPage, StoreAdmin } from '../../src/ports/store-admin.ts'

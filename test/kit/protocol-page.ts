@@ -1,5 +1,6 @@
 import { afterClaim, type AfterClaim, type Policy } from '../../src/core/decision.ts'
-import { transition, type Command, type MessageRecord } from '../../src/core/record.ts'
+import type { Command, MessageRecord } from '../../src/core/record.ts'
+import { transition } from '../../src/core/transition.ts'
 
 export const PROTOCOL_PAGE = 'docs/protocol.md'
 

@@ -1,7 +1,6 @@
 import { having, optionsOf, type Table } from '../../src/foundation/options.ts'
 import { clockOption } from '../../src/foundation/system-options.ts'
 import {
-  transition,
   viewOf,
   type DecideVerdict,
   type Decision,
@@ -13,6 +12,7 @@ import {
   type Result,
   type SetAsideVerdict,
 } from '../../src/core/record.ts'
+import { transition } from '../../src/core/transition.ts'
 import { isFailure } from '../../src/core/result.ts'
 import { StoreError } from '../../src/foundation/errors.ts'
 import { memoryAdmin, pageIn, type MemoryRecords } from '../../src/memory/admin.ts'

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
-import { transition, type Command, type MessageRecord, type Transition } from '../../../src/core/record.ts'
+import type { Command, MessageRecord } from '../../../src/core/record.ts'
+import { transition, type Transition } from '../../../src/core/transition.ts'
 
 type Moved = Transition<Command['command']>
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from '@jest/globals'
-import { transition, viewOf, type Command, type Decision, type MessageRecord } from '../../../src/core/record.ts'
+import { viewOf, type Command, type Decision, type MessageRecord } from '../../../src/core/record.ts'
+import { transition } from '../../../src/core/transition.ts'
 
 const NOW = 1_000
 const CLAIM = { command: 'claim', token: 'mine', digest: 'd', leaseMs: 30, retentionMs: 500, alone: false } as const

@@ -6,18 +6,12 @@ import type { Evidence } from './evidence.ts'
 
 /** How a task ends that was taken from the lanes. `CarryOut` decides from it what the broker is told. */
 export type Ending =
-  /** The handler ran and its mark is durable. Settled. */
+  /** The handler ran, and its mark is durable or it may do without one: `evidence` says which. Settled. */
   | {
-      readonly end: 'marked'
+      readonly end: 'handled'
       readonly evidence: Evidence
+      /** Its fence is 0 if no store granted it. */
       readonly claim: Claim
-      readonly result: Result | undefined
-    }
-  /** The handler ran without a claim: see `Evidence.ofRun`. Settled. */
-  | {
-      readonly end: 'ran'
-      readonly evidence: Evidence
-      readonly attempt: number
       readonly result: Result | undefined
     }
   /** It was done, or was marked without a run for this reason. Settled. */

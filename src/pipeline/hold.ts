@@ -214,8 +214,7 @@ export class Hold {
 /** `undefined`: it proves neither, or was told before it ended. */
 function eventOf(ending: Ending): BreakerEvent | undefined {
   switch (ending.end) {
-    case 'marked':
-    case 'ran':
+    case 'handled':
       return 'succeeded'
     case 'retry':
       return ending.why === 'failed' ? 'attempt-failed' : undefined

@@ -1,6 +1,5 @@
 import { durationText } from '../core/duration-text.ts'
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
-import { DEFAULTS } from '../consumer/defaults.ts'
 import { StoppedError } from '../foundation/errors.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import type { Pausable, PauseOptions } from '../ports/lifecycle.ts'
@@ -9,7 +8,6 @@ import type { Entropy } from '../ports/entropy.ts'
 import type { Health } from '../ports/health.ts'
 import type { Counts, StoreOperation } from '../ports/observer.ts'
 import type { Stall, Work } from '../core/progress.ts'
-import type { TracedConsumer } from '../ports/tracing.ts'
 import type { Capacity, Delivery, Intake, Publisher, Source, SourceEvent } from '../ports/source.ts'
 import { scopeName } from '../consumer/scope.ts'
 import { CarryOut } from './settling/carry-out.ts'
@@ -20,12 +18,12 @@ import type { RunItem } from './handling/handler-run.ts'
 import { Arrivals } from './arrivals.ts'
 import { Hold } from './hold.ts'
 import { createIdentify } from './intake/identify.ts'
-import { Batching } from './batching/batching.ts'
-import { InboxBatching } from './batching/inbox-batching.ts'
+import type { Batching } from './batching/batching.ts'
+import { batchingOf } from './batching/batching-of.ts'
+import type { Apart } from './batching/doubt-queue.ts'
+import { capacityOf } from './capacity.ts'
 import { Lanes } from './intake/lanes.ts'
-import { LeaseBatching } from './batching/lease-batching.ts'
 import type { Load } from './load.ts'
-import { ObserveBatching } from './batching/observe-batching.ts'
 import { Telling, type Tell } from './telemetry/observe.ts'
 import { Purger } from './store/purger.ts'
 import type { Services } from './services.ts'
@@ -34,6 +32,7 @@ import { StallWatch, workOf } from './stall-watch.ts'
 import { StoreAbsence, type Member } from './store/absence.ts'
 import { StoreCheck } from './store/store-check.ts'
 import { StoreClient } from './store/store-client.ts'
+import { storedPositionsIn } from './store/stored-positions.ts'
 import { Deadlines } from '../execution/deadlines.ts'
 import { StoreLine, type OnCall } from '../execution/store-line.ts'
 import type { Task } from './task.ts'
@@ -113,7 +112,8 @@ export class Pipeline implements Intake, Services {
     this.#telling = new Telling(consumer, clock)
     const { observe } = this.#telling
     this.observe = observe
-    this.traces = consumer.trace && new Traces(consumer.trace, tracedAs(consumer, { group, scope }), clock)
+    const traced = { name: consumer.name, group, scope, strategy: store.strategy }
+    this.traces = consumer.trace && new Traces(consumer.trace, traced, clock)
     this.#setPaused = setPaused
     this.deadlines = new Deadlines(this)
     this.decoding = new Decoding(this)
@@ -179,15 +179,7 @@ export class Pipeline implements Intake, Services {
     this.purger = new Purger(this, scope)
     this.#unfetched = dependencies.unfetched ?? (() => [])
     this.#stallWatch = new StallWatch(this, () => this.#work())
-    this.#batching = this.#newBatching()
-  }
-
-  #newBatching(): Batching {
-    const { store, mode } = this.consumer
-    return new Batching(this, (batching) => {
-      if (mode === 'observe') return new ObserveBatching(this, this.#scope, batching)
-      return store.strategy === 'lease' ? new LeaseBatching(this, store, batching) : new InboxBatching(this, batching)
-    })
+    this.#batching = batchingOf(this, scope)
   }
 
   get isHeard(): boolean {
@@ -214,11 +206,6 @@ export class Pipeline implements Intake, Services {
     return this.#arrivals.isTurnOver
   }
 
-  /** Deliveries taken and not yet ended. */
-  get inFlight(): number {
-    return this.#inFlight
-  }
-
   /** What is under way. */
   get load(): Load {
     const { oldest } = this.#flights
@@ -234,18 +221,9 @@ export class Pipeline implements Intake, Services {
     return this.#batching.stuck
   }
 
-  /** Nothing has begun for longer than the usual quiet time, because a last attempt runs beside nothing. */
-  get isHeldUp(): boolean {
-    return (this.#batching.apart?.sinceMs ?? 0) > 2 * DEFAULTS.quietMs
-  }
-
-  /** The text of `health().checks.handlers`. */
-  get handlersCheck(): string {
-    const { stuck, apart } = this.#batching
-    if (stuck > 0) return `${stuck} stuck`
-    const running = `${this.#inFlight} in flight`
-    if (apart === undefined) return running
-    return `${running}, ${apart.count} run apart and hold up the rest for ${Math.round(apart.sinceMs / 1000)} s`
+  /** The group that runs apart from all others, which wait for it. */
+  get apart(): Apart | undefined {
+    return this.#batching.apart
   }
 
   /** Partitions and queues in which nobody makes progress. */
@@ -416,41 +394,5 @@ export class Pipeline implements Intake, Services {
     }
     const isDown = this.line.isDown && this.consumer.onStoreDown === 'pause'
     this.#setPaused(this.isPaused || this.#isFull || isDown)
-  }
-}
-
-function tracedAs(
-  { name, store: { strategy } }: ResolvedConsumer,
-  { group, scope }: Pick<TracedConsumer, 'group' | 'scope'>,
-): TracedConsumer {
-  return { name, group, scope, strategy }
-}
-
-function capacityOf(consumer: ResolvedConsumer): Capacity {
-  const { store, concurrency, transactions, batchSize, handleBatch } = consumer
-  const isLease = store.strategy === 'lease'
-  const slots = handleBatch === undefined ? concurrency : Math.ceil(concurrency / batchSize)
-  return {
-    maxInFlight: consumer.maxInFlight,
-    handlers: isLease ? slots : transactions,
-    claims: isLease ? concurrency : transactions * batchSize,
-    leaseMs: consumer.leaseMs,
-    longestRunMs: consumer.handlerTimeoutMs + consumer.graceMs,
-    maxAttempts: consumer.maxAttempts,
-  }
-}
-
-/** `watched`: a call that failed shows that the store is down, although no message waits for it. */
-function storedPositionsIn(
-  store: ResolvedConsumer['store'],
-  scope: string,
-  watched: <T>(call: () => Promise<T>) => Promise<T>,
-): Intake['storedPositions'] {
-  if (store.strategy !== 'offsets') return undefined
-  const { positions } = store
-  return {
-    next: (streams) => watched(() => positions.next(scope, streams)),
-    hold: (stream, next, why) => positions.hold(scope, { stream, next }, why),
-    prove: (stream, next) => positions.prove(scope, { stream, next }),
   }
 }

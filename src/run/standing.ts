@@ -1,5 +1,7 @@
+import { DEFAULTS } from '../consumer/defaults.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { shorterThanHandlers } from '../people/idle-limit.ts'
+import type { Apart } from '../pipeline/batching/doubt-queue.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { progressCheck } from '../pipeline/stall-watch.ts'
 import type { Health, LifecycleState } from '../ports/health.ts'
@@ -51,8 +53,9 @@ export class Standing {
   health({ state, source }: Now): Health {
     // For those who look next: an idle consumer has no call that shows that its store is gone.
     void this.#pipeline.storeCheck.look()
-    const { line, stuck, isBroken, isHeldUp, handlersCheck, decoding, settledWithoutRun, stalls, load, hold } =
-      this.#pipeline
+    const { line, stuck, apart, isBroken, decoding, settledWithoutRun, stalls, load, hold } = this.#pipeline
+    // Nothing has begun for longer than the usual quiet time, because a last attempt runs beside nothing.
+    const isHeldUp = apart !== undefined && apart.sinceMs > 2 * DEFAULTS.quietMs
     const decode = decoding.check
     return {
       consumer: this.#consumer.name,
@@ -62,7 +65,7 @@ export class Standing {
       checks: {
         source: source.detail,
         store: line.isDown ? 'down' : this.#isStoreOpen ? 'ok' : 'not open',
-        handlers: handlersCheck,
+        handlers: handlersCheck(load.inFlight, stuck, apart),
         progress: progressCheck(stalls),
         ...(decode === undefined ? {} : { decode }),
         hold: hold.check,
@@ -72,4 +75,11 @@ export class Standing {
       counts: { ...source.counts, 'settled-without-run': settledWithoutRun },
     }
   }
+}
+
+function handlersCheck(inFlight: number, stuck: number, apart: Apart | undefined): string {
+  if (stuck > 0) return `${stuck} stuck`
+  const running = `${inFlight} in flight`
+  if (apart === undefined) return running
+  return `${running}, ${apart.count} run apart and hold up the rest for ${Math.round(apart.sinceMs / 1000)} s`
 }

@@ -141,7 +141,7 @@ export class InTransaction {
         const evidence = Evidence.ofMark(verdicts[index])
         const skip = index < begun ? undefined : skipped[index - begun]
         if (evidence === undefined) executor.end(task, RERUN)
-        else if (skip === undefined) executor.end(task, { end: 'marked', evidence, claim, result: results?.[index] })
+        else if (skip === undefined) executor.end(task, { end: 'handled', evidence, claim, result: results?.[index] })
         else executor.end(task, endOfSkip(skip, evidence))
       }
       this.#endLeft(held)

@@ -79,7 +79,7 @@ export class WithoutClaim {
       for (const item of items) {
         const { task, claim } = item
         this.#hooks.onHandled(item, end.kept)
-        this.#end(task, { end: 'ran', evidence, attempt: claim.attempt, result: end.kept })
+        this.#end(task, { end: 'handled', evidence, claim, result: end.kept })
       }
       return
     }

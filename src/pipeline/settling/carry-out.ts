@@ -7,9 +7,8 @@ import type { PipelineEvent } from '../../ports/observer.ts'
 import { isDone, type HandedBack, type Outcome } from '../../ports/outcome.ts'
 import type { Delivery, DeliveryEnd } from '../../ports/source.ts'
 import type { DeliveryTrace } from '../../ports/tracing.ts'
-import { toldOfCause } from '../telemetry/cause.ts'
 import { SETTLE, isWatched } from '../telemetry/channels.ts'
-import type { Copies, DeadLettering } from './copies.ts'
+import { toldOfFound, type Copies, type DeadLettering } from './copies.ts'
 import type { Ending, FoundAside } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
 import { isOfThisDelivery } from '../hold.ts'
@@ -128,21 +127,15 @@ export class CarryOut {
 
   #carryOut(task: Task, ending: Ending): void {
     switch (ending.end) {
-      case 'marked': {
+      case 'handled': {
         const { evidence, claim, result } = ending
         const { key } = task
         const { attempt, fence } = claim
         // Nothing is made for each message that nobody wants to hear.
-        let told: OutcomeDetail = this.#services.isEachHeard ? { key, attempt, fence } : UNHEARD
+        let told: OutcomeDetail = UNHEARD
+        if (this.#services.isEachHeard) told = { key, attempt, fence: fence === 0 ? undefined : fence }
         if (result !== undefined) told = { ...told, ...this.#remembered(key, result) }
         return this.#settleRan(task, evidence, told)
-      }
-      case 'ran': {
-        const { evidence, attempt, result } = ending
-        const { key } = task
-        const told: OutcomeDetail = this.#services.isEachHeard ? { key, attempt } : UNHEARD
-        const kept = result === undefined ? {} : this.#remembered(key, result)
-        return this.#settleRan(task, evidence, { ...told, ...kept })
       }
       case 'duplicate': {
         const { evidence, reason, since, result } = ending
@@ -396,14 +389,4 @@ function isWithoutRun(outcome: Outcome, { endedAs }: OutcomeDetail): boolean {
 /** The fields of a dead letter for the observer. */
 function toldOf({ reason, detail, error, attempts, setAsideAt }: DeadLettering): OutcomeDetail {
   return { reason, detail, error, attempt: attempts, since: setAsideAt }
-}
-
-/** The dead letter of a record that a claim found: it tells the story of the record. */
-function toldOfFound(task: Task, { parked, reason, detail, story }: FoundAside): DeadLettering {
-  if (story === undefined) return { parked, reason, detail }
-  const { attempt: attempts = 0, since, cause } = story
-  task.firstFailureAt ??= since
-  // The text of a record was redacted before it was written.
-  const told = cause === undefined ? { detail } : toldOfCause(cause)
-  return { parked, reason, ...told, attempts, setAsideAt: since, isRepeated: true }
 }

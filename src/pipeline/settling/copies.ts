@@ -10,8 +10,9 @@ import type { DeadLetter, MessageCopy, Publisher, RetryCopy } from '../../ports/
 import { Evidence } from '../evidence.ts'
 import type { Tell } from '../telemetry/observe.ts'
 import { Pauses } from '../../execution/pauses.ts'
+import { toldOfCause } from '../telemetry/cause.ts'
 import { redactedError } from '../telemetry/redact.ts'
-import type { Ending } from '../ending.ts'
+import type { Ending, FoundAside } from '../ending.ts'
 import type { Task } from '../task.ts'
 
 interface CopiesParts {
@@ -134,4 +135,14 @@ export class Copies {
     }
     return undefined
   }
+}
+
+/** The dead letter of a record that a claim found: it tells the story of the record. */
+export function toldOfFound(task: Task, { parked, reason, detail, story }: FoundAside): DeadLettering {
+  if (story === undefined) return { parked, reason, detail }
+  const { attempt: attempts = 0, since, cause } = story
+  task.firstFailureAt ??= since
+  // The text of a record was redacted before it was written.
+  const told = cause === undefined ? { detail } : toldOfCause(cause)
+  return { parked, reason, ...told, attempts, setAsideAt: since, isRepeated: true }
 }

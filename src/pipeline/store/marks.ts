@@ -88,7 +88,7 @@ export class Marks {
       for (const { task, claim } of items) {
         const evidence = Evidence.ofMark(verdicts?.[index])
         if (evidence === undefined) end(task, this.#withoutMark(task, verdicts))
-        else end(task, { end: 'marked', evidence, claim, result: results?.[index] })
+        else end(task, { end: 'handled', evidence, claim, result: results?.[index] })
         index++
       }
     })
@@ -101,7 +101,7 @@ export class Marks {
     if (evidence === undefined) return
     for (const [at, { task, claim }] of items.entries()) {
       this.#hooks.onUnmarked?.(task)
-      this.#hooks.end(task, { end: 'ran', evidence, attempt: claim.attempt, result: results?.[at] })
+      this.#hooks.end(task, { end: 'handled', evidence, claim, result: results?.[at] })
     }
   }
 

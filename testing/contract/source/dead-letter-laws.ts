@@ -1,5 +1,5 @@
 import { expect } from '../expect.ts'
-import { always, Driven, eventually } from './driven.ts'
+import { always, driving, eventually } from './driven.ts'
 import type { SourceHarness, SourceLaw } from './harness.ts'
 import { settlingMs } from './settle-laws.ts'
 
@@ -10,8 +10,7 @@ const POISON = ({ payload }: { readonly payload: string }): void => {
 export const deadLetterLaws: readonly SourceLaw[] = [
   {
     name: 'moves a message that always fails to the dead-letter place, once, with its headers, and goes on',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       driven.handle = POISON
       await harness.run(driven.consumer())
       await harness.publish(['one', 'poison', 'two'])
@@ -19,26 +18,24 @@ export const deadLetterLaws: readonly SourceLaw[] = [
       expect(driven.effects.toSorted()).toEqual(['one', 'two'])
       expect(driven.started.filter((text) => text === 'poison')).toHaveLength(3)
       expect(await harness.deadLetters()).toMatchObject([{ text: 'poison', reason: 'attempts-spent', id: 'poison' }])
-    },
+    }),
   },
   {
     name: 'keeps the ordering key in the dead-letter place',
     needs: 'keys',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       driven.handle = POISON
       await harness.run(driven.consumer())
       await harness.publish(['k/one', 'k/poison', 'k/two'])
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects).toEqual(['k/one', 'k/two'])
       expect(await harness.deadLetters()).toMatchObject([{ text: 'k/poison', key: 'k' }])
-    },
+    }),
   },
   {
     name: 'settles a message that was given up only when the broker has confirmed its dead letter',
     needs: 'refused-copies',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const first = await harness.run(driven.consumer())
       const settlesMs = await settlingMs(harness, driven)
       driven.handle = POISON
@@ -60,7 +57,7 @@ export const deadLetterLaws: readonly SourceLaw[] = [
       // A copy whose confirm was lost may be there beside the one that was confirmed.
       const texts = (await harness.deadLetters()).map(({ text }) => text)
       expect([...new Set(texts)]).toEqual(['poison'])
-    },
+    }),
   },
 ]
 

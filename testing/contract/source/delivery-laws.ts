@@ -1,12 +1,11 @@
 import { expect } from '../expect.ts'
-import { Driven, eventually, Gate } from './driven.ts'
+import { driving, eventually, Gate } from './driven.ts'
 import type { SourceLaw } from './harness.ts'
 
 export const deliveryLaws: readonly SourceLaw[] = [
   {
     name: 'delivers everything, handles each message once however often it was published, settles it and reports that',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       await harness.run(driven.consumer())
       const texts = Array.from({ length: 200 }, (_, n) => `m${n % 150}`)
       await harness.publish(texts)
@@ -14,12 +13,11 @@ export const deliveryLaws: readonly SourceLaw[] = [
       expect(driven.effects.toSorted()).toEqual([...new Set(texts)].toSorted())
       await eventually('all settles are reported', () => driven.settled >= texts.length, 10_000)
       expect(driven.settled).toBe(texts.length)
-    },
+    }),
   },
   {
     name: 'handles messages of one ordering key in the order they were published, other keys beside them',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const slow = new Gate()
       let first: string | undefined
       // Whichever key comes first waits, else one lane for both would not show.
@@ -36,12 +34,11 @@ export const deliveryLaws: readonly SourceLaw[] = [
       slow.open()
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects.slice(ofKey[other].length)).toEqual(ofKey[slower])
-    },
+    }),
   },
   {
     name: 'tries a message again whose handler failed, while others go on',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       driven.handle = ({ payload, attempt }) => {
         if (payload === 'shaky' && attempt < 3) throw new TypeError(`attempt ${attempt}`)
       }
@@ -52,6 +49,6 @@ export const deliveryLaws: readonly SourceLaw[] = [
       expect(driven.started.filter((text) => text === 'shaky')).toHaveLength(3)
       expect(await harness.deadLetters()).toEqual([])
       expect(running.health()).toMatchObject({ live: true, state: 'running' })
-    },
+    }),
   },
 ]

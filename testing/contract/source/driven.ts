@@ -53,6 +53,13 @@ export class Driven {
   }
 }
 
+/** A law that begins with a consumer of its own. */
+export function driving<Harness>(
+  run: (harness: Harness, driven: Driven) => Promise<void>,
+): (harness: Harness) => Promise<void> {
+  return (harness) => run(harness, new Driven())
+}
+
 /** A promise that the law resolves. */
 export class Gate {
   open: () => void = () => {}

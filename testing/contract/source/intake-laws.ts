@@ -1,5 +1,5 @@
 import { expect } from '../expect.ts'
-import { always, Driven, eventually, Gate, timed } from './driven.ts'
+import { always, driving, type Driven, eventually, Gate, timed } from './driven.ts'
 import type { SourceHarness, SourceLaw } from './harness.ts'
 
 /** More than a source may fetch at once. */
@@ -10,8 +10,7 @@ const ROOM = 64
 export const intakeLaws: readonly SourceLaw[] = [
   {
     name: 'takes only as much as there is room for, and the rest when there is room again',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const running = await harness.run(driven.consumer({ maxInFlight: ROOM }))
       const takesMs = await timed(() => handleMany(harness, driven, 'before'))
       const gate = new Gate()
@@ -23,12 +22,11 @@ export const intakeLaws: readonly SourceLaw[] = [
       gate.open()
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects).toHaveLength(2 * MANY)
-    },
+    }),
   },
   {
     name: 'takes nothing while it is paused, and all of it after that',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const running = await harness.run(driven.consumer())
       const takesMs = await timed(() => handleMany(harness, driven, 'before'))
       await eventually('all settled', () => harness.isSettled(driven))
@@ -38,7 +36,7 @@ export const intakeLaws: readonly SourceLaw[] = [
       running.resume()
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects).toHaveLength(2 * MANY)
-    },
+    }),
   },
 ]
 

@@ -1,6 +1,6 @@
 import { NoEffectError } from '../../../src/foundation/errors.ts'
 import { expect } from '../expect.ts'
-import { always, Driven, eventually, Gate, timed } from './driven.ts'
+import { always, driving, type Driven, eventually, Gate, timed } from './driven.ts'
 import type { SourceHarness, SourceLaw } from './harness.ts'
 
 const numbered = (prefix: string, length: number): readonly string[] =>
@@ -9,8 +9,7 @@ const numbered = (prefix: string, length: number): readonly string[] =>
 export const settleLaws: readonly SourceLaw[] = [
   {
     name: 'delivers again what was not settled when its consumer went, whatever finished above it',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       driven.handle = ({ payload, signal }) => {
         if (payload !== 'late') return undefined
         return new Promise((_resolve, reject) =>
@@ -29,12 +28,11 @@ export const settleLaws: readonly SourceLaw[] = [
       await harness.run(driven.consumer())
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects.toSorted()).toEqual(['late', ...others].toSorted())
-    },
+    }),
   },
   {
     name: 'settles nothing past an unfinished message, whatever finished above it',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const slow = new Gate()
       driven.handle = ({ payload }) => (payload === 'm0' ? slow.opened : undefined)
       await harness.run(driven.consumer())
@@ -47,12 +45,11 @@ export const settleLaws: readonly SourceLaw[] = [
       slow.open()
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects.slice(before).toSorted()).toEqual(texts.toSorted())
-    },
+    }),
   },
   {
     name: 'settles nothing while the store is down, says so, and resumes by itself',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const running = await harness.run(driven.consumer())
       const settlesMs = await settlingMs(harness, driven)
       const before = driven.effects.length
@@ -66,12 +63,11 @@ export const settleLaws: readonly SourceLaw[] = [
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects.slice(before)).toEqual(['m1'])
       expect(running.health().ready).toBe(true)
-    },
+    }),
   },
   {
     name: 'settles nothing when it is stopped while the store is down, and the next consumer handles it',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const running = await harness.run(driven.consumer())
       driven.isStoreDown = true
       await harness.publish(['m1'])
@@ -82,7 +78,7 @@ export const settleLaws: readonly SourceLaw[] = [
       await harness.run(driven.consumer())
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects).toEqual(['m1'])
-    },
+    }),
   },
 ]
 

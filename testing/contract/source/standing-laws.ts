@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { NoEffectError } from '../../../src/foundation/errors.ts'
 import { expect } from '../expect.ts'
-import { Driven, eventually, Gate } from './driven.ts'
+import { driving, eventually, Gate } from './driven.ts'
 import type { SourceHarness, SourceLaw } from './harness.ts'
 
 export const standingLaws: readonly SourceLaw[] = [
   {
     name: 'runs once what is taken away and delivered again while its handler runs',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const slow = new Gate()
       driven.handle = () => slow.opened
       const consumer = driven.consumer()
@@ -20,12 +19,11 @@ export const standingLaws: readonly SourceLaw[] = [
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.started).toEqual(['m1'])
       expect(driven.effects).toEqual(['m1'])
-    },
+    }),
   },
   {
     name: 'says of what was taken away whether it is lost: a handler is aborted then, and only then',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const slow = new Gate()
       let signal: AbortSignal | undefined
       driven.handle = (context) => {
@@ -46,12 +44,11 @@ export const standingLaws: readonly SourceLaw[] = [
       slow.open()
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects.toSorted()).toEqual(['later', 'latest', 'm1'])
-    },
+    }),
   },
   {
     name: 'gives up what another consumer gets: its handler is aborted, and the message handled once',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const texts = ['m1', 'm2', 'm3', 'm4']
       let aborted = 0
       driven.handle = ({ signal }) =>
@@ -73,12 +70,11 @@ export const standingLaws: readonly SourceLaw[] = [
       await harness.run(driven.consumer())
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects.toSorted()).toEqual(texts)
-    },
+    }),
   },
   {
     name: 'loses nothing and repeats nothing over interruptions under load',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       driven.handle = () => sleep(5)
       // Few at once, so that many wait when it is interrupted.
       const consumer = driven.consumer({ concurrency: 4 })
@@ -94,13 +90,12 @@ export const standingLaws: readonly SourceLaw[] = [
       await eventually('all are done', () => driven.effects.length >= texts.length)
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects.toSorted()).toEqual(texts.toSorted())
-    },
+    }),
   },
   {
     name: 'goes on by itself whenever its connection breaks',
     needs: 'disconnects',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const running = await harness.run(driven.consumer())
       const texts = ['m0', 'm1', 'm2', 'm3', 'm4', 'm5']
       for (let at = 0; at < texts.length; at += 2) {
@@ -111,7 +106,7 @@ export const standingLaws: readonly SourceLaw[] = [
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects.toSorted()).toEqual(texts)
       await eventually('it is ready', () => running.health().ready)
-    },
+    }),
   },
 ]
 

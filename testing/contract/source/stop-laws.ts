@@ -1,13 +1,12 @@
 import type { Running } from '../../../src/ports/lifecycle.ts'
 import { expect } from '../expect.ts'
-import { Driven, eventually, Gate } from './driven.ts'
+import { driving, eventually, Gate } from './driven.ts'
 import type { SourceLaw } from './harness.ts'
 
 export const stopLaws: readonly SourceLaw[] = [
   {
     name: 'takes a stop during its start as no failure, and leaves everything to the next consumer',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       await (await harness.run(driven.consumer())).stop() // Its queue is there from now on.
       await harness.publish(['early'])
       const atOnce = harness.run(driven.consumer())
@@ -26,12 +25,11 @@ export const stopLaws: readonly SourceLaw[] = [
       await harness.publish(['late'])
       await eventually('all settled', () => harness.isSettled(driven))
       expect(driven.effects.toSorted()).toEqual(['early', 'late'])
-    },
+    }),
   },
   {
     name: 'stops in order: handlers end, their settles are flushed, and nothing settled comes again',
-    run: async (harness) => {
-      const driven = new Driven()
+    run: driving(async (harness, driven) => {
       const gate = new Gate()
       driven.handle = ({ payload }) => (payload === 'm9' ? gate.opened : undefined)
       const running = await harness.run(driven.consumer())
@@ -52,6 +50,6 @@ export const stopLaws: readonly SourceLaw[] = [
       await next.stop()
       const again = driven.events.slice(before).filter(({ type }) => type === 'delivery')
       expect(again).toHaveLength(1)
-    },
+    }),
   },
 ]

@@ -43,6 +43,18 @@ async function pass(rig: Rig): Promise<void> {
 /** Its name, what must have been told on it, and a consumer that goes it. */
 export type Way = readonly [string, readonly string[], (recorder: OutputRecorder, style: Style) => Promise<Rig>]
 
+type Going = Way[2]
+
+/** A consumer with these options, a message to it, and what follows. */
+function sent(options: Partial<RigOptions>, after: (rig: Rig) => unknown = () => {}, message: Sent = SENT): Going {
+  return async (recorder, style) => {
+    const rig = await start(recorder, style, options)
+    await rig.deliver(message)
+    await after(rig)
+    return rig
+  }
+}
+
 /** Every way that a delivery can go. Told are outcomes, and types of events. */
 export const WAYS: readonly Way[] = [
   [
@@ -71,13 +83,10 @@ export const WAYS: readonly Way[] = [
   [
     'a handler that fails until its attempts are spent',
     ['attempt-failed', 'dead-lettered'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { effect: fail })
-      await rig.deliver(SENT)
+    sent({ effect: fail }, async (rig) => {
       await pass(rig)
       await rig.deliver(SENT)
-      return rig
-    },
+    }),
   ],
   [
     'a decoder whose server is away for a while',
@@ -95,24 +104,8 @@ export const WAYS: readonly Way[] = [
       return rig
     },
   ],
-  [
-    'a handler that fails for good',
-    ['dead-lettered'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { effect: failForGood })
-      await rig.deliver(SENT)
-      return rig
-    },
-  ],
-  [
-    'a handler that throws no error',
-    ['dead-lettered'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { effect: failWithoutError, maxAttempts: 1 })
-      await rig.deliver(SENT)
-      return rig
-    },
-  ],
+  ['a handler that fails for good', ['dead-lettered'], sent({ effect: failForGood })],
+  ['a handler that throws no error', ['dead-lettered'], sent({ effect: failWithoutError, maxAttempts: 1 })],
   [
     'a handler that fails, with a retry place',
     ['failed', 'attempt-failed'],
@@ -136,39 +129,15 @@ export const WAYS: readonly Way[] = [
   [
     'an ID that is repeated with another value',
     ['dead-lettered'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, {})
-      await rig.deliver({ ...SENT, headers: { id: [CANARY_ID, 'another'] } })
-      return rig
-    },
+    sent({}, undefined, { ...SENT, headers: { id: [CANARY_ID, 'another'] } }),
   ],
-  [
-    'an ID extractor that throws',
-    ['dead-lettered'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { id: fail })
-      await rig.deliver(SENT)
-      return rig
-    },
-  ],
+  ['an ID extractor that throws', ['dead-lettered'], sent({ id: fail })],
   [
     'a payload that is no JSON',
     ['dead-lettered'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, {})
-      await rig.deliver({ ...SENT, bytes: Buffer.from(CANARY_PAYLOAD.text) })
-      return rig
-    },
+    sent({}, undefined, { ...SENT, bytes: Buffer.from(CANARY_PAYLOAD.text) }),
   ],
-  [
-    'a decoder that throws',
-    ['dead-lettered'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { decode: fail })
-      await rig.deliver(SENT)
-      return rig
-    },
-  ],
+  ['a decoder that throws', ['dead-lettered'], sent({ decode: fail })],
   [
     'a schema that quotes what it got',
     ['dead-lettered'],
@@ -227,16 +196,7 @@ export const WAYS: readonly Way[] = [
       return rig
     },
   ],
-  [
-    'a handler that ignores its signal',
-    ['stuck'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { effect: () => new Promise(() => {}) })
-      await rig.deliver(SENT)
-      await pass(rig)
-      return rig
-    },
-  ],
+  ['a handler that ignores its signal', ['stuck'], sent({ effect: () => new Promise(() => {}) }, pass)],
   [
     'a partition that is gone while the handler runs',
     ['settle-refused'],
@@ -253,23 +213,16 @@ export const WAYS: readonly Way[] = [
   [
     'a stop that hands back what fails meanwhile',
     ['handed-back'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { effect: failWhenAborted })
-      await rig.deliver(SENT)
+    sent({ effect: failWhenAborted }, async (rig) => {
       const stopping = rig.running.stop({ deadlineMs: 10 })
       await rig.clock.advance(60_000)
       await stopping
-      return rig
-    },
+    }),
   ],
   [
     'what is older than retention',
     ['beyond-retention', 'parked'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { onBeyondRetention: 'park' })
-      await rig.deliver({ ...SENT, timestamp: 1 })
-      return rig
-    },
+    sent({ onBeyondRetention: 'park' }, undefined, { ...SENT, timestamp: 1 }),
   ],
 ]
 
@@ -288,34 +241,14 @@ export const LEASE_WAYS: readonly Way[] = [
   [
     'a conflict in mode observe',
     ['observed', 'handled'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { mode: 'observe' })
-      await rig.deliver(SENT)
+    sent({ mode: 'observe' }, async (rig) => {
       await pass(rig)
       await rig.deliver({ ...SENT, payload: { other: SENT.payload } })
       await pass(rig)
-      return rig
-    },
+    }),
   ],
-  [
-    'an outcome that nobody knows, parked',
-    ['in-doubt', 'parked'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { effect: failUnknown, onInDoubt: 'park' })
-      await rig.deliver(SENT)
-      return rig
-    },
-  ],
-  [
-    'a reconcile that throws',
-    ['in-doubt', 'parked'],
-    async (recorder, style) => {
-      const rig = await start(recorder, style, { effect: failUnknown, onInDoubt: fail })
-      await rig.deliver(SENT)
-      await pass(rig)
-      return rig
-    },
-  ],
+  ['an outcome that nobody knows, parked', ['in-doubt', 'parked'], sent({ effect: failUnknown, onInDoubt: 'park' })],
+  ['a reconcile that throws', ['in-doubt', 'parked'], sent({ effect: failUnknown, onInDoubt: fail }, pass)],
   [
     'a lease that another owner has taken over',
     ['lease-lost'],

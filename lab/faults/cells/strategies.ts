@@ -1,8 +1,8 @@
 import type { Cell } from '../cell.ts'
-import { CRASH } from './crash.ts'
-import { REPLY_LOST } from './lost.ts'
 import { cellsOf } from './table.ts'
 import { MOMENT_OF } from '../moment.ts'
+import { REPLY_LOST } from './network.ts'
+import { CRASH } from './process.ts'
 
 /** The cells in which the other stores differ from the usual strategies. */
 export const FURTHER: readonly Cell[] = [

@@ -1,12 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { backends } from '../../test/kit/backends.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { newFolder } from '../../test/kit/servers/private-instance.ts'
 import { startPrivateRedisCluster } from '../../test/kit/servers/private-redis-cluster.ts'
 import { runProgram } from '../kit/worker/bundled.ts'
-import { INBOXES_ON, LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
+import { effectsOn, INBOXES_ON, LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
 import type { CrossingMessage, CrossingSpec } from './program.ts'
 
 const PAIRS = 20
@@ -69,18 +66,14 @@ interface End {
 
 async function cross(store: WorkerStore, own: Pick<CrossingSpec, 'dieBefore' | 'onInDoubt'>): Promise<End> {
   const { dieBefore, ...all } = own
-  const file = join(newFolder('crossing'), 'effects')
-  writeFileSync(file, '')
+  const { file, times } = effectsOn(store)
   const shared = { store: store.spec, group: uniqueName('group'), file, ...all }
   const specs = ORDERS.map((messages, at): CrossingSpec => {
     const dies = at === 0 && dieBefore !== undefined
     return { ...shared, messages, ...(dies && { dieBefore }) }
   })
   const settled = await Promise.all(specs.map(run))
-  const lines = readFileSync(file, 'utf8').split('\n')
-  const timesOf = async (effect: string): Promise<number> =>
-    store.spec.strategy === 'inbox' ? store.committed(effect) : lines.filter((line) => line === effect).length
-  return { settled, effects: await Promise.all(ROUNDS.map(([{ effect }]) => timesOf(effect))) }
+  return { settled, effects: await Promise.all(ROUNDS.map(([{ effect }]) => times(effect))) }
 }
 
 const ACKS = ROUNDS.flat().map(() => 'ack')

@@ -1,16 +1,13 @@
 // Handles messages with two identities in a process of its own, which kills itself in a handler if it is told to.
-import { appendFileSync, writeSync } from 'node:fs'
+import { writeSync } from 'node:fs'
 import { defineConsumer, messageId, runInline, type Message } from '../../src/index.ts'
 import type { WorkerContext } from '../kit/worker/module.ts'
-import type { StoreSpec } from '../kit/worker/spec.ts'
+import { die, haveEffect, type EffectsPlace } from '../kit/worker/effect.ts'
 import { storeOf } from '../kit/worker/stores.ts'
 
-export interface CrossingSpec {
-  readonly store: StoreSpec
+export interface CrossingSpec extends EffectsPlace {
   readonly group: string
   readonly messages: readonly CrossingMessage[]
-  /** Effects of a lease: one line each. */
-  readonly file: string
   /** The effect before which the process is killed. */
   readonly dieBefore?: string
   readonly onInDoubt?: 'park'
@@ -27,13 +24,8 @@ const spec = JSON.parse(process.argv[2] ?? '') as CrossingSpec
 
 async function handle({ message, tx }: WorkerContext<unknown>): Promise<void> {
   const effect = String(message.headers['effect'])
-  if (effect === spec.dieBefore) {
-    process.kill(process.pid, 'SIGKILL')
-    await new Promise(() => {})
-  }
-  const { store, file } = spec
-  if (store.strategy === 'lease') appendFileSync(file, `${effect}\n`)
-  else await tx?.query(`insert into effect (name) values (${store.on === 'mariadb' ? '?' : '$1'})`, [effect])
+  if (effect === spec.dieBefore) await die()
+  await haveEffect(spec, effect, tx)
 }
 
 function messageOf({ id, order, effect }: CrossingMessage): Message {

@@ -1,3 +1,6 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { newFolder } from '../../test/kit/servers/private-instance.ts'
 import { server } from '../../test/kit/servers/server.ts'
 import { newMysqlPlace } from '../../test/mysql/support.ts'
 import { newPlace } from '../../test/pg/support.ts'
@@ -26,6 +29,21 @@ export const LEASES_ON: {
 export const INBOXES_ON: { readonly postgres: Open<PostgresSpec>; readonly mariadb: Open<MariadbSpec> } = {
   postgres: () => onPostgres('inbox'),
   mariadb: () => onMariadb('inbox'),
+}
+
+/** Effects of the programs of a test, in the database of the store or in a file. */
+export function effectsOn({ spec, committed }: WorkerStore): {
+  readonly file: string
+  readonly times: (effect: string) => Promise<number>
+} {
+  const file = join(newFolder('effects'), 'effects')
+  writeFileSync(file, '')
+  const lines = (): readonly string[] => readFileSync(file, 'utf8').split('\n')
+  const isInbox = spec.strategy === 'inbox'
+  return {
+    file,
+    times: async (effect) => (isInbox ? committed(effect) : lines().filter((line) => line === effect).length),
+  }
 }
 
 /** One store of each strategy for the workers of a test file, and the committed effects of the inbox. */

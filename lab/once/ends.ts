@@ -1,9 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from '@jest/globals'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { newFolder } from '../../test/kit/servers/private-instance.ts'
-import { INBOXES_ON, LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
+import { effectsOn, INBOXES_ON, LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
 import type { DieAt, MortalSpec } from './mortal.ts'
 
 /** How the call after the crash ended: it ran, it got the answer of the first one, or it was refused because of doubt. */
@@ -48,19 +45,16 @@ export const CASES: readonly Case[] = [
 /** At each step: a process dies, and the next call is made in another. */
 export async function endsOf(
   call: Call,
-  { spec: store, committed }: WorkerStore,
+  store: WorkerStore,
   onInDoubt?: 'rerun' | 'park',
 ): Promise<Readonly<Record<string, readonly [Ending | undefined, effects: number]>>> {
   const life = async (dieAt: DieAt): Promise<readonly [Ending | undefined, number]> => {
     const key = uniqueName('key')
-    const file = join(newFolder('once'), 'effects')
-    writeFileSync(file, '')
-    const spec: MortalSpec = { store, key, file, dieAt, ...(onInDoubt && { onInDoubt }) }
+    const { file, times } = effectsOn(store)
+    const spec: MortalSpec = { store: store.spec, key, file, dieAt, ...(onInDoubt && { onInDoubt }) }
     expect(await call(spec)).toBeUndefined()
     const ending = await call({ ...spec, dieAt: 'never' })
-    const effects =
-      store.strategy === 'inbox' ? await committed(key) : readFileSync(file, 'utf8').split('\n').length - 1
-    return [ending, effects]
+    return [ending, await times(key)]
   }
   return Object.fromEntries(await Promise.all(POINTS.map(async (point) => [point, await life(point)] as const)))
 }

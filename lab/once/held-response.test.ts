@@ -1,15 +1,10 @@
-import { spawn } from 'node:child_process'
 import { once as event } from 'node:events'
-import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { backends } from '../../test/kit/backends.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { newFolder } from '../../test/kit/servers/private-instance.ts'
-import { bundledProgram } from '../kit/worker/bundled.ts'
-import { INBOXES_ON, LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
-import { pay } from './http-client.ts'
+import { effectsOn, INBOXES_ON, LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
+import { pay, serving } from './http-client.ts'
 import { FRAMEWORKS, type Framework, type MortalSpec } from './mortal.ts'
 
 const STORES: readonly (readonly [name: string, open: () => Promise<WorkerStore>, onInDoubt: 'park' | undefined])[] = [
@@ -32,21 +27,6 @@ async function bytesFor(port: number, key: string): Promise<string> {
   return received
 }
 
-/** Starts a server, and gives its port. */
-async function serving(spec: MortalSpec): Promise<{ readonly port: number; end(): Promise<readonly unknown[]> }> {
-  const program = bundledProgram(new URL('http-program.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, JSON.stringify(spec)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = event(child, 'exit')
-  const [port] = (await event(child.stdout, 'data')) as [Buffer]
-  return {
-    port: Number(port),
-    end: () => {
-      if (spec.dieAt === 'never') child.kill('SIGKILL')
-      return ended
-    },
-  }
-}
-
 async function answered(spec: MortalSpec): Promise<readonly [status: number, body: string, replayed: boolean]> {
   const server = await serving(spec)
   const response = await pay(server.port, spec.key)
@@ -56,10 +36,8 @@ async function answered(spec: MortalSpec): Promise<readonly [status: number, bod
 }
 
 /** A server that is killed there, before a byte of its answer was sent. */
-async function killed(cell: Omit<MortalSpec, 'key' | 'file'>): Promise<MortalSpec> {
-  const file = join(newFolder('held'), 'effects')
-  writeFileSync(file, '')
-  const spec = { ...cell, key: uniqueName('key'), file }
+async function killed(store: WorkerStore, cell: Omit<MortalSpec, 'key' | 'file' | 'store'>): Promise<MortalSpec> {
+  const spec = { ...cell, store: store.spec, key: uniqueName('key'), file: effectsOn(store).file }
   const server = await serving(spec)
   expect(await bytesFor(server.port, spec.key)).toBe('')
   expect(await server.end()).toEqual([null, 'SIGKILL'])
@@ -73,8 +51,8 @@ describeOnBoth('a response that is held', () => {
     'has sent not a byte before its mark: %s over %s',
     async (framework: Framework, _name, open, onInDoubt) => {
       await using store = await open()
-      const how = { store: store.spec, framework, ...(onInDoubt && { onInDoubt }) }
-      const again = await answered(await killed({ ...how, dieAt: 'before the mark' }))
+      const how = { framework, ...(onInDoubt && { onInDoubt }) }
+      const again = await answered(await killed(store, { ...how, dieAt: 'before the mark' }))
       expect([again[0], again[2]]).toEqual([onInDoubt === 'park' ? 409 : 201, false])
     },
     60_000,
@@ -84,8 +62,8 @@ describeOnBoth('a response that is held', () => {
     'is the answer to the next request, when the process died with it in hand: %s over %s',
     async (framework: Framework, _name, open, onInDoubt) => {
       await using store = await open()
-      const how = { store: store.spec, framework, ...(onInDoubt && { onInDoubt }) }
-      const spec = await killed({ ...how, dieAt: 'after the mark' })
+      const how = { framework, ...(onInDoubt && { onInDoubt }) }
+      const spec = await killed(store, { ...how, dieAt: 'after the mark' })
       const [second, third] = [await answered(spec), await answered(spec)]
       expect(second).toEqual([201, JSON.stringify({ paid: spec.key }), true])
       expect(third).toEqual(second)

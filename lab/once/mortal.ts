@@ -1,9 +1,8 @@
-import { appendFileSync } from 'node:fs'
 import type { Store } from '../../src/index.ts'
 import type { InboxStore } from '../../src/internal.ts'
 import { withCalls } from '../../test/kit/store-with.ts'
 import type { WorkerTransaction } from '../kit/worker/module.ts'
-import type { StoreSpec } from '../kit/worker/spec.ts'
+import { die, haveEffect, type EffectsPlace } from '../kit/worker/effect.ts'
 
 export type DieAt = 'before the claim is answered' | 'in the function' | 'before the mark' | 'after the mark' | 'never'
 
@@ -11,15 +10,12 @@ export const FRAMEWORKS = ['express', 'fastify', 'hono'] as const
 export type Framework = (typeof FRAMEWORKS)[number]
 
 /** What a process of these tests is started with. */
-export interface MortalSpec {
-  readonly store: StoreSpec
+export interface MortalSpec extends EffectsPlace {
   readonly key: string
   readonly dieAt: DieAt
   readonly onInDoubt?: 'rerun' | 'park'
   /** Behind which a server is. @defaultValue none, but node's own server */
   readonly framework?: Framework
-  /** Effects of a lease: one line each. */
-  readonly file: string
 }
 
 /** A store, and the effect of the function, both of which kill the process where its spec says. */
@@ -47,16 +43,11 @@ export class Mortal {
   }
 
   async effect(tx: WorkerTransaction | undefined): Promise<void> {
-    const { store, key, file } = this.#spec
-    if (store.strategy === 'inbox') {
-      await tx?.query(`insert into effect (name) values (${store.on === 'mariadb' ? '?' : '$1'})`, [key])
-    } else appendFileSync(file, `${key}\n`)
+    await haveEffect(this.#spec, this.#spec.key, tx)
     await this.#dieAt('in the function')
   }
 
   async #dieAt(point: DieAt): Promise<void> {
-    if (this.#spec.dieAt !== point) return
-    process.kill(process.pid, 'SIGKILL')
-    await new Promise(() => {})
+    if (this.#spec.dieAt === point) await die()
   }
 }

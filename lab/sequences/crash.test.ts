@@ -1,12 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import type { SequenceOptions } from '../../src/index.ts'
 import { backends } from '../../test/kit/backends.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
-import { newFolder } from '../../test/kit/servers/private-instance.ts'
 import { runProgram } from '../kit/worker/bundled.ts'
-import { INBOXES_ON, LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
+import { effectsOn, INBOXES_ON, LEASES_ON, type WorkerStore } from '../kit/worker-stores.ts'
 import type { NumberedMessage, SequenceSpec } from './program.ts'
 
 const describeOnBoth = backends.has('postgres') && backends.has('redis') ? describe : describe.skip
@@ -25,19 +22,14 @@ const run = (spec: SequenceSpec): Promise<Told | 'killed'> => runProgram(new URL
 
 /** A process dies after its nth command; all is delivered again, twice, then a message of the other sender comes. */
 async function life(store: WorkerStore, options: SequenceOptions, diesAfter: number) {
-  const file = join(newFolder('sequences'), 'effects')
-  writeFileSync(file, '')
+  const { file, times: timesOf } = effectsOn(store)
   const spec = { store: store.spec, options, file, group: uniqueName('group') } as Omit<SequenceSpec, 'messages'>
   const first = await run({ ...spec, messages: SENT, diesAfter })
   const second = await run({ ...spec, messages: [...SENT, ...SENT, OTHER] })
   if (second === 'killed') throw new Error('expected the second process to live')
-  const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1)
-  const timesOf = async ({ number, text }: NumberedMessage): Promise<number> => {
-    const line = `${number} ${text} ${spec.group}`
-    return store.spec.strategy === 'inbox' ? store.committed(line) : lines.filter((one) => one === line).length
-  }
-  const times = await Promise.all(SENT.map(timesOf))
-  const others = await timesOf(OTHER)
+  const effectOf = ({ number, text }: NumberedMessage): string => `${number} ${text} ${spec.group}`
+  const times = await Promise.all(SENT.map((message) => timesOf(effectOf(message))))
+  const others = await timesOf(effectOf(OTHER))
   const again = second.outcomes.slice(SENT.length, -1)
   return { isOver: first !== 'killed', times, again, other: second.outcomes.at(-1), others }
 }

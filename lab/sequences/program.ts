@@ -12,6 +12,7 @@ import {
   type SequenceOptions,
   type Store,
 } from '../../src/index.ts'
+import { die } from '../kit/worker/effect.ts'
 import type { PostgresSpec, RedisSpec } from '../kit/worker/spec.ts'
 
 export interface SequenceSpec {
@@ -38,10 +39,7 @@ let sent = 0
 /** The server has answered, and the process dies before it uses the answer. */
 async function counted<T>(answer: Promise<T>): Promise<T> {
   const result = await answer
-  if (++sent === spec.diesAfter) {
-    process.kill(process.pid, 'SIGKILL')
-    await new Promise(() => {})
-  }
+  if (++sent === spec.diesAfter) await die()
   return result
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../../src/index.ts'
 import type { Publisher, RetryCopy } from '../../../src/internal.ts'
 import { withCalls } from '../../../test/kit/store-with.ts'
+import { die as killed, insertEffect } from '../worker/effect.ts'
 import type { Worker, WorkerContext, WorkerHooks } from '../worker/module.ts'
 import type { CrashPoint, MortalSettings, WorkerEvent, WorkerMessage } from './settings.ts'
 
@@ -11,14 +12,12 @@ export default function mortal(worker: Worker<MortalSettings, WorkerEvent>): Wor
   const report = (what: string, about = ''): void => worker.report({ what, about })
   const die = (): Promise<never> => {
     report('dies')
-    process.kill(process.pid, 'SIGKILL')
-    return new Promise(() => {})
+    return killed()
   }
   const dieAt = async (point: CrashPoint): Promise<void> => {
     if (settings.dieAt === point) await die()
   }
   const letGo = worker.ordered('let go')
-  const insert = `insert into effect (name) values (${store.on === 'mariadb' ? '?' : '$1'})`
 
   const handle = async ({ payload, attempt, tx }: WorkerContext<WorkerMessage>): Promise<void> => {
     const { id, does } = payload
@@ -27,7 +26,7 @@ export default function mortal(worker: Worker<MortalSettings, WorkerEvent>): Wor
     if (does === 'fail' || (does === 'fail once' && attempt === 1)) throw new Error('the message asks for a failure')
     if (does === 'wait') await letGo
     if (does === 'linger') await sleep(100)
-    await tx?.query(insert, [id])
+    await insertEffect(store, id, tx)
     report('effect', id)
   }
   return {

@@ -1,25 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from '../expect.ts'
-import type { StoredPosition } from '../../../src/core/position.ts'
-import type { TransactionAnswer, ClaimItem, Positions, Store } from '../../../src/ports/store.ts'
-import {
-  claim,
-  claimAll,
-  grantedBy,
-  hold,
-  newItem,
-  newName,
-  newToken,
-  only,
-  SCOPE,
-  type Granted,
-  type HowToClaim,
-} from './claims.ts'
+import { claim, claimAll, grantedBy, hold, newName, newToken, only, SCOPE } from './claims.ts'
+import { ALONE, NO_REFUND, REFUND } from './given.ts'
 import type { OffsetsHarness, StoreLaw } from './harness.ts'
-
-const ALONE = { alone: true }
-const NO_REFUND = { refund: false, doubt: false }
-const REFUND = { refund: true, doubt: false }
+import {
+  messages,
+  verdicts,
+  grantedIn,
+  holdAll,
+  streamBehind,
+  writeIn,
+  positionsOf,
+  next,
+  stored,
+  timed,
+  one,
+  consume,
+} from './streams.ts'
 
 /** Laws for stores that keep one position for each stream. */
 export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
@@ -107,8 +103,7 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
   {
     name: 'passes nothing but what is set aside',
     async run({ store }) {
-      const stream = newName()
-      await store.mark(await holdAll(store, messages(stream, [0n])))
+      const stream = await streamBehind(store, 0n)
       const claims = await holdAll(store, messages(stream, [1n], 1n))
       await positionsOf(store).pass(SCOPE, { stream, offset: 1n })
       await positionsOf(store).pass(SCOPE, { stream: newName(), offset: 0n })
@@ -120,8 +115,7 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
   {
     name: 'sets aside the lowest of what was granted of a stream, behind a gap too, and nothing above it',
     async run({ store }) {
-      const stream = newName()
-      await store.mark(await holdAll(store, messages(stream, [0n])))
+      const stream = await streamBehind(store, 0n)
       const [lowest, higher] = await holdAll(store, messages(stream, [4n, 5n], 1n))
       if (lowest === undefined || higher === undefined) throw new Error('expected two claims')
       expect(await store.setAside([higher], 'given-up', { reason: 'no' })).toEqual(['refused'])
@@ -135,8 +129,7 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
     name: 'takes a position that went back for what it is: nothing behind it is over',
     async run(harness) {
       const { store } = harness
-      const stream = newName()
-      await store.mark(await holdAll(store, messages(stream, [0n, 1n, 2n, 3n])))
+      const stream = await streamBehind(store, 0n, 1n, 2n, 3n)
       await harness.move(stream, 2n)
       expect(await verdicts(store, messages(stream, [4n], 4n))).toEqual(['behind'])
       for (const item of messages(stream, [2n, 3n, 4n], 2n)) {
@@ -191,12 +184,9 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
     name: 'refuses a mark in a stream that was held meanwhile, and commits nothing',
     async run(harness) {
       const { store } = harness
-      const [stream, effect] = [newName(), newName()]
-      await store.mark(await holdAll(store, messages(stream, [0n])))
+      const [stream, effect] = [await streamBehind(store, 0n), newName()]
       const claims = await holdAll(store, messages(stream, [1n], 1n))
-      const lent = claims[0]?.transaction?.lend()
-      if (lent !== undefined) await harness.write(lent.tx, effect)
-      expect(lent?.revoke()).toBe(0)
+      await writeIn(harness, claims[0], effect)
       await positionsOf(await harness.secondStore()).hold(SCOPE, { stream, next: 1n }, 'created anew')
       expect(only(await store.mark(claims))).toMatch(/^refused/)
       expect(await stored(store, stream)).toMatchObject({ next: 1n, held: 'created anew' })
@@ -234,12 +224,9 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
     async run(harness) {
       const { store } = harness
       for (const moved of [0n, 7n, undefined]) {
-        const [stream, effect] = [newName(), newName()]
-        await store.mark(await holdAll(store, messages(stream, [0n])))
+        const [stream, effect] = [await streamBehind(store, 0n), newName()]
         const claims = await holdAll(store, messages(stream, [1n], 1n))
-        const lent = claims[0]?.transaction?.lend()
-        if (lent !== undefined) await harness.write(lent.tx, effect)
-        expect(lent?.revoke()).toBe(0)
+        await writeIn(harness, claims[0], effect)
         await harness.move(stream, moved)
         expect(only(await store.mark(claims))).toMatch(/^refused/)
         expect(await next(store, stream)).toBe(moved)
@@ -349,91 +336,3 @@ export const offsetsLaws: readonly StoreLaw<OffsetsHarness>[] = [
     },
   },
 ]
-
-/** Messages of a stream, each right after the previous one. */
-function messages(stream: string, offsets: readonly bigint[], follows?: bigint): readonly ClaimItem[] {
-  return offsets.map((offset, index) => {
-    const before = offsets[index - 1]
-    const position = { stream, offset, follows: before === undefined ? follows : before + 1n }
-    return { ...newItem({ key: newName(), digest: '' }), position }
-  })
-}
-
-async function verdicts(
-  store: Store<unknown>,
-  items: readonly ClaimItem[],
-  how: HowToClaim = {},
-): Promise<readonly string[]> {
-  return (await claimAll(store, items, how)).map(({ verdict }) => verdict)
-}
-
-/** How many are granted; they are released again. */
-async function grantedIn(store: Store<unknown>, items: readonly ClaimItem[], how: HowToClaim): Promise<number> {
-  const claims = (await claimAll(store, items, how)).flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
-  await store.release(claims, REFUND)
-  return claims.length
-}
-
-async function holdAll(
-  store: Store<unknown>,
-  items: readonly ClaimItem[],
-  how: HowToClaim = {},
-): Promise<readonly Granted['claim'][]> {
-  return (await claimAll(store, items, how)).map((answer) => grantedBy(answer).claim)
-}
-
-function positionsOf(store: Store<unknown>): Positions {
-  if (store.strategy !== 'offsets') throw new Error('expected a store with positions')
-  return store.positions
-}
-
-async function next(store: Store<unknown>, stream: string): Promise<bigint | undefined> {
-  return (await stored(store, stream))?.next
-}
-
-async function stored(store: Store<unknown>, stream: string): Promise<StoredPosition | undefined> {
-  return (await positionsOf(store).next(SCOPE, [stream])).get(stream)
-}
-
-function timed(items: readonly ClaimItem[], timestamps: readonly (number | undefined)[]): readonly ClaimItem[] {
-  return items.map((item, index) => {
-    const { position } = item
-    return position === undefined ? item : { ...item, position: { ...position, timestamp: timestamps[index] } }
-  })
-}
-
-function one(items: readonly ClaimItem[]): ClaimItem {
-  const [item] = items
-  if (item === undefined) throw new Error('expected a message')
-  return item
-}
-
-/** Reads the whole stream in batches, as a member does: items that were not granted are claimed again, alone. */
-async function consume(
-  harness: OffsetsHarness,
-  store: Store<unknown>,
-  items: readonly ClaimItem[],
-  batchSize: number,
-): Promise<void> {
-  let alone = false
-  let waiting = items
-  let idle = 0
-  while (waiting.length > 0) {
-    if (idle > 300) throw new Error(`expected every message to be granted, got stuck with ${waiting.length} to go`)
-    const wanted: readonly ClaimItem[] = waiting.slice(0, alone ? 1 : batchSize)
-    const answers: readonly TransactionAnswer<unknown>[] = await claimAll(store, wanted, { alone })
-    const granted = answers.flatMap((answer) => ('claim' in answer ? [answer.claim] : []))
-    for (const { key, transaction } of granted) {
-      const lent = transaction?.lend()
-      const position = waiting.find((item) => item.key === key)?.position
-      if (lent !== undefined) await harness.write(lent.tx, `${position?.stream}@${position?.offset}`)
-      expect(lent?.revoke()).toBe(0)
-    }
-    if (granted.length > 0) expect(await store.mark(granted)).toEqual(granted.map(() => 'marked'))
-    const over = answers.filter(({ verdict }) => verdict === 'claimed' || verdict === 'done').length
-    waiting = waiting.slice(over)
-    alone = over === 0
-    idle = alone ? idle + 1 : 0
-    if (alone) await sleep(5)
-  }
-}

@@ -18,6 +18,9 @@ export interface SequenceHarness {
   readonly close: () => Promise<void>
 }
 
+/** Gets a source of its own. */
+type Keep = (of: SequenceHarness, source: TestSource) => Promise<void>
+
 type SequenceLaw = Law<(options: SequenceOptions) => Promise<SequenceHarness>>
 
 const WHY = { by: 'a law', reason: 'because', retentionMs: 3_600_000 }
@@ -39,11 +42,11 @@ export function describeSequences(
 
 function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
   const laws: SequenceLaw[] = []
-  const law = (name: string, options: SequenceOptions, keep: (of: SequenceHarness) => Promise<void>): void => {
+  const law = (name: string, options: SequenceOptions, keep: Keep): void => {
     const run: SequenceLaw['run'] = async (createHarness) => {
       const harness = await createHarness(options)
       try {
-        await keep(harness)
+        await keep(harness, newSource())
       } finally {
         await harness.close()
       }
@@ -51,54 +54,55 @@ function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
     laws.push({ name, run })
   }
 
-  law('keeps one record for a source, and those of its tail', { tail: 2 }, async ({ store, count }) => {
-    const source = newSource()
+  law('keeps one record for a source, and those of its tail', { tail: 2 }, async ({ store, count }, source) => {
     const before = await count()
     await doAll(store, source.items(1, 50))
     expect((await count()) - before).toBe(3)
     expect(await verdicts(store, source.items(49, 50))).toEqual(['done', 'done'])
   })
 
-  law('never takes a gap for a duplicate, whatever the order', { tail: 0 }, async ({ store, secondStore }) => {
-    const source = newSource()
+  law('never takes a gap for a duplicate, whatever the order', { tail: 0 }, async ({ store, secondStore }, source) => {
     await doAll(store, [7, 3, 9, 1].map(source.item))
     const rest = [0, 2, 4, 5, 6, 8, 10].map(source.item)
     expect(await verdicts(await secondStore(), rest)).toEqual(rest.map(() => 'claimed'))
   })
 
-  law('knows what is done beyond its tail: parked, for a person', { tail: 1 }, async ({ store, secondStore }) => {
-    const source = newSource()
-    await doAll(store, source.items(1, 5))
-    const parked = { verdict: 'parked', reason: 'behind-sequence' }
-    expect(await claim(store, source.item(2))).toMatchObject(parked)
-    expect(await claim(await secondStore(), source.item(2))).toMatchObject(parked)
-    expect(await claim(store, source.item(5))).toMatchObject({ verdict: 'done' })
-  })
+  law(
+    'knows what is done beyond its tail: parked, for a person',
+    { tail: 1 },
+    async ({ store, secondStore }, source) => {
+      await doAll(store, source.items(1, 5))
+      const parked = { verdict: 'parked', reason: 'behind-sequence' }
+      expect(await claim(store, source.item(2))).toMatchObject(parked)
+      expect(await claim(await secondStore(), source.item(2))).toMatchObject(parked)
+      expect(await claim(store, source.item(5))).toMatchObject({ verdict: 'done' })
+    },
+  )
 
-  law('settles it as a duplicate if no number comes again', { tail: 1, onBehind: 'duplicate' }, async (of) => {
-    const source = newSource()
+  law('settles it as a duplicate if no number comes again', { tail: 1, onBehind: 'duplicate' }, async (of, source) => {
     await doAll(of.store, source.items(1, 5))
     const before = await of.count()
     expect(await verdicts(of.store, source.items(1, 4))).toEqual(['done', 'done', 'done', 'done'])
     expect(await of.count()).toBe(before)
   })
 
-  law('tells a sender that began again within the tail as a conflict', { tail: 10 }, async ({ store }) => {
-    const source = newSource()
+  law('tells a sender that began again within the tail as a conflict', { tail: 10 }, async ({ store }, source) => {
     await doAll(store, source.items(1, 5))
     const again = source.items(1, 5).map((item) => ({ ...item, digest: newDigest() }))
     expect(await verdicts(store, again)).toEqual(again.map(() => 'conflict'))
   })
 
-  law('parks a sender that began again far behind, and never drops it [T264]', { tail: 3 }, async ({ store }) => {
-    const source = newSource()
-    await doAll(store, source.items(1, 40))
-    const again = source.items(0, 3).map((item) => ({ ...item, digest: newDigest() }))
-    expect(await verdicts(store, again)).toEqual(['claimed', 'parked', 'parked', 'parked'])
-  })
+  law(
+    'parks a sender that began again far behind, and never drops it [T264]',
+    { tail: 3 },
+    async ({ store }, source) => {
+      await doAll(store, source.items(1, 40))
+      const again = source.items(0, 3).map((item) => ({ ...item, digest: newDigest() }))
+      expect(await verdicts(store, again)).toEqual(['claimed', 'parked', 'parked', 'parked'])
+    },
+  )
 
-  law('parks the first numbers after a wrap', { tail: 2 }, async ({ store }) => {
-    const source = newSource()
+  law('parks the first numbers after a wrap', { tail: 2 }, async ({ store }, source) => {
     const high = [HIGHEST_NUMBER - 1n, HIGHEST_NUMBER].map(source.item)
     await doAll(store, [...source.items(0, 5), ...high])
     expect(await verdicts(store, source.items(0, 1))).toEqual(['parked', 'parked'])
@@ -122,8 +126,7 @@ function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
   law(
     'parks a number whose gap is forgotten, also where duplicates are settled [T265]',
     { tail: 0, maxGaps: 2, onBehind: 'duplicate' },
-    async ({ store }) => {
-      const source = newSource()
+    async ({ store }, source) => {
       for (const number of [1, 3, 5, 7]) await doAll(store, [source.item(number)])
       // Gaps 0, 2, 4, 6: the last two are kept.
       expect(await verdicts(store, [0, 1, 2, 3].map(source.item))).toEqual(['parked', 'parked', 'parked', 'done'])
@@ -131,16 +134,14 @@ function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
     },
   )
 
-  law('keeps numbers apart beyond 2^53', { tail: 0, onBehind: 'duplicate' }, async ({ store }) => {
-    const source = newSource()
+  law('keeps numbers apart beyond 2^53', { tail: 0, onBehind: 'duplicate' }, async ({ store }, source) => {
     const start = 2n ** 53n
     await doAll(store, [start, start + 2n].map(source.item))
     const near = [start - 1n, start, start + 1n, start + 2n, start + 3n].map(source.item)
     expect(await verdicts(store, near)).toEqual(['claimed', 'done', 'claimed', 'done', 'claimed'])
   })
 
-  law('keeps failed and running messages in records of their own', { tail: 0 }, async ({ store }) => {
-    const source = newSource()
+  law('keeps failed and running messages in records of their own', { tail: 0 }, async ({ store }, source) => {
     const [running, failed] = [await hold(store, source.item(1)), await hold(store, source.item(2))]
     await store.setAside([failed.claim], 'given-up', { reason: 'no' })
     await doAll(store, source.items(3, 6))
@@ -152,8 +153,7 @@ function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
   law(
     'takes a mark that is sent again for the same mark, also beyond the tail',
     { tail: 0 },
-    async ({ store, count }) => {
-      const source = newSource()
+    async ({ store, count }, source) => {
       const before = await count()
       const { claim: claimed } = await hold(store, source.item(1), HOUR)
       await store.mark([claimed])
@@ -163,8 +163,7 @@ function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
     },
   )
 
-  law('lets a person run a number again, and look at it', { tail: 0 }, async ({ store }) => {
-    const source = newSource()
+  law('lets a person run a number again, and look at it', { tail: 0 }, async ({ store }, source) => {
     await doAll(store, source.items(1, 3))
     const { admin } = store
     if (admin === undefined) throw new TypeError('a store with admin was expected (sequence-laws)')
@@ -202,8 +201,7 @@ function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
     )
   }
 
-  law('imports into the source', { tail: 0, onBehind: 'duplicate' }, async ({ store, count }) => {
-    const source = newSource()
+  law('imports into the source', { tail: 0, onBehind: 'duplicate' }, async ({ store, count }, source) => {
     const before = await count()
     const keys = source.items(1, 20).map(({ key }) => key)
     expect(new Set(await store.admin?.import?.(SCOPE, keys, WHY))).toEqual(new Set(['decided']))
@@ -220,16 +218,14 @@ function sequenceLaws(strategy: 'lease' | 'inbox'): readonly SequenceLaw[] {
     expect(await verdicts(store, [item])).toEqual(['claimed'])
   })
 
-  law('knows a source of two processes that mark at once', { tail: 0, onBehind: 'duplicate' }, async (of) => {
-    const source = newSource()
+  law('knows a source of two processes that mark at once', { tail: 0, onBehind: 'duplicate' }, async (of, source) => {
     const stores = [of.store, await of.secondStore(), await of.secondStore()]
     const all = source.items(0, 59)
     await Promise.all(all.map((item, at) => doAll(stores[at % 3] ?? of.store, [item])))
     expect(new Set(await verdicts(of.store, all))).toEqual(new Set(['done']))
   })
 
-  law('parks what it cannot read the source of, and leaves the source alone', { tail: 0 }, async (of) => {
-    const source = newSource()
+  law('parks what it cannot read the source of, and leaves the source alone', { tail: 0 }, async (of, source) => {
     await doAll(of.store, source.items(1, 3))
     await of.plantSource(source.name, 'S9|of a newer version')
     const fresh = await of.secondStore()

@@ -25,6 +25,19 @@ export interface Looked {
   readonly last: string | undefined
 }
 
+/** The answer of a server: how many of the `most` next records there are, and the key of the last one, in hex. */
+export interface Ahead {
+  /** Text if the pool returns `bigint` as text. */
+  readonly looked: number | string
+  /** `null`: no record is ahead. */
+  readonly last: string | null
+}
+
+export function lookedTo(ahead: Ahead | undefined, most: number): Looked {
+  const looked = Number(ahead?.looked ?? 0)
+  return { looked, last: looked === most ? (ahead?.last ?? undefined) : undefined }
+}
+
 export interface StepTaken<Row> extends Looked {
   /** In the order of keys. */
   readonly rows: readonly Row[]

@@ -15,13 +15,13 @@ export interface SequenceLedger {
   /**
    * The texts of sources, in their order; `undefined`: the source has none.
    *
-   * @param within - reads on the connection of this transaction, so that it waits for no other one, what is committed
+   * @param transaction - reads on the connection of this transaction, so that it waits for no other one, what is committed
    * by now
    */
   read(
     scope: string,
     sources: readonly SourceKey[],
-    within?: OpenTransaction<unknown>,
+    transaction?: OpenTransaction<unknown>,
   ): Promise<readonly (string | undefined)[]>
   /**
    * Writes the text of a source if it has not changed, and removes records with it, as one atomic step for each source.

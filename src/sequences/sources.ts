@@ -47,11 +47,11 @@ export class Sources {
   async read(
     scope: string,
     sources: readonly SourceKey[],
-    within?: OpenTransaction<unknown>,
+    transaction?: OpenTransaction<unknown>,
   ): Promise<ReadonlyMap<SourceKey, SourceRecord | undefined>> {
     const distinct = [...new Set(sources)]
     if (distinct.length === 0) return new Map()
-    const texts = await this.#ledger.read(scope, distinct, within)
+    const texts = await this.#ledger.read(scope, distinct, transaction)
     return new Map(distinct.map((source, at) => [source, recordIn(texts[at])]))
   }
 

@@ -1,13 +1,6 @@
-import type { Looked } from '../../sql/in-steps.ts'
+import type { Ahead } from '../../sql/in-steps.ts'
 import { bytes, inHex } from './literals.ts'
 import type { Script } from './script.ts'
-
-export interface Ahead {
-  /** Text if the pool returns `bigint` as text. */
-  readonly looked: number | string
-  /** In hex; `null` if no record is ahead. */
-  readonly last: string | null
-}
 
 /** How far the next records of a scope reach, in the order of keys, and how many they are. Locks nothing, and reads keys only. */
 export function lookAhead(
@@ -16,11 +9,6 @@ export function lookAhead(
 ): Script<Ahead> {
   const ahead = `select \`key\` as k from ${table} where scope = ${scope} and \`key\` > ${bytes(after)} order by \`key\` limit ${most}`
   return { statements: [`select count(*) as looked, ${inHex('max(k)')} as last from (${ahead}) as ahead`] }
-}
-
-export function lookedTo(ahead: Ahead | undefined, most: number): Looked {
-  const looked = Number(ahead?.looked ?? 0)
-  return { looked, last: looked === most ? (ahead?.last ?? undefined) : undefined }
 }
 
 /** The condition for records up to a key; `undefined`: all of them. */

@@ -1,3 +1,4 @@
+import { lookedTo } from '../../sql/in-steps.ts'
 import type { InboxStatements } from '../../sql/inbox/statements.ts'
 import type { PgSessions } from '../sessions/session.ts'
 import type { Script } from '../statements/statement.ts'
@@ -84,9 +85,8 @@ export function pgInbox(sessions: PgSessions, tables: Tables, scope: number): In
     write: (writing) => writeRecords(tables, scope, writing),
     list: async ({ most, ...page }) => {
       const [ahead] = await sessions.committed(lookAhead(tables, { scope, ...page, most }))
-      const looked = ahead?.looked ?? 0
-      const last = looked === most ? (ahead?.last ?? undefined) : undefined
-      return { looked, last, rows: await sessions.committed(listRecords(tables, { scope, ...page, upTo: last })) }
+      const seenTo = lookedTo(ahead, most)
+      return { ...seenTo, rows: await sessions.committed(listRecords(tables, { scope, ...page, upTo: seenTo.last })) }
     },
     audit: (decided, decision, why) => {
       return auditDecision(tables, { scope, keys: decided.map(({ key }) => key), decision, ...why })

@@ -1,4 +1,5 @@
 import type { Purged } from '../../../src/internal.ts'
+import { lookedTo } from '../../sql/in-steps.ts'
 import type { LeaseStatements } from '../../sql/lease/statements.ts'
 import { PagePass } from '../page-pass.ts'
 import type { PgSessions } from '../sessions/session.ts'
@@ -31,8 +32,7 @@ export function pgLeases(sessions: PgSessions, tables: Tables, scope: number): L
     read: async (keys) => rowsIn(await sessions.committed(peekLeases(tables, scope, keys))),
     async list({ most, ...page }) {
       const found = await sessions.committed(findLeases(tables, { scope, ...page, most }))
-      const { looked = 0, last } = found[0] ?? {}
-      return { ...rowsIn(found), looked, last: looked === most ? last : undefined }
+      return { ...rowsIn(found), ...lookedTo(found[0], most) }
     },
     /** A pass through the table takes one call for each step. After the last step the next pass begins. */
     async purge(limit): Promise<Purged> {

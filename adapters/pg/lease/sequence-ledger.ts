@@ -29,7 +29,7 @@ export class PgSequenceLedger implements SequenceLedger {
   read(
     scope: string,
     sources: readonly SourceKey[],
-    within?: OpenTransaction<unknown>,
+    transaction?: OpenTransaction<unknown>,
   ): Promise<readonly (string | undefined)[]> {
     return answered(ERRORS, 'sequences', async () => {
       const place = await this.#database.placeOf(scope)
@@ -37,8 +37,8 @@ export class PgSequenceLedger implements SequenceLedger {
       const asked = { scope: place.scope, keys }
       const { read } = this.#statements
       const rows =
-        within instanceof ClaimTransaction
-          ? await within.read(read(place.tables, asked))
+        transaction instanceof ClaimTransaction
+          ? await transaction.read(read(place.tables, asked))
           : await ask(place, read, asked)
       const texts = new Map(rows.map(({ key, rest }) => [key, rest]))
       return keys.map((key) => texts.get(key))

@@ -44,14 +44,14 @@ export function purgeRecords(
   const before = `now() - interval '${retentionMs} milliseconds'`
   const isOver = (since: string): string => `${since} < ${before} and keep_until < now()`
   const isOld = `scope = ${scope} and outcome in ('d', 'g') and ${isOver('done_at')}` // mutant: pg-parked-purged
-  const within = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
+  const inPages = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
   const isWhole = `not exists (select from ${attempt} a where a.scope = i.scope and a.key = i.key)`
   const isNotTorn = `not exists (select from ${inbox} i where i.scope = a.scope and i.key = a.key)`
   return {
     text: `set local statement_timeout = '2s';
 with removed as (
   delete from ${inbox} where ctid = any (array(
-    select ctid from ${inbox} i where ${isOld}${within} and ${isWhole} limit ${limit} for update skip locked)) and ${isOld}
+    select ctid from ${inbox} i where ${isOld}${inPages} and ${isWhole} limit ${limit} for update skip locked)) and ${isOld}
   returning 1
 ), forgotten as (
   delete from ${attempt} where ctid = any (array(

@@ -1,5 +1,6 @@
 import type { Decision } from '../../../../src/internal.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
+import type { Ahead } from '../../../sql/in-steps.ts'
 import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
 import { bytes, epochMs, fromNow, isAmong, keyAt, places, rowsByKey, text } from '../../statements/literals.ts'
 import type { Script, Statement } from '../../statements/statement.ts'
@@ -143,7 +144,7 @@ const IS_LOOKED_AT = { d: 'true', g: `i.outcome <> 'd'`, p: `i.outcome <> 'd'` }
 export function lookAhead(
   { inbox }: Tables,
   { scope, outcome, after, most }: Omit<Listing, 'upTo' | 'limit'> & { readonly most: number },
-): Statement<{ readonly looked: number; readonly last: string | null }> {
+): Statement<Ahead> {
   return {
     text: `with ahead as materialized (
   select i.key from ${inbox} i where i.scope = $1 and i.key > decode($2, 'hex') and ${IS_LOOKED_AT[outcome]} order by i.key limit $3

@@ -1,4 +1,5 @@
 import type { ListedState } from '../../../../src/internal.ts'
+import type { Ahead } from '../../../sql/in-steps.ts'
 import { epochMs } from '../../statements/literals.ts'
 import type { Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
@@ -50,11 +51,7 @@ interface Search {
   readonly limit: number
 }
 
-export type FoundRow = SeenRow & {
-  /** The last key that was looked at. */
-  readonly last: string
-  readonly looked: number
-}
+type FoundRow = SeenRow & Ahead
 
 /**
  * Looks through some records in the order of keys, for those in one state. Columns that every claim changes have no

@@ -11,7 +11,7 @@ type Ending =
   | (() => unknown)
 
 /** Takes what was opened, and gives it back. It ends after the tests, the last first; so does what an open left behind that failed. */
-export type Own = <T extends Ending>(opened: T) => T
+type Own = <T extends Ending>(opened: T) => T
 
 type Open = (own: Own) => unknown
 

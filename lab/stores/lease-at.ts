@@ -13,6 +13,7 @@ import {
   type Message,
   type Store,
 } from '../../src/index.ts'
+import { messageWith } from '../../test/kit/message.ts'
 
 /** Where a lease is, in words that another process understands. */
 export type LeasePlace =
@@ -55,13 +56,4 @@ export function ownerOf(store: Store, handle: (context: HandlerContext<unknown>)
   return defineConsumer({ name: 'owner', id: messageId.header('id'), leaseMs: 500, store, handle })
 }
 
-export const MESSAGE: Message = {
-  system: 'rabbitmq',
-  destination: 'queue',
-  origin: 'queue',
-  position: '1',
-  key: null,
-  value: Buffer.from('{}'),
-  headers: { id: 'the one' },
-  timestamp: undefined,
-}
+export const MESSAGE: Message = messageWith({ headers: { id: 'the one' } })

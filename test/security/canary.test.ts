@@ -16,6 +16,7 @@ import { storeWith } from '../kit/store-with.ts'
 import { endRigs, STYLES } from '../kit/rig.ts'
 import { CANARY_ADDRESS, CANARY_ID, CANARY_PAYLOAD, careless, OutputRecorder } from './output-recorder.ts'
 import { fail, LEASE_WAYS, WAYS } from './ways.ts'
+import { messageWith } from '../kit/message.ts'
 
 afterEach(endRigs)
 
@@ -38,15 +39,11 @@ describe('nothing of payload, ID or address is told, under a lease: [T110]', () 
 })
 
 describe('nothing of payload, ID or address is told where something is remembered, or purged: [T111]', () => {
-  const message: Message = {
-    system: 'rabbitmq',
-    destination: 'queue',
-    origin: 'queue',
-    position: '1',
+  const message: Message = messageWith({
     key: Buffer.from(CANARY_ID),
     value: Buffer.from(JSON.stringify(CANARY_PAYLOAD)),
     headers: { id: CANARY_ID },
-  }
+  })
 
   const REMEMBERING: readonly (readonly [string, readonly string[], Remembering])[] = [
     ['a result', ['handled', 'duplicate'], { handle: () => CANARY_PAYLOAD, rememberResult: true }],

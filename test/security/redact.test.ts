@@ -10,6 +10,7 @@ import {
 } from '../../src/foundation/errors.ts'
 import { redacted, redactedDetail, redactedError } from '../../src/pipeline/telemetry/redact.ts'
 import type { Message } from '../../src/ports/message.ts'
+import { messageWith } from '../kit/message.ts'
 
 const PAYLOAD = {
   to: '+447700900123',
@@ -19,11 +20,7 @@ const PAYLOAD = {
   text: 'Your parcel is with a neighbour.',
 }
 
-const MESSAGE: Message = {
-  system: 'rabbitmq',
-  destination: 'queue',
-  origin: 'queue',
-  position: '1',
+const MESSAGE: Message = messageWith({
   key: Buffer.from('shard-0042'),
   value: Buffer.from(JSON.stringify(PAYLOAD)),
   headers: {
@@ -33,7 +30,7 @@ const MESSAGE: Message = {
     tries: 98_765,
   },
   messageId: 'sms-31337',
-}
+})
 
 describe('what an error says of its message is told without [T125]', () => {
   it.each([

@@ -35,6 +35,7 @@ import { withMariadb, withPostgres, withRedis } from '../kit/servers/clients.ts'
 import { OutputRecorder } from './output-recorder.ts'
 import { withCalls } from '../kit/store-with.ts'
 import { closedAfterEach } from '../kit/after-each.ts'
+import { messageWith } from '../kit/message.ts'
 
 /** Planted where a client keeps its password. */
 const SECRET = 'planted-s3cr3t'
@@ -102,15 +103,7 @@ function at(
   return Object.assign(new URL(url), { password: SECRET, ...changes }).href
 }
 
-const MESSAGE: Message = {
-  system: 'memory',
-  destination: 'queue',
-  origin: 'queue',
-  position: '1',
-  key: null,
-  value: Buffer.from('{}'),
-  headers: {},
-}
+const MESSAGE: Message = messageWith()
 
 type Refusal = readonly [what: string, url: () => string | Promise<string>]
 

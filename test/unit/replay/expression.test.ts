@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Message } from '../../../src/ports/message.ts'
 import { parseCondition, parseField } from '../../../src/replay/expression.ts'
+import { messageWith } from '../../kit/message.ts'
 
 const PAYLOAD = { to: '+4912', 'a/b': { '~c': 7 }, list: ['x', 'y'], empty: '', nothing: null }
-const MESSAGE: Message = {
+const MESSAGE: Message = messageWith({
   system: 'kafka',
-  destination: 'sms',
   origin: 'sms',
   position: '0@1',
   key: Buffer.from('k1'),
   value: null,
   headers: { tenant: Buffer.from('acme') },
-}
+})
 
 function read(text: string): unknown {
   const field = parseField(text)

@@ -1,110 +1,33 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import {
   ConfigError,
   defineConsumer,
-  messageId,
   OutcomeUnknownError,
   runInline,
-  StoreError,
   TerminalError,
   type Consumer,
-  type ConsumerOptions,
   type InlineOptions,
-  type InlineRunning,
   type Message,
   type ObserverEvent,
-  type Settlement,
   type Store,
 } from '../../../../src/index.ts'
 import { memoryStore } from '../../../../src/memory/index.ts'
-import {
-  type DeadLetter,
-  type Delivery,
-  type DeliveryEnd,
-  type RetryCopy,
-  type Standing,
-} from '../../../../src/internal.ts'
-import { ManualClock, turns } from '../../../kit/manual-clock.ts'
+import type { DeadLetter, RetryCopy } from '../../../../src/internal.ts'
+import { turns } from '../../../kit/manual-clock.ts'
 import { gate } from '../../../kit/rig.ts'
-import { scriptedStore, type ScriptedStore } from '../../../kit/scripted-store.ts'
-import { storeWith } from '../../../kit/store-with.ts'
 import { MemoryOffsets } from '../../../../testing/stores/memory-offsets.ts'
-
-const running: InlineRunning[] = []
-const clocks: ManualClock[] = []
-
-afterEach(async () => {
-  const stopping = Promise.all(running.splice(0).map((one) => one.stop({ deadlineMs: 0 })))
-  await Promise.all(clocks.map((clock) => clock.advance(60_000)))
-  await stopping
-  const left = clocks.splice(0).reduce((sum, { pending }) => sum + pending, 0)
-  if (left > 0) throw new Error(`left behind by a stop: ${left} timers`)
-})
-
-type Options = Partial<ConsumerOptions<unknown, unknown, never>>
-
-class Bench {
-  readonly clock: ManualClock
-  readonly store: ScriptedStore<never>
-  readonly events: ObserverEvent[] = []
-  readonly runs: string[] = []
-  readonly inline: InlineRunning
-
-  constructor(
-    effect: (id: string) => unknown,
-    { options = {}, how = {}, world }: { options?: Options; how?: Partial<InlineOptions>; world?: Bench } = {},
-  ) {
-    this.clock = world?.clock ?? new ManualClock()
-    this.store = world?.store ?? scriptedStore(memoryStore({ clock: this.clock }))
-    const consumer = defineConsumer({
-      name: 'consumer',
-      id: messageId.header('id'),
-      store: this.store,
-      backoff: { initialMs: 100, maxMs: 1_000 },
-      observe: (event) => this.events.push(event),
-      handle: ({ message }) => {
-        const id = String(message.headers['id'])
-        this.runs.push(id)
-        return effect(id)
-      },
-      ...options,
-    } as ConsumerOptions<unknown, unknown, never>)
-    const entropy = { fraction: () => 0.5, ownerToken: () => `token-${String(++tokens).padStart(6, '0')}` }
-    this.inline = runInline(consumer, { group: 'group', clock: this.clock, entropy, ...how })
-    running.push(this.inline)
-    clocks.push(this.clock)
-  }
-
-  handle(message: Message, lane?: string): Promise<Settlement> {
-    return this.inline.handle(message, { lane })
-  }
-}
-
-let tokens = 0
-
-function messageOf(id: string | undefined, payload: unknown = {}, position = '0@0'): Message {
-  return {
-    system: 'rabbitmq',
-    destination: 'queue',
-    origin: 'queue',
-    position,
-    key: null,
-    value: Buffer.from(JSON.stringify(payload)),
-    headers: id === undefined ? {} : { id },
-  }
-}
+import { Bench, failingTimes, HANDLED, messageOf, type Options } from './inline-bench.ts'
 
 describe('a consumer whose caller settles', () => {
   it('answers ack when the mark is durable, and for each copy after it', async () => {
     const marked = gate()
     const bench = new Bench(() => {})
     bench.store.script('mark', marked.opened)
-    let answer: Settlement | undefined
-    const handling = bench.handle(messageOf('a')).then((settlement) => (answer = settlement))
+    const begun = bench.begin()
     await turns()
-    expect([bench.runs, answer]).toEqual([['a'], undefined])
+    expect([bench.runs, begun.answer]).toEqual([['a'], undefined])
     marked.open()
-    expect(await handling).toEqual({ outcome: 'handled', settle: 'ack' })
+    expect(await begun.handling).toEqual(HANDLED)
     expect(await bench.handle(messageOf('a'))).toEqual({ outcome: 'duplicate', settle: 'ack' })
     expect(bench.runs).toEqual(['a'])
   })
@@ -156,14 +79,11 @@ describe('a consumer whose caller settles', () => {
   })
 
   it('tries again in its lane, while the others flow', async () => {
-    let failures = 0
-    const bench = new Bench((id) => {
-      if (id === 'a' && failures++ < 2) throw new TypeError('a mistake of the user')
-    })
+    const bench = new Bench(failingTimes(2))
     const failing = bench.handle(messageOf('a'), 'a')
     await bench.handle(messageOf('b'), 'b')
     await bench.clock.advance(2_000)
-    expect(await failing).toEqual({ outcome: 'handled', settle: 'ack' })
+    expect(await failing).toEqual(HANDLED)
     expect(bench.runs).toEqual(['a', 'b', 'a', 'a'])
   })
 
@@ -178,13 +98,12 @@ describe('a consumer whose caller settles', () => {
     const bench = new Bench(() => {})
     await bench.inline.open()
     bench.store.isDown = true
-    let answer: Settlement | undefined
-    const handling = bench.handle(messageOf('a')).then((settlement) => (answer = settlement))
+    const begun = bench.begin()
     await bench.clock.advance(600_000)
-    expect([answer, bench.inline.health().ready]).toEqual([undefined, false])
+    expect([begun.answer, bench.inline.health().ready]).toEqual([undefined, false])
     bench.store.isDown = false
     await bench.clock.advance(10_000)
-    expect(await handling).toEqual({ outcome: 'handled', settle: 'ack' })
+    expect(await begun.handling).toEqual(HANDLED)
     expect(bench.inline.health()).toMatchObject({ live: true, ready: true, state: 'running' })
   })
 
@@ -195,7 +114,7 @@ describe('a consumer whose caller settles', () => {
       throw new Error('a mistake of the user')
     }
     const bench = new Bench(() => {}, { options: { observe } })
-    expect(await bench.handle(messageOf('a'))).toEqual({ outcome: 'handled', settle: 'ack' })
+    expect(await bench.handle(messageOf('a'))).toEqual(HANDLED)
     expect(seen).toEqual(['started', 'store-call', 'claims', 'handler-run', 'store-call', 'handled', 'marks'])
   })
 
@@ -237,12 +156,11 @@ describe('a message that must be dead-lettered', () => {
     const bench = new Bench(fails)
     const set = gate()
     bench.store.script('setAside', set.opened)
-    let answer: Settlement | undefined
-    const handling = bench.handle(messageOf('a')).then((settlement) => (answer = settlement))
+    const begun = bench.begin()
     await turns()
-    expect(answer).toBeUndefined()
+    expect(begun.answer).toBeUndefined()
     set.open()
-    expect(await handling).toMatchObject({
+    expect(await begun.handling).toMatchObject({
       outcome: 'dead-lettered',
       settle: 'dead-letter',
       reason: 'handler-failed',
@@ -305,24 +223,18 @@ describe('a message that must be dead-lettered', () => {
       },
     }
     const bench = new Bench(fails, { how: { publisher } })
-    let answer: Settlement | undefined
-    const handling = bench.handle(messageOf('a')).then((settlement) => (answer = settlement))
+    const begun = bench.begin()
     await turns()
-    expect(answer).toBeUndefined()
+    expect(begun.answer).toBeUndefined()
     await bench.clock.advance(60_000)
-    expect(await handling).toEqual({ outcome: 'dead-lettered', settle: 'ack', reason: 'handler-failed' })
+    expect(await begun.handling).toEqual({ outcome: 'dead-lettered', settle: 'ack', reason: 'handler-failed' })
     expect(deadLetters).toHaveLength(1)
   })
 })
 
 describe('a caller who waits between attempts', () => {
   it('is told how long, each attempt counts, and the last one ends in a dead letter', async () => {
-    const bench = new Bench(
-      () => {
-        throw new Error('no')
-      },
-      { options: { maxAttempts: 3 }, how: { retryWaits: 'caller' } },
-    )
+    const bench = new Bench(failingTimes(9), { options: { maxAttempts: 3 }, how: { retryWaits: 'caller' } })
     const first = await bench.handle(messageOf('a'))
     await bench.clock.advance(first.retryAfterMs ?? 0)
     const second = await bench.handle(messageOf('a'))
@@ -336,196 +248,31 @@ describe('a caller who waits between attempts', () => {
   })
 
   it('may come back with the very same object', async () => {
-    let failures = 0
-    const bench = new Bench(
-      () => {
-        if (failures++ === 0) throw new Error('no')
-      },
-      { how: { retryWaits: 'caller' } },
-    )
+    const bench = new Bench(failingTimes(1), { how: { retryWaits: 'caller' } })
     const message = messageOf('a')
     expect(await bench.handle(message)).toMatchObject({ outcome: 'failed', settle: 'retry' })
     await bench.clock.advance(1_000)
-    expect(await bench.handle(message)).toEqual({ outcome: 'handled', settle: 'ack' })
+    expect(await bench.handle(message)).toEqual(HANDLED)
   })
 
   it('may come back too early: the message then waits for its time', async () => {
-    let failures = 0
-    const bench = new Bench(
-      () => {
-        if (failures++ === 0) throw new Error('no')
-      },
-      { how: { retryWaits: 'caller' } },
-    )
+    const bench = new Bench(failingTimes(1), { how: { retryWaits: 'caller' } })
     const { retryAfterMs = 0 } = await bench.handle(messageOf('a'))
     const again = bench.handle(messageOf('a'))
     await bench.clock.advance(retryAfterMs / 2)
     expect(bench.runs).toEqual(['a'])
     await bench.clock.advance(retryAfterMs)
-    expect(await again).toEqual({ outcome: 'handled', settle: 'ack' })
+    expect(await again).toEqual(HANDLED)
   })
 
   it('may have a publisher for the dead letters all the same', async () => {
     const deadLetters: DeadLetter[] = []
     const publisher = { deadLetter: async (deadLetter: DeadLetter): Promise<void> => void deadLetters.push(deadLetter) }
-    const bench = new Bench(
-      () => {
-        throw new Error('no')
-      },
-      { options: { maxAttempts: 2 }, how: { retryWaits: 'caller', publisher } },
-    )
+    const bench = new Bench(failingTimes(9), { options: { maxAttempts: 2 }, how: { retryWaits: 'caller', publisher } })
     expect(await bench.handle(messageOf('a'))).toMatchObject({ settle: 'retry' })
     await bench.clock.advance(1_000)
     expect(await bench.handle(messageOf('a'))).toMatchObject({ settle: 'ack', reason: 'attempts-spent' })
     expect(deadLetters.map(({ attempts }) => attempts)).toEqual([2])
-  })
-})
-
-describe('opening the store', () => {
-  it('happens once, before the first message', async () => {
-    let opened = 0
-    const store = storeWith(() => ({ open: async () => void opened++ }))
-    const bench = new Bench(() => {}, { options: { store } })
-    expect(opened).toBe(0)
-    await Promise.all([bench.handle(messageOf('a')), bench.handle(messageOf('b'))])
-    await bench.handle(messageOf('c'))
-    expect(opened).toBe(1)
-  })
-
-  it.each(['rejects', 'throws'])('is tried again with the next message when it %s', async (how) => {
-    let opened = 0
-    const store = storeWith(() => ({
-      open: () => {
-        if (opened++ > 0) return Promise.resolve()
-        const error = new StoreError('STORE_UNREACHABLE', 'nobody there')
-        if (how === 'throws') throw error
-        return Promise.reject(error)
-      },
-    }))
-    const bench = new Bench(() => {}, { options: { store } })
-    await expect(bench.handle(messageOf('a'))).rejects.toThrow('nobody there')
-    expect(bench.inline.state).toBe('idle')
-    expect(await bench.handle(messageOf('a'))).toEqual({ outcome: 'handled', settle: 'ack' })
-    expect(bench.runs).toEqual(['a'])
-  })
-})
-
-describe('stopping', () => {
-  it('lets handlers end, gives back what waits, and takes nothing more', async () => {
-    const effect = gate()
-    const bench = new Bench(() => effect.opened)
-    const [first, behind] = [bench.handle(messageOf('a'), 'lane'), bench.handle(messageOf('b'), 'lane')]
-    await turns()
-    const stopping = bench.inline.stop()
-    expect(bench.inline.stop()).toBe(stopping)
-    expect(await behind).toEqual({ outcome: 'handed-back', settle: 'retry' })
-    expect(bench.inline.state).toBe('draining')
-    effect.open()
-    expect(await first).toEqual({ outcome: 'handled', settle: 'ack' })
-    await stopping
-    expect(await bench.handle(messageOf('c'))).toEqual({ outcome: 'handed-back', settle: 'retry' })
-    expect([bench.inline.state, bench.runs]).toEqual(['stopped', ['a']])
-  })
-
-  it('at its deadline gives up on a handler: have it delivered again', async () => {
-    const bench = new Bench(() => new Promise(() => {}), { options: { graceMs: 100 } })
-    const handling = bench.handle(messageOf('a'))
-    await turns()
-    const stopping = bench.inline.stop({ deadlineMs: 1_000 })
-    await bench.clock.advance(1_100)
-    await stopping
-    expect(await handling).toEqual({ outcome: 'handed-back', settle: 'retry' })
-  })
-
-  it.each(['opens later', 'cannot be opened later'])(
-    'while the store opens is no failure: a store that %s',
-    async (how) => {
-      const opening = gate()
-      const store = storeWith(() => ({
-        open: async () => {
-          await opening.opened
-          if (how === 'cannot be opened later') throw new StoreError('STORE_UNREACHABLE', 'nobody there')
-        },
-      }))
-      const bench = new Bench(() => {}, { options: { store } })
-      const [ready, settlement] = [bench.inline.ready(), bench.handle(messageOf('a'))]
-      await turns()
-      const stopping = bench.inline.stop()
-      expect(await ready).toBe('stopped')
-      expect(await settlement).toEqual({ outcome: 'handed-back', settle: 'retry' })
-      await stopping
-      opening.open()
-      await turns()
-      expect([await bench.inline.open(), bench.inline.state, bench.runs]).toEqual(['stopped', 'stopped', []])
-    },
-  )
-
-  it('before the first message leaves the store alone', async () => {
-    const bench = new Bench(() => {})
-    await bench.inline.stop()
-    expect(await bench.handle(messageOf('a'))).toEqual({ outcome: 'handed-back', settle: 'retry' })
-    expect(bench.inline.state).toBe('stopped')
-    expect(bench.store.seen).toEqual([])
-  })
-})
-
-describe('deliveries of an adapter', () => {
-  let bench: Bench
-
-  class Call implements Delivery {
-    readonly message: Message
-    readonly lane = 'lane'
-    current: Standing = 'current'
-    end: Settlement | undefined
-
-    constructor(id: string) {
-      this.message = messageOf(id)
-    }
-    standing(): Standing {
-      return this.current
-    }
-    settle(): boolean {
-      return this.current === 'current'
-    }
-    onEnd(end: DeliveryEnd): void {
-      this.end = bench.inline.settlementOf(end, this.message)
-    }
-  }
-
-  it('left by their caller: what waits is given back, what runs goes on and is joined', async () => {
-    const effect = gate()
-    bench = new Bench(() => effect.opened)
-    await bench.inline.open()
-    const [first, second, again] = [new Call('a'), new Call('b'), new Call('a')]
-    bench.inline.deliver([first, second])
-    await turns()
-    first.current = second.current = 'stale'
-    bench.inline.standingChanged()
-    expect([first.end, second.end]).toEqual([undefined, { outcome: 'handed-back', settle: 'retry' }])
-    bench.inline.deliver([again])
-    effect.open()
-    await turns()
-    expect([first.end?.outcome, again.end]).toEqual(['settle-refused', { outcome: 'joined', settle: 'ack' }])
-    expect(bench.runs).toEqual(['a'])
-  })
-
-  it('of which only the one that joined can still be settled: it gets the dead letter', async () => {
-    const effect = gate()
-    bench = new Bench(() => effect.opened.then(() => Promise.reject(new TerminalError('no'))))
-    await bench.inline.open()
-    const [first, again] = [new Call('a'), new Call('a')]
-    bench.inline.deliver([first])
-    await turns()
-    first.current = 'stale'
-    bench.inline.deliver([again])
-    effect.open()
-    await turns()
-    expect(first.end?.outcome).toBe('settle-refused')
-    expect(again.end).toMatchObject({
-      outcome: 'joined',
-      settle: 'dead-letter',
-      deadLetter: { message: again.message },
-    })
   })
 })
 
@@ -539,32 +286,6 @@ async function contend(
   await turns()
   return { bench: new Bench(() => {}, { world: other, how, options }), finish: () => held.open() }
 }
-
-describe('what callers without types give', () => {
-  it.each<unknown>([undefined, null, {}])('is refused: options %j', (options) => {
-    const consumer = defineConsumer({ name: 'consumer', store: memoryStore(), handle: () => {} })
-    const run = (): InlineRunning => runInline(consumer, options as InlineOptions)
-    expect(run).toThrow(ConfigError)
-    expect(run).toThrow('group: expected text, got undefined')
-  })
-
-  it.each([
-    ['message: expected a Message object, got undefined', undefined],
-    ['message: expected a Message object, got null', null],
-    ['message.destination: expected text, got undefined', { ...messageOf('a'), destination: undefined }],
-    ['message.origin: expected text, got undefined', { ...messageOf('a'), origin: undefined }],
-    ['message.position: expected text, got number', { ...messageOf('a'), position: 7 }],
-    ['message.key: expected bytes or null, got string', { ...messageOf('a'), key: 'k' }],
-    ['message.value: expected bytes or null, got undefined', { ...messageOf('a'), value: undefined }],
-    ['message.headers: expected an object, got null', { ...messageOf('a'), headers: null }],
-  ])('is refused before anything is touched: %s', async (problem, message) => {
-    const bench = new Bench(() => {})
-    const handling = bench.handle(message as unknown as Message)
-    await expect(handling).rejects.toThrow(new TypeError(problem))
-    expect(bench.inline.state).toBe('idle')
-    expect(await bench.handle(messageOf('a'))).toEqual({ outcome: 'handled', settle: 'ack' })
-  })
-})
 
 describe('an inline message that another owner is busy with', () => {
   it('is to be acked, with all that joined it, when its own publisher has confirmed a copy of it', async () => {

@@ -17,6 +17,7 @@ import {
   optionsOf,
   or,
   plainText,
+  refuse,
   where,
   type Complete,
   type Table,
@@ -198,9 +199,7 @@ class RunningInline implements InlineRunning {
     this.#retryWaits = retryWaits
     const copies = this.#publisherWith(entropy)
     const problems = problemsOfRetryPlace(definition, copies, NO_RETRY_PLACE)
-    if (problems.length > 0) {
-      throw new ConfigError(problems.map((one) => `consumer ${JSON.stringify(definition.name)}: ${one}`))
-    }
+    refuse(`consumer ${JSON.stringify(definition.name)}`, problems)
     this.#pipeline = new Pipeline({
       consumer: definition,
       group,

@@ -1,12 +1,12 @@
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { tooShort } from '../core/retention.ts'
-import { ConfigError, describeError, hasCode } from '../foundation/errors.ts'
+import { describeError, hasCode } from '../foundation/errors.ts'
 import type { PauseOptions, Running, Starting, StartResult, StopOptions } from '../ports/lifecycle.ts'
 import { Standing } from './standing.ts'
 import { Start } from './start.ts'
 import { stopBy } from './stop-options.ts'
 import { withoutUndefined } from '../foundation/without-undefined.ts'
-import { having, needed, optionsOf, plainText, type Complete, type Table } from '../foundation/options.ts'
+import { having, needed, optionsOf, plainText, refuse, type Complete, type Table } from '../foundation/options.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import { BY, REASON } from '../people/decider.ts'
 import type { Member } from '../pipeline/store/absence.ts'
@@ -172,11 +172,10 @@ class RunningConsumer implements Running {
   /** @throws ConfigError `CONFIG_INVALID` */
   #checkPublisher(): void {
     const { name, store } = this.#definition
-    const problems = [
+    refuse(`consumer ${JSON.stringify(name)}`, [
       ...(store.strategy === 'offsets' ? problemsOfPositions(this.#source, this.#publisher) : []),
       ...problemsOfRetryPlace(this.#definition, this.#publisher, NO_RETRY_PLACE),
-    ]
-    if (problems.length > 0) throw new ConfigError(problems.map((one) => `consumer ${JSON.stringify(name)}: ${one}`))
+    ])
   }
 
   async #open(): Promise<void> {

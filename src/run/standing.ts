@@ -6,7 +6,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import { progressCheck } from '../pipeline/stall-watch.ts'
 import type { Health, LifecycleState } from '../ports/health.ts'
 import type { SourceHealth } from '../ports/source.ts'
-import { openStore } from './open-store.ts'
+import { ConfigError } from '../foundation/errors.ts'
 
 interface Now {
   readonly state: LifecycleState
@@ -25,12 +25,33 @@ export class Standing {
     this.#pipeline = pipeline
   }
 
-  /** As `openStore`. */
-  openStore(): Promise<void> {
-    return openStore(this.#consumer, this.#pipeline.line, () => {
-      this.#isStoreOpen = true
-      this.#pipeline.storeCheck.opened()
-    })
+  /**
+   * Opens its store. Resolves when messages may run: a consumer that may run without its store does not wait for one that
+   * is down, and goes on opening it beside them. In mode `observe` not even a store that can never work delays a message.
+   *
+   * @throws ConfigError if the store can never work as it is configured, except in mode `observe`
+   */
+  async openStore(): Promise<void> {
+    const { store, mode, onStoreDown } = this.#consumer
+    if (mode === 'observe') return void this.#openLater()
+    try {
+      await store.open()
+      this.#opened()
+    } catch (error) {
+      if (onStoreDown === 'pause' || error instanceof ConfigError) throw error
+      void this.#openLater()
+    }
+  }
+
+  async #openLater(): Promise<void> {
+    const { store } = this.#consumer
+    const answered = await this.#pipeline.line.ask('open', 1, async () => [await store.open()], NO_FAULT)
+    if (answered !== undefined) this.#opened()
+  }
+
+  #opened(): void {
+    this.#isStoreOpen = true
+    this.#pipeline.storeCheck.opened()
   }
 
   /** Its start has succeeded. */
@@ -76,6 +97,8 @@ export class Standing {
     }
   }
 }
+
+const NO_FAULT = (): undefined => undefined
 
 function handlersCheck(inFlight: number, stuck: number, apart: Apart | undefined): string {
   if (stuck > 0) return `${stuck} stuck`

@@ -8,6 +8,8 @@ export { durationText } from './core/duration-text.ts'
 export { runInline, type InlineRunning, type Settlement } from './run/inline.ts'
 export { STOP, stopBy } from './run/stop-options.ts'
 export { LEAVE_AFTER } from './run/leave-after.ts'
+export { openInline } from './run/open-inline.ts'
+export { SourceEvents } from './run/source-events.ts'
 export { CONSUMER } from './consumer/consumer-table.ts'
 export {
   asGiven,

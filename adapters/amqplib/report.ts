@@ -1,4 +1,4 @@
-import type { SourceEvent } from '../../src/internal.ts'
+import { SourceEvents } from '../../src/internal.ts'
 
 /** Events of the source for the intake, for observers and logs. */
 export type RabbitEvent =
@@ -39,9 +39,8 @@ export type RabbitEvent =
   /** A delayed copy has not come back in time; once, until it has. */
   | 'delayed-overdue'
 
-/** Events of normal operation, logged as `info`. */
-const INFORMS: ReadonlySet<RabbitEvent> = new Set(['consuming', 'rebuilt', 'queue-declared-again'])
+export type RabbitEvents = SourceEvents<RabbitEvent>
 
-export function sourceEvent(event: RabbitEvent, detail: string): SourceEvent {
-  return { type: 'source', event, detail, ...(INFORMS.has(event) ? {} : { isWarning: true }) }
+export function rabbitEvents(): RabbitEvents {
+  return new SourceEvents<RabbitEvent>(['consuming', 'rebuilt', 'queue-declared-again'])
 }

@@ -1,5 +1,4 @@
 import type { Publisher, Source } from '../../src/internal.ts'
-import { Counts } from './counts.ts'
 import { enterQueue } from './consuming/queue-registry.ts'
 import { ConfirmedCopies } from './copies/confirmed-copies.ts'
 import { DelayedCopies } from './copies/delayed.ts'
@@ -7,6 +6,7 @@ import { RabbitPublisher } from './copies/publisher.ts'
 import { ReopeningPublisher } from './publishing/confirmed-publisher.ts'
 import { connectorOf, type RabbitConnect } from './connection/connector.ts'
 import type { RabbitOptions } from './options/options.ts'
+import { rabbitEvents } from './report.ts'
 import { resolveRabbitOptions } from './options/resolve.ts'
 import { RabbitSource } from './source.ts'
 
@@ -27,12 +27,12 @@ export function rabbitSource(
   const leaveQueue = consumerName === undefined ? () => {} : enterQueue(connector.place, settings.queue, consumerName)
   const publisher = new ReopeningPublisher(connector, `consume-once ${settings.queue}, copies`)
   const delayed = new DelayedCopies(settings.retry.kind === 'delay-queues' ? settings.retry.queues : [])
-  const counts = new Counts()
+  const events = rabbitEvents()
   const afterClose = async (): Promise<void> => {
     leaveQueue()
     await publisher.close()
   }
-  const source = new RabbitSource({ connector, settings, delayed, counts, afterClose })
+  const source = new RabbitSource({ connector, settings, delayed, events, afterClose })
   const copies = new ConfirmedCopies(publisher, (queue) => source.declareAgain(queue))
-  return { source, publisher: new RabbitPublisher({ copies, settings, delayed, counts }) }
+  return { source, publisher: new RabbitPublisher({ copies, settings, delayed, events }) }
 }

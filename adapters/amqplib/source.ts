@@ -17,7 +17,6 @@ import {
   type SourceHealth,
 } from '../../src/internal.ts'
 import { Assembly } from './consuming/assembly.ts'
-import type { Counts } from './counts.ts'
 import { StallWatch } from './consuming/stall-watch.ts'
 import { Watches } from './consuming/watches.ts'
 import type { DelayedCopies } from './copies/delayed.ts'
@@ -26,7 +25,7 @@ import type { Generation, GenerationEnd } from './consuming/generation.ts'
 import { reasonOf } from './connection/advice.ts'
 import { LANE_AT_ONCE } from './message/lane.ts'
 import type { RabbitMessage } from './message/message.ts'
-import { sourceEvent, type RabbitEvent } from './report.ts'
+import type { RabbitEvents } from './report.ts'
 import { fitToCapacity, type FittedSettings } from './options/fit.ts'
 import type { RabbitSettings } from './options/resolve.ts'
 import { isInUse } from './topology/questions.ts'
@@ -42,7 +41,7 @@ interface SourceParts {
   readonly connector: Connector
   readonly settings: RabbitSettings
   readonly delayed: DelayedCopies
-  readonly counts: Counts
+  readonly events: RabbitEvents
   /** Closes resources of the source that outlive its consumer. */
   readonly afterClose: () => Promise<void>
   /** @defaultValue 15000 */
@@ -72,10 +71,11 @@ export class RabbitSource implements Source {
 
   async open(intake: Intake): Promise<void> {
     this.#intake = intake
+    this.#parts.events.begin(intake)
     const { settings, connector } = this.#parts
     try {
       const { settings: fitted, warning } = fitToCapacity(settings, intake.capacity)
-      if (warning !== undefined) this.#report('consumer-timeout', warning)
+      if (warning !== undefined) this.#parts.events.report('consumer-timeout', warning)
       const assembly = this.#assemblyOf(fitted, intake)
       this.#assembly = assembly
       await this.#buildFirst(assembly)
@@ -104,7 +104,7 @@ export class RabbitSource implements Source {
     if (state.phase === 'backing-off') state.cancel()
     const left = state.phase === 'consuming' ? state.generation.leave() : Promise.resolve()
     this.#become({ phase: 'away', why, left })
-    this.#report('stepped-aside', why)
+    this.#parts.events.report('stepped-aside', why)
     void left.then(() => this.#intake?.standingChanged())
   }
 
@@ -123,11 +123,11 @@ export class RabbitSource implements Source {
   }
 
   health(): SourceHealth {
-    const { delayed, counts } = this.#parts
+    const { delayed, events } = this.#parts
     const ages = [...delayed.overdueMs(systemClock.now())].map(([queue, ms]) => [`delayed-overdue-ms ${queue}`, ms])
     return {
       ...healthOf(this.#state, this.#isPaused),
-      counts: { ...counts.all(), ...(Object.fromEntries(ages) as Record<string, number>) },
+      counts: { ...events.counts, ...(Object.fromEntries(ages) as Record<string, number>) },
     }
   }
 
@@ -152,18 +152,18 @@ export class RabbitSource implements Source {
   }
 
   #assemblyOf(fitted: FittedSettings, intake: Intake): Assembly {
-    const { connector, delayed, counts } = this.#parts
+    const { connector, delayed, events } = this.#parts
     return new Assembly(connector, fitted, {
       deliver: (deliveries) => intake.deliver(deliveries),
       laneOf: (message) => this.#laneOf(message),
       onArrival: delayed.isUsed ? (message) => delayed.arrived(message) : () => {},
-      onStale: () => counts.add('settle-stale'),
-      onHandedBack: () => counts.add('handed-back'),
-      onSettled: (count) => intake.report({ type: 'settles', count }),
-      onBroken: (error) => intake.report({ type: 'invariant-broken', error }),
+      onStale: () => events.count('settle-stale'),
+      onHandedBack: () => events.count('handed-back'),
+      onSettled: (count) => events.tell({ type: 'settles', count }),
+      onBroken: (error) => events.tell({ type: 'invariant-broken', error }),
       onEnd: (generation, end) => this.#generationEnded(generation, end),
-      onWarning: ({ event, detail }) => this.#report(event, detail),
-      onDeclaredAgain: (queue) => this.#report('queue-declared-again', `queue ${queue} had vanished`),
+      onWarning: ({ event, detail }) => this.#parts.events.report(event, detail),
+      onDeclaredAgain: (queue) => this.#parts.events.report('queue-declared-again', `queue ${queue} had vanished`),
     })
   }
 
@@ -175,7 +175,7 @@ export class RabbitSource implements Source {
       overdueAfterMs,
       hasRivals: () => assembly.hasRivals(),
       heartbeat: () => assembly.heartbeat,
-      report: (event, detail) => this.#report(event, detail),
+      report: (event, detail) => this.#parts.events.report(event, detail),
     })
   }
 
@@ -214,7 +214,7 @@ export class RabbitSource implements Source {
         if (!isWaiting || this.#state !== building) throw error
         if (!isInUse(error)) await assembly.drop()
         why = reasonOf(error)
-        this.#report('set-up-failed', `attempt ${attempt}: ${why}`)
+        this.#parts.events.report('set-up-failed', `attempt ${attempt}: ${why}`)
         if (this.#state !== building) throw stoppedWhileStarting(this.group)
         await this.#waitBefore(attempt + 1, why)
       }
@@ -242,7 +242,7 @@ export class RabbitSource implements Source {
     this.#become({ phase: 'consuming', attempt: building.attempt, generation, since: systemClock.monotonic() })
     const version = assembly.serverVersion || 'of unknown version'
     const event = generation.number === 1 ? 'consuming' : 'rebuilt'
-    this.#report(event, `generation ${generation.number}, RabbitMQ ${version}`)
+    this.#parts.events.report(event, `generation ${generation.number}, RabbitMQ ${version}`)
   }
 
   #rebuild(attempt: number, why: string, assembly: Assembly): void {
@@ -252,7 +252,7 @@ export class RabbitSource implements Source {
       // After a refusal the connection is good; after no answer, or on a closed connection, it is not.
       if (!(error instanceof ConfigError) && !isInUse(error)) await assembly.drop()
       if (this.#state !== building) return
-      this.#report('set-up-failed', `attempt ${attempt}: ${reasonOf(error)}`)
+      this.#parts.events.report('set-up-failed', `attempt ${attempt}: ${reasonOf(error)}`)
       this.#backOff(attempt + 1, reasonOf(error))
     })
   }
@@ -272,7 +272,7 @@ export class RabbitSource implements Source {
     const lost = this.#assembly?.lostBecause
     if (end.event !== 'channel-closed') this.#assembly?.forgetTopology()
     const why = lost ?? end.detail
-    this.#report(lost === undefined ? end.event : 'connection-lost', why)
+    this.#parts.events.report(lost === undefined ? end.event : 'connection-lost', why)
     if (state.phase === 'draining') {
       this.#become({ phase: 'draining', generation: undefined })
     } else {
@@ -312,14 +312,9 @@ export class RabbitSource implements Source {
     try {
       return atOnce('lane', this.#parts.settings.lane?.(message), LANE_AT_ONCE)
     } catch (error) {
-      this.#report('lane-failed', `${message.position}: ${reasonOf(error)}`)
+      this.#parts.events.report('lane-failed', `${message.position}: ${reasonOf(error)}`)
       return undefined
     }
-  }
-
-  #report(event: RabbitEvent, detail: string): void {
-    this.#parts.counts.add(event)
-    this.#intake?.report(sourceEvent(event, detail))
   }
 }
 

@@ -1,4 +1,4 @@
-import type { SourceEvent } from '../../src/internal.ts'
+import { SourceEvents } from '../../src/internal.ts'
 
 /** Reports an event of the source to the intake, for observers and logs. `detail` is for people. */
 export type Report = (event: KafkaEvent, detail: string) => void
@@ -68,8 +68,7 @@ export type KafkaEvent =
   | 'fetch-unchecked'
   | 'adapter-error'
 
-/** Events of normal operation, logged as `info`. */
-const INFORMS: ReadonlySet<KafkaEvent> = new Set([
+const NORMAL: readonly KafkaEvent[] = [
   'group-joined',
   'rebalancing',
   'rebuilt',
@@ -81,8 +80,8 @@ const INFORMS: ReadonlySet<KafkaEvent> = new Set([
   'dead-letter-topic',
   'retry-topic',
   'topic-back',
-])
+]
 
-export function sourceEvent(event: KafkaEvent, detail: string): SourceEvent {
-  return { type: 'source', event, detail, ...(INFORMS.has(event) ? {} : { isWarning: true }) }
+export function kafkaEvents(): SourceEvents<KafkaEvent> {
+  return new SourceEvents(NORMAL)
 }

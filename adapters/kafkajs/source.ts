@@ -1,12 +1,10 @@
 import {
-  ConfigError,
   StoppedError,
   type Backlog,
   type DurationMs,
   type Intake,
   type RedeliveryWindow,
   type Source,
-  type SourceEvent,
   type SourceHealth,
   type Work,
 } from '../../src/internal.ts'
@@ -25,9 +23,9 @@ import { partitionHealth, unfetchedOf } from './intake/partition-health.ts'
 import type { ResolvedKafka } from './options/resolve.ts'
 import type { PartitionEpoch } from './membership/partition-epoch.ts'
 import { unreachable } from './unreachable.ts'
-import { sourceEvent, type Report } from './report.ts'
+import { kafkaEvents, type Report } from './report.ts'
 import { RetryDelays } from './intake/retry-delays.ts'
-import type { CommitRequest, ConsumerLike, GroupJoin, KafkaLike } from './kafkajs-like.ts'
+import type { GroupJoin, KafkaLike } from './kafkajs-like.ts'
 import { redeliveryWindow } from './redelivery-window.ts'
 import { after, healthOf, type SourceState } from './membership/source-state.ts'
 import { Standstill } from './membership/standstill.ts'
@@ -44,9 +42,6 @@ interface SourceParts {
   /** Closes resources of the source that outlive its consumer. */
   readonly afterClose: () => Promise<void>
 }
-
-const PARTITION_ORDER =
-  "order: expected 'partition' with a store of strategy offsets, whose position passes a message only when all before it are over; leave it out"
 
 const FLUSH_WITHIN_MS = 3_000
 
@@ -75,13 +70,10 @@ export class KafkaSource implements Source {
   readonly #membership: Membership
   readonly #subscription: Subscription
   readonly #standstill: Standstill
-  readonly #counts: Record<string, number> = {}
+  readonly #events = kafkaEvents()
   readonly #firstStart: FirstStart | undefined
   #storedStarts: StoredStarts | undefined
   #intake: Intake | undefined
-  #commitTimer: NodeJS.Timeout | undefined
-  #isPaused = false
-  #intakeHasEnded = false
   #closed: Promise<void> | undefined
   #state: SourceState = { phase: 'idle' }
 
@@ -90,17 +82,15 @@ export class KafkaSource implements Source {
     this.#parts = parts
     this.group = options.group
     this.leaveAfterMs = options.leaveAfterMs
-    this.#report = (event, detail) => {
-      this.#counts[event] = (this.#counts[event] ?? 0) + 1
-      this.#tell(sourceEvent(event, detail))
-    }
+    this.#report = (event, detail) => this.#events.report(event, detail)
     this.#committer = new Committer(this.#assignment, {
       report: this.#report,
       onSettled: (count, durationMs) => {
         this.#standstill.committed()
-        this.#tell({ type: 'settles', count, durationMs })
+        this.#events.tell({ type: 'settles', count, durationMs })
       },
       onBroken: (epoch, error) => this.#broken(epoch, error),
+      consumer: () => this.#membership.consumer,
     })
     this.#subscription = new Subscription({
       adminClient,
@@ -148,7 +138,7 @@ export class KafkaSource implements Source {
       committer: this.#committer,
       offsets: this.#offsets,
       report: this.#report,
-      seek: (epoch, offset) => this.#seek(epoch, offset),
+      seek: (epoch, offset) => this.#membership.seek(epoch, offset),
       renewed: (epoch) => {
         this.#delays.anotherLog(epoch)
         this.#renewed()
@@ -195,6 +185,7 @@ export class KafkaSource implements Source {
     const { options } = this.#parts
     this.#useStored(intake)
     this.#intake = intake
+    this.#events.begin(intake)
     this.#batches.begin(intake)
     this.#become({ phase: 'connecting' })
     try {
@@ -203,7 +194,7 @@ export class KafkaSource implements Source {
       throw unreachable(this.group, error)
     }
     this.#refuseIfClosed()
-    this.#commitTimer = setInterval(() => this.#tick(), options.commitEveryMs)
+    this.#committer.begin(options.commitEveryMs)
     await this.#firstStart?.settle(
       () => this.#commitStarts(),
       () => this.#closed !== undefined,
@@ -234,13 +225,11 @@ export class KafkaSource implements Source {
   }
 
   pause(): void {
-    this.#isPaused = true
-    this.#applyPause()
+    this.#holds.pause()
   }
 
   resume(): void {
-    this.#isPaused = false
-    this.#applyPause()
+    this.#holds.resume()
   }
 
   leave(why: string): void {
@@ -269,16 +258,16 @@ export class KafkaSource implements Source {
   }
 
   health(): SourceHealth {
-    const partitions = this.#assignment.epochs.map((epoch) => partitionHealth(epoch, this.#isPaused))
+    const partitions = this.#assignment.epochs.map((epoch) => partitionHealth(epoch, this.#holds.isPaused))
     const told = healthOf(this.#state)
     const ofPartitions = told.ready ? (this.#storedStarts?.problem ?? this.#subscription.problem) : undefined
     const problem = this.#state.phase === 'stopped' ? undefined : (this.#standstill.problem ?? ofPartitions)
     const state = problem === undefined ? told : { ready: false, detail: problem }
-    return { ...state, partitions, counts: { ...this.#counts } }
+    return { ...state, partitions, counts: this.#events.counts }
   }
 
   *unfetched(): Iterable<Work> {
-    if (this.#isPaused || this.#state.phase !== 'consuming') return
+    if (!this.#holds.isFetching || this.#state.phase !== 'consuming') return
     for (const epoch of this.#assignment.epochs) {
       const work = unfetchedOf(epoch)
       if (work !== undefined) yield work
@@ -301,7 +290,7 @@ export class KafkaSource implements Source {
     this.#assignment.join(memberAssignment)
     this.#delays.forget()
     this.#committer.joined()
-    this.#applyPause() // mutant: kafka-pause-lost-at-a-rebalance
+    this.#holds.apply() // mutant: kafka-pause-lost-at-a-rebalance
     this.#become({ phase: 'consuming', partitions: this.#assignment.epochs.length })
     this.#intake?.standingChanged()
     this.#report('group-joined', this.#assignment.epochs.map(({ name }) => name).join(' '))
@@ -313,10 +302,9 @@ export class KafkaSource implements Source {
   /** @throws ConfigError `CONFIG_INVALID` */
   #useStored({ storedPositions: stored }: Intake): void {
     if (stored === undefined) return
-    const { order } = this.#parts.options
-    if (order !== undefined && order !== 'partition') throw new ConfigError([PARTITION_ORDER])
     this.#storedStarts = new StoredStarts({
       stored,
+      order: this.#parts.options.order,
       assignment: this.#assignment,
       committer: this.#committer,
       offsets: this.#offsets,
@@ -338,7 +326,7 @@ export class KafkaSource implements Source {
 
   /** Its deliveries can no longer be settled, and come again. */
   #broken(epoch: PartitionEpoch, error: Error): void {
-    this.#tell({ type: 'invariant-broken', error })
+    this.#events.tell({ type: 'invariant-broken', error })
     this.#report('invariant-broken', error.message)
     this.#readAgain(epoch)
   }
@@ -371,39 +359,15 @@ export class KafkaSource implements Source {
     this.#intake?.standingChanged()
   }
 
-  /** An observer that throws would crash kafkajs from inside its events. */
-  #tell(event: SourceEvent): void {
-    try {
-      this.#intake?.report(event)
-    } catch {
-      // The observer's own error.
-    }
-  }
-
   /** The only place that writes the state. */
   #become(next: Parameters<typeof after>[1]): void {
     this.#state = after(this.#state, next)
   }
 
-  #seek({ topic, partition }: PartitionEpoch, offset: bigint): void {
-    try {
-      this.#membership.consumer?.seek({ topic, partition, offset: offset.toString() })
-    } catch {
-      // Between a crash and the next join there is no consumer to seek in. The next join begins at the committed
-      // offset.
-    }
-  }
-
-  #applyPause(): void {
-    if (this.#isPaused || this.#intakeHasEnded) this.#holds.holdAll()
-    else this.#holds.releaseAll()
-  }
-
   #endIntake(): void {
-    this.#intakeHasEnded = true
     this.#batches.end()
     this.#delays.forget()
-    this.#applyPause()
+    this.#holds.end()
   }
 
   #refuseIfClosed(): void {
@@ -413,18 +377,11 @@ export class KafkaSource implements Source {
   /** All in one request: if this process dies, either all partitions have a start or none. */
   async #commitStarts(): Promise<void> {
     await Promise.all(this.#assignment.epochs.map((epoch) => this.#gate.begin(epoch)))
-    setImmediate(() => this.#tick())
-  }
-
-  #tick(): void {
-    const { consumer } = this.#membership
-    if (consumer === undefined) return
-    this.#committer.tick((request) => consumer.commitOffsets(flatten(request)))
+    setImmediate(() => this.#committer.tick())
   }
 
   async #close(): Promise<void> {
     this.#endIntake()
-    clearInterval(this.#commitTimer)
     this.#storedStarts?.close()
     this.#subscription.close()
     await this.#committer.flush(FLUSH_WITHIN_MS) // mutant: kafka-last-commit-left-out
@@ -433,8 +390,4 @@ export class KafkaSource implements Source {
     await this.#membership.leave()
     await this.#parts.afterClose()
   }
-}
-
-function flatten({ topics }: CommitRequest): Parameters<ConsumerLike['commitOffsets']>[0] {
-  return topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, ...partition })))
 }

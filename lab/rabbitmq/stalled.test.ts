@@ -3,7 +3,7 @@ import { eventually } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
-import { Counts } from '../../adapters/amqplib/counts.ts'
+import { rabbitEvents } from '../../adapters/amqplib/report.ts'
 import { DelayedCopies } from '../../adapters/amqplib/copies/delayed.ts'
 import type { RabbitOptions } from '../../adapters/amqplib/index.ts'
 import { resolveRabbitOptions } from '../../adapters/amqplib/options/resolve.ts'
@@ -37,7 +37,7 @@ async function open(
     connector: connectorOf(tap.connect),
     settings: resolveRabbitOptions(options),
     delayed: new DelayedCopies([]),
-    counts: new Counts(),
+    events: rabbitEvents(),
     afterClose: async () => {},
     lookForStallEveryMs: 20,
   })

@@ -6,10 +6,10 @@ import {
   type Publisher,
   type RetryCopy,
 } from '../../../src/internal.ts'
-import type { Counts } from '../counts.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import type { DelayQueue } from '../options/resolve-retry.ts'
+import type { RabbitEvents } from '../report.ts'
 import type { OwnFrame } from '../settling/acks.ts'
 import type { ConfirmedCopies } from './confirmed-copies.ts'
 import type { DelayedCopies } from './delayed.ts'
@@ -19,7 +19,7 @@ interface PublisherParts {
   readonly copies: ConfirmedCopies
   readonly settings: RabbitSettings
   readonly delayed: DelayedCopies
-  readonly counts: Counts
+  readonly events: RabbitEvents
 }
 
 /**
@@ -37,7 +37,7 @@ export class RabbitPublisher implements Publisher {
   }
 
   async deadLetter(deadLetter: DeadLetter): Promise<void> {
-    const { settings, counts, copies } = this.#parts
+    const { settings, events, copies } = this.#parts
     const { deadLetter: way } = settings
     if (way.kind === 'reject') note(deadLetter, 'dead-letter')
     else {
@@ -47,7 +47,7 @@ export class RabbitPublisher implements Publisher {
           : { exchange: way.exchange, routingKey: way.routingKey ?? originRoutingKey(deadLetter) }
       await copies.publish(deadLetter, place, deadLetterHeaders(deadLetter, systemClock.now()))
     }
-    counts.add('dead-lettered')
+    events.count('dead-lettered')
   }
 
   /** The delay after this number of attempts. After the last delay, the last one is used again. */
@@ -64,7 +64,7 @@ export class RabbitPublisher implements Publisher {
   }
 
   async retryLater(copy: RetryCopy): Promise<void> {
-    const { settings, counts, delayed, copies } = this.#parts
+    const { settings, events, delayed, copies } = this.#parts
     const { retry } = settings
     if (retry.kind === 'lane') throw new TypeError('no retry place is configured (retryLater)')
     if (retry.kind === 'delayed-by-queue') note(copy, copy.why === 'busy' ? 'return' : 'retry') // mutant: rabbit-requeue-without-delay
@@ -74,7 +74,7 @@ export class RabbitPublisher implements Publisher {
       await copies.publish(copy, { routingKey: place.queue, queue: place.queue }, retryHeaders(copy, place, at)) // mutant: rabbit-settled-before-the-copy
       delayed.delayed(place.queue, at + place.delayMs)
     }
-    counts.add('delayed')
+    events.count('delayed')
   }
 }
 

@@ -1,12 +1,10 @@
 import {
   atOnce,
-  backoffMs,
   describeError,
+  openInline,
   runInline,
+  SourceEvents,
   stopBy,
-  systemClock,
-  systemEntropy,
-  type Backoff,
   type Consumer,
   type DurationMs,
   type Health,
@@ -18,7 +16,6 @@ import {
 import { placeOfConnection } from '../connection/connector.ts'
 import { contextOf, isInstrumented } from '../consuming/instrumented.ts'
 import { Arrivals } from '../consuming/arrivals.ts'
-import { Counts } from '../counts.ts'
 import { enterQueue } from '../consuming/queue-registry.ts'
 import { LANE_AT_ONCE } from '../message/lane.ts'
 import { RabbitMessage } from '../message/message.ts'
@@ -30,8 +27,6 @@ import { DropInDelivery, type Origin } from './delivery.ts'
 import { Frames } from './frames.ts'
 import type { OnMessageOptions } from './options.ts'
 import { StreamGuard } from './stream-guard.ts'
-
-const OPEN_STORE_AGAIN: Backoff = { initialMs: 100, maxMs: 10_000 }
 
 /** Number of drop-in consumers in this process. It distinguishes delivery tags of different channels. */
 let made = 0
@@ -48,7 +43,9 @@ export class DropInConsumer {
   readonly #streams: StreamGuard
   readonly #unwatch: () => void
   readonly #leaveQueue: () => void
-  readonly #counts = new Counts()
+  /** None of them is part of normal operation. */
+  readonly #events = new SourceEvents<string>([])
+  readonly #stopping = new AbortController()
   /** The origin of deliveries since the broker last cancelled the consumer. */
   #origin: Origin
   /**
@@ -57,7 +54,6 @@ export class DropInConsumer {
    */
   #source: 'consuming' | 'cancelled' | 'closed' = 'consuming'
   #closedBecause = ''
-  #cancelOpening: () => void = () => {}
   #stopped: Promise<void> | undefined
 
   constructor(channel: OwnChannel, consumer: Consumer, { queue, lane, deadLetter }: OnMessageOptions) {
@@ -75,10 +71,11 @@ export class DropInConsumer {
       release: (messages) => {
         for (const raw of messages) this.#arrived(raw)
       },
-      report: (detail) => this.#report('stream-queue', detail),
+      report: (detail) => this.#events.report('stream-queue', detail),
     })
     this.#unwatch = watchEnd(channel, (why) => this.#channelClosed(why))
-    void this.#openStore(1)
+    this.#events.begin(this.#inline)
+    void this.#openStore()
   }
 
   /** Called by amqplib: it must not throw. */
@@ -115,7 +112,7 @@ export class DropInConsumer {
       ...health,
       ready: health.ready && this.#source === 'consuming' && this.#streams.problem === undefined,
       checks: { ...health.checks, source: this.#sourceForPeople() },
-      counts: this.#counts.all(),
+      counts: this.#events.counts,
     }
   }
 
@@ -156,7 +153,7 @@ export class DropInConsumer {
     this.#endOrigin()
     this.#origin = this.#newOrigin()
     this.#source = 'cancelled'
-    this.#report('consumer-cancelled', `the broker has ended the consumer of ${this.#queue}`)
+    this.#events.report('consumer-cancelled', `the broker has ended the consumer of ${this.#queue}`)
   }
 
   #channelClosed(why: string): void {
@@ -164,7 +161,7 @@ export class DropInConsumer {
     this.#closedBecause = why
     this.#endOrigin()
     const isNoAck = why.includes('unknown delivery tag')
-    this.#report(
+    this.#events.report(
       'channel-closed',
       isNoAck ? `${why} (was it consumed with noAck: true, or settled elsewhere too?)` : why,
     )
@@ -173,21 +170,14 @@ export class DropInConsumer {
     void this.stop({ deadlineMs: this.#inline.capacity.longestRunMs })
   }
 
-  /** Retries, because the store may be down for long. Deliveries wait unacked. */
-  async #openStore(attempt: number): Promise<void> {
-    try {
-      await this.#inline.open()
-      this.#arrivals.resume()
-    } catch (error) {
-      if (this.#stopped !== undefined) return
-      const delayMs = backoffMs(attempt, OPEN_STORE_AGAIN, systemEntropy.fraction())
-      this.#report('store-not-opened', `attempt ${attempt}: ${describeError(error)}`)
-      this.#cancelOpening = systemClock.after(delayMs, () => void this.#openStore(attempt + 1))
-    }
+  /** Deliveries wait unacked until then. */
+  async #openStore(): Promise<void> {
+    const report = (event: string, detail: string): void => this.#events.report(event, detail)
+    if (await openInline(this.#inline, { signal: this.#stopping.signal, report })) this.#arrivals.resume()
   }
 
   async #stop(deadlineMs: DurationMs): Promise<void> {
-    this.#cancelOpening()
+    this.#stopping.abort()
     this.#arrivals.shut()
     this.#streams.reset()
     for (const delivery of this.#arrivals.takeHeld()) delivery.handBack()
@@ -211,14 +201,8 @@ export class DropInConsumer {
     try {
       return atOnce('lane', this.#lane?.(message), LANE_AT_ONCE)
     } catch (error) {
-      this.#report('lane-failed', `${message.position}: ${describeError(error)}`)
+      this.#events.report('lane-failed', `${message.position}: ${describeError(error)}`)
       return undefined
     }
-  }
-
-  /** Reports an event that is not part of normal operation. */
-  #report(event: string, detail: string): void {
-    this.#counts.add(event)
-    this.#inline.report({ type: 'source', event, detail, isWarning: true })
   }
 }

@@ -1,10 +1,10 @@
-import { describeError, InvariantError, landmarkText, type Landmark } from '../../../src/internal.ts'
+import { describeError, InvariantError, landmarkText, type DurationMs, type Landmark } from '../../../src/internal.ts'
 import type { Assignment } from '../membership/assignment.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
 import type { Committed } from './group-offsets.ts'
 import { endsGeneration, errorType } from '../protocol-error.ts'
 import type { Report } from '../report.ts'
-import type { CommitRequest, EachBatchPayloadLike } from '../kafkajs-like.ts'
+import type { CommitRequest, ConsumerLike, EachBatchPayloadLike } from '../kafkajs-like.ts'
 
 /** Sends a request in the group generation of the moment of the call. */
 type Send = (request: CommitRequest) => Promise<void>
@@ -15,6 +15,8 @@ interface CommitterHooks {
   readonly onSettled: (count: number, durationMs: number) => void
   /** A commit was refused because it must not be sent: nothing more of the epoch may be settled. */
   readonly onBroken: (epoch: PartitionEpoch, error: Error) => void
+  /** To commit with before there is a payload: there may be only control batches so far. */
+  readonly consumer: () => Pick<ConsumerLike, 'commitOffsets'> | undefined
 }
 
 /** The last offset of a partition known to be committed. */
@@ -44,6 +46,7 @@ export class Committer {
   #send: Send | undefined
   #inFlight: Promise<void> | undefined
   #waitsForJoin = false
+  #timer: NodeJS.Timeout | undefined
 
   constructor(assignment: Assignment, hooks: CommitterHooks) {
     this.#assignment = assignment
@@ -86,11 +89,16 @@ export class Committer {
     this.#floors.delete(name)
   }
 
-  /**
-   * Must be called from a timer. `withoutPayload` is for a consumer that has met only control batches so far, and never
-   * got a payload to commit with.
-   */
-  tick(withoutPayload: Send): void {
+  /** Commits what is due, again and again, until `flush`. */
+  begin(everyMs: DurationMs): void {
+    this.#timer = setInterval(() => this.tick(), everyMs)
+  }
+
+  /** Must be called from a timer. */
+  tick(): void {
+    const consumer = this.#hooks.consumer()
+    if (consumer === undefined) return
+    const withoutPayload: Send = (request) => consumer.commitOffsets(flatten(request))
     if (this.#inFlight === undefined && !this.#waitsForJoin) this.#commit(this.#send ?? withoutPayload) // mutant: kafka-commit-after-a-revocation
   }
 
@@ -104,6 +112,7 @@ export class Committer {
 
   /** Sends the last commit. Resolves when it was answered, or after `withinMs`. */
   async flush(withinMs: number): Promise<void> {
+    clearInterval(this.#timer)
     await answered(this.#inFlight, withinMs)
     await new Promise<void>((resolve) => {
       setImmediate(() => {
@@ -178,6 +187,10 @@ function requestOf(due: readonly Due[]): CommitRequest {
     topics.set(epoch.topic, partitions)
   }
   return { topics: [...topics].map(([topic, partitions]) => ({ topic, partitions })) }
+}
+
+function flatten({ topics }: CommitRequest): Parameters<ConsumerLike['commitOffsets']>[0] {
+  return topics.flatMap(({ topic, partitions }) => partitions.map((partition) => ({ topic, ...partition })))
 }
 
 function textOf(due: readonly Due[]): string {

@@ -1,13 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  backoffMs,
   BrokerError,
   ConfigError,
   describeError,
+  openInline,
   runInline,
   stopBy,
-  systemEntropy,
-  type Backoff,
   type Consumer,
   type DurationMs,
   type Health,
@@ -22,8 +19,6 @@ import { makesJoinAgain } from '../protocol-error.ts'
 import { endBatchBefore } from './early-return.ts'
 import { decodeForAll, decodeForAllOfInstalled, uncheckedIn } from '../fetch/own-decoder.ts'
 import type { DropInBatchPayloadLike, EachMessagePayloadLike } from '../kafkajs-like.ts'
-
-const OPEN_STORE_AGAIN: Backoff = { initialMs: 100, maxMs: 10_000 }
 
 /** Stop and health of a drop-in function. Your kafkajs consumer remains yours to stop. */
 export interface DropIn extends Pick<Running, 'stop' | 'health'>, AsyncDisposable {}
@@ -154,20 +149,10 @@ class DropInHandler {
     return this.#inline.health()
   }
 
-  /** Retries, because the store may be down for long. */
   async #openStore(): Promise<void> {
-    const { signal } = this.#stopping
-    for (let attempt = 1; !signal.aborted; attempt++) {
-      try {
-        return void (await this.#inline.open())
-      } catch (error) {
-        if (signal.aborted) return
-        const detail = `attempt ${attempt}: ${describeError(error)}`
-        this.#inline.report({ type: 'source', event: 'store-not-opened', detail, isWarning: true })
-        const delayMs = backoffMs(attempt, OPEN_STORE_AGAIN, systemEntropy.fraction())
-        await sleep(delayMs, undefined, { signal }).catch(() => {})
-      }
-    }
+    const report = (event: string, detail: string): void =>
+      this.#inline.report({ type: 'source', event, detail, isWarning: true })
+    await openInline(this.#inline, { signal: this.#stopping.signal, report })
   }
 
   async #stop(deadlineMs: DurationMs): Promise<void> {

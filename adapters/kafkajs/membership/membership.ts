@@ -59,6 +59,15 @@ export class Membership {
     return this.#run?.consumer
   }
 
+  /** Between a crash and the next join there is no group to seek in. The next join begins at the committed offset. */
+  seek({ topic, partition }: { readonly topic: string; readonly partition: number }, offset: bigint): void {
+    try {
+      this.consumer?.seek({ topic, partition, offset: offset.toString() })
+    } catch {
+      // The join decides anew.
+    }
+  }
+
   /**
    * Runs `prepare`, joins the group, and resolves. Rejects if one of them fails at the first start, after all retries
    * of kafkajs. If another try is worth it, both are tried again for a while.

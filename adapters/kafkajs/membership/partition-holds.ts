@@ -19,8 +19,8 @@ interface HoldsParts {
  */
 export class PartitionHolds {
   readonly #parts: HoldsParts
-  /** The store is down, or the intake has ended: nothing is fetched. */
-  #isHoldingAll = false
+  /** Of all partitions. `paused`: the store is down. Nothing follows `ended`. */
+  #flow: 'fetching' | 'paused' | 'ended' = 'fetching'
   /** No other partitions are fetched. */
   #only: ReadonlySet<string> | undefined
 
@@ -28,13 +28,29 @@ export class PartitionHolds {
     this.#parts = parts
   }
 
-  holdAll(): void {
-    this.#isHoldingAll = true
-    this.apply()
+  get isFetching(): boolean {
+    return this.#flow === 'fetching'
   }
 
-  releaseAll(): void {
-    this.#isHoldingAll = false
+  get isPaused(): boolean {
+    return this.#flow === 'paused'
+  }
+
+  pause(): void {
+    this.#turn('paused')
+  }
+
+  resume(): void {
+    this.#turn('fetching')
+  }
+
+  /** Fetches nothing any more, and keeps the membership. */
+  end(): void {
+    this.#turn('ended')
+  }
+
+  #turn(to: 'fetching' | 'paused' | 'ended'): void {
+    if (this.#flow !== 'ended') this.#flow = to
     this.apply()
   }
 
@@ -65,7 +81,7 @@ export class PartitionHolds {
     const wanted = new Map<string, PartitionEpoch>()
     for (const epoch of this.#parts.assignment.epochs) {
       const isLeftOut = this.#only?.has(epoch.name) === false
-      if (this.#isHoldingAll || isLeftOut || epoch.holds.size > 0) wanted.set(epoch.name, epoch)
+      if (this.#flow !== 'fetching' || isLeftOut || epoch.holds.size > 0) wanted.set(epoch.name, epoch)
     }
     try {
       const paused = consumer

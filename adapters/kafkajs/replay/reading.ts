@@ -214,12 +214,8 @@ export class Reading {
     }
   }
 
-  #seek({ topic, partition, next }: Part): void {
-    try {
-      this.#membership.consumer?.seek({ topic, partition, offset: String(next) })
-    } catch {
-      // There is no group between a crash and the next join, which decides anew.
-    }
+  #seek(part: Part): void {
+    this.#membership.seek(part, part.next)
   }
 
   async #lookFirst(): Promise<void> {

@@ -9,9 +9,10 @@ import {
 import type { Assignment } from '../membership/assignment.ts'
 import type { Committer } from '../commits/committer.ts'
 import type { GroupOffsets } from '../commits/group-offsets.ts'
+import { Findings } from './findings.ts'
 import { GroupStarts } from './group-starts.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
-import type { KafkaEvent, Report } from '../report.ts'
+import type { Report } from '../report.ts'
 import type { BatchLike, EndBatchProcess, KafkaMessageLike } from '../kafkajs-like.ts'
 import type { StoredStarts } from './stored-starts.ts'
 
@@ -33,10 +34,12 @@ interface GateParts {
 export class BatchGate {
   readonly #parts: GateParts
   readonly #groupStarts: GroupStarts
+  readonly #findings: Findings
   #beginning: NodeJS.Timeout | undefined
 
   constructor(parts: GateParts) {
     this.#parts = parts
+    this.#findings = new Findings(parts)
     this.#groupStarts = new GroupStarts({ ...parts, hasStore: () => parts.stored() !== undefined })
   }
 
@@ -151,7 +154,7 @@ export class BatchGate {
     if (high < follows) {
       if (looks === 1) return // A new leader may not know its full end yet.
       const finding: Finding = { what: 'truncated', from: follows, to: high }
-      if (!this.#isRefused(epoch, finding)) this.#goTo(this.#acknowledge(epoch, finding, low), low)
+      if (!this.#findings.isRefused(epoch, finding)) this.#goTo(this.#findings.acknowledge(epoch, finding, low), low)
     } else if (low > proof.offset || (looks === MOST_LOOKS && high === follows)) {
       // There is nothing left to compare. kafkajs may have committed -2 when it did not find the message.
       const next = epoch.proven() ?? follows
@@ -204,17 +207,18 @@ export class BatchGate {
     }
     if (decision.act === 'ask' || !this.#parts.assignment.isLive(epoch)) return undefined
 
-    if (decision.finding?.what === 'truncated' && this.#isRefused(epoch, decision.finding)) return undefined
+    if (decision.finding?.what === 'truncated' && this.#findings.isRefused(epoch, decision.finding)) return undefined
     if (decision.finding?.what === 'lost-by-retention' && this.#hasLostLandmark(epoch, decision.finding))
       return undefined
     if (decision.act === 'take' && !(await this.#isOfSameLog(epoch, batch))) return undefined
-    const inEpoch = decision.finding === undefined ? epoch : this.#acknowledge(epoch, decision.finding, fetched)
+    const inEpoch =
+      decision.finding === undefined ? epoch : this.#findings.acknowledge(epoch, decision.finding, fetched)
     // mutant: kafka-jump-taken
     if (decision.act === 'take') {
       if (decision.finding !== undefined) inEpoch.advanceTo(fetched)
       return inEpoch
     }
-    const isOwn = this.#isOwnSeek(epoch, decision.finding, fetched)
+    const isOwn = this.#findings.isOwnSeek(epoch, decision.finding, fetched)
     const landmark = decision.finding.what === 'reset' && !isOwn ? this.#landmarkOf(epoch, low) : undefined
     this.#goTo(inEpoch, landmark ?? decision.to)
     return undefined
@@ -279,7 +283,7 @@ export class BatchGate {
     const { low } = await this.#boundsOf(epoch)
     if (!this.#parts.assignment.isLive(epoch)) return
     this.#parts.report('truncated', `${epoch.name}: the message at ${epoch.proof?.offset} is another one now`)
-    this.#goTo(this.#renew(epoch), low)
+    this.#goTo(this.#findings.renew(epoch), low)
   }
 
   /**
@@ -294,56 +298,6 @@ export class BatchGate {
     if (isCommitted && fetched >= start) return false
     this.#goTo(epoch, start)
     return true
-  }
-
-  /**
-   * A log that ends before its stored position is not read from the beginning: its offsets would count other messages
-   * as over.
-   */
-  #isRefused(epoch: PartitionEpoch, { to }: Finding): boolean {
-    const stored = this.#parts.stored()
-    if (stored === undefined || epoch.follows === undefined) return false
-    epoch.misfits++
-    stored.beyondEnd(epoch, epoch.follows, to)
-    return true
-  }
-
-  /** Reports the finding. Returns the epoch that continues, which is a new one if the log is another one. */
-  #acknowledge(epoch: PartitionEpoch, finding: Finding, fetched: bigint): PartitionEpoch {
-    const from = epoch.resumes ?? laterOf(finding.from, epoch.follows)
-    const isNothing = finding.what === 'lost-by-retention' && from >= finding.to
-    if (!isNothing && !this.#isOwnSeek(epoch, finding, fetched)) {
-      this.#parts.report(EVENTS[finding.what], `${epoch.name}: expected ${from}, got ${finding.to}`)
-    }
-    switch (finding.what) {
-      case 'skipped':
-        return epoch
-      case 'lost-by-retention':
-        epoch.proven() // The message to compare is lost with them.
-        epoch.committed = undefined
-        return epoch
-      case 'reset':
-        // kafkajs has committed -2 meanwhile, so the watermark must be committed again even if it has not moved.
-        epoch.committed = undefined
-        return epoch
-      case 'truncated':
-        return this.#renew(epoch)
-    }
-  }
-
-  #renew(epoch: PartitionEpoch): PartitionEpoch {
-    const { assignment, committer, renewed } = this.#parts
-    committer.dropFloor(epoch)
-    const other = assignment.renew(epoch)
-    renewed(other)
-    return other
-  }
-
-  /** On the way to or from a stored position or a message to compare. */
-  #isOwnSeek(epoch: PartitionEpoch, { what }: Finding, fetched: bigint): boolean {
-    if ((what !== 'skipped' && what !== 'reset') || epoch.follows === undefined) return false
-    if (fetched === epoch.sought) return true
-    return epoch.isFresh && (epoch.resumes === undefined || epoch.isReset)
   }
 
   #goTo(epoch: PartitionEpoch, offset: bigint): void {
@@ -396,19 +350,8 @@ function messageAt(
   return text === undefined ? undefined : rawMessages.find(({ offset }) => offset === text)
 }
 
-function laterOf(from: bigint, follows: bigint | undefined): bigint {
-  return follows !== undefined && follows > from ? follows : from
-}
-
 /** A move of partitions can cause a hundred joins, a few milliseconds apart. */
 const BEGIN_AFTER_MS = 250
 /** The message to compare arrives at once if it exists. */
 const LOOK_AFTER_MS = 2_000
 const MOST_LOOKS = 5
-
-const EVENTS: Readonly<Record<Finding['what'], KafkaEvent>> = {
-  skipped: 'offset-skipped',
-  reset: 'offset-reset',
-  'lost-by-retention': 'lost-by-retention',
-  truncated: 'truncated',
-}

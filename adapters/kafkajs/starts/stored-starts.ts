@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   backoffMs,
+  ConfigError,
   describeError,
   systemEntropy,
   type Backoff,
@@ -12,11 +13,14 @@ import type { Assignment } from '../membership/assignment.ts'
 import type { Committer } from '../commits/committer.ts'
 import type { Committed, GroupOffsets } from '../commits/group-offsets.ts'
 import type { PartitionEpoch } from '../membership/partition-epoch.ts'
+import type { Order } from '../options/options.ts'
 import type { PartitionHolds } from '../membership/partition-holds.ts'
 import type { KafkaEvent, Report } from '../report.ts'
 
 interface StoredStartsParts {
   readonly stored: StoredPositions
+  /** As given by the user. */
+  readonly order: Order | undefined
   readonly assignment: Assignment
   readonly committer: Committer
   readonly offsets: GroupOffsets
@@ -73,7 +77,10 @@ export class StoredStarts {
   /** The store has not answered yet, so the positions are unknown. */
   #isWaiting = false
 
+  /** @throws ConfigError `CONFIG_INVALID` */
   constructor(parts: StoredStartsParts) {
+    const { order } = parts
+    if (order !== undefined && order !== 'partition') throw new ConfigError([PARTITION_ORDER])
     this.#parts = parts
   }
 
@@ -299,6 +306,9 @@ export class StoredStarts {
     await sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => {})
   }
 }
+
+const PARTITION_ORDER =
+  "order: expected 'partition' with a store of strategy offsets, whose position passes a message only when all before it are over; leave it out"
 
 const WHAT_TO_DO =
   'Nothing of the partition is handled until a person says where it goes on: consume-once release-hold, or positionsOf(). The other partitions go on'

@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
 import { Assignment } from '../../../adapters/kafkajs/membership/assignment.ts'
 import { Committer } from '../../../adapters/kafkajs/commits/committer.ts'
-import type { CommitRequest } from '../../../adapters/kafkajs/kafkajs-like.ts'
 import { PartitionEpoch } from '../../../adapters/kafkajs/membership/partition-epoch.ts'
 import { hasCode } from '../../../src/index.ts'
 import { type Source } from '../../../src/internal.ts'
@@ -82,13 +81,14 @@ describe('a commit that must not be sent', () => {
     assignment.join({})
     // A bug: it is kept.
     jest.spyOn(assignment, 'epochs', 'get').mockReturnValue(epochs)
-    const [sent, told]: [CommitRequest[], string[]] = [[], []]
+    const [sent, told]: [unknown[], string[]] = [[], []]
     const committer = new Committer(assignment, {
       report: () => {},
       onSettled: () => {},
       onBroken: (_, { message }) => told.push(message),
+      consumer: () => ({ commitOffsets: async (offsets) => void sent.push(offsets) }),
     })
-    committer.tick(async (request) => void sent.push(request))
+    committer.tick()
     expect(sent).toEqual([])
     expect(told).toEqual(['a commit of t/0: 5, of join 1 in join 2 (committer.isBroken)'])
     expect(epoch && assignment.end(epoch)).toBe(undefined)

@@ -1,5 +1,4 @@
 import {
-  atOnce,
   BrokerError,
   ConfigError,
   StoppedError,
@@ -23,8 +22,7 @@ import type { DelayedCopies } from './copies/delayed.ts'
 import type { Connector } from './connection/connector.ts'
 import type { Generation, GenerationEnd } from './consuming/generation.ts'
 import { reasonOf } from './connection/advice.ts'
-import { LANE_AT_ONCE } from './message/lane.ts'
-import type { RabbitMessage } from './message/message.ts'
+import { laneFrom } from './message/lane.ts'
 import type { RabbitEvents } from './report.ts'
 import { fitToCapacity, type FittedSettings } from './options/fit.ts'
 import type { RabbitSettings } from './options/resolve.ts'
@@ -152,10 +150,10 @@ export class RabbitSource implements Source {
   }
 
   #assemblyOf(fitted: FittedSettings, intake: Intake): Assembly {
-    const { connector, delayed, events } = this.#parts
+    const { connector, settings, delayed, events } = this.#parts
     return new Assembly(connector, fitted, {
       deliver: (deliveries) => intake.deliver(deliveries),
-      laneOf: (message) => this.#laneOf(message),
+      laneOf: (message) => laneFrom(settings.lane, message, events),
       onArrival: delayed.isUsed ? (message) => delayed.arrived(message) : () => {},
       onStale: () => events.count('settle-stale'),
       onHandedBack: () => events.count('handed-back'),
@@ -306,15 +304,6 @@ export class RabbitSource implements Source {
     this.#become({ phase: 'closed' })
     await state.generation?.close()
     await this.#assembly?.drop()
-  }
-
-  #laneOf(message: RabbitMessage): string | undefined {
-    try {
-      return atOnce('lane', this.#parts.settings.lane?.(message), LANE_AT_ONCE)
-    } catch (error) {
-      this.#parts.events.report('lane-failed', `${message.position}: ${reasonOf(error)}`)
-      return undefined
-    }
   }
 }
 

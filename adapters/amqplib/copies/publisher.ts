@@ -1,4 +1,6 @@
 import {
+  stageAfter,
+  stageFor,
   systemClock,
   type DeadLetter,
   type DurationMs,
@@ -8,7 +10,6 @@ import {
 } from '../../../src/internal.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
-import type { DelayQueue } from '../options/resolve-retry.ts'
 import type { RabbitEvents } from '../report.ts'
 import type { OwnFrame } from '../settling/acks.ts'
 import type { ConfirmedCopies } from './confirmed-copies.ts'
@@ -50,14 +51,14 @@ export class RabbitPublisher implements Publisher {
     events.count('dead-lettered')
   }
 
-  /** The delay after this number of attempts. After the last delay, the last one is used again. */
+  /** The delay after this number of attempts. */
   retryDelayMs(attempts: number): DurationMs | undefined {
     const { retry } = this.#parts.settings
     switch (retry.kind) {
       case 'lane':
         return undefined
       case 'delay-queues':
-        return retry.queues[Math.min(attempts, retry.queues.length) - 1]?.delayMs
+        return stageAfter(retry.queues, attempts)?.delayMs
       case 'delayed-by-queue':
         return Math.min(retry.minMs * attempts, retry.maxMs)
     }
@@ -69,24 +70,13 @@ export class RabbitPublisher implements Publisher {
     if (retry.kind === 'lane') throw new TypeError('no retry place is configured (retryLater)')
     if (retry.kind === 'delayed-by-queue') note(copy, copy.why === 'busy' ? 'return' : 'retry') // mutant: rabbit-requeue-without-delay
     else {
-      const place = delayQueueFor(copy, retry.queues)
+      const place = stageFor(retry.queues, copy)
       const at = systemClock.now()
       await copies.publish(copy, { routingKey: place.queue, queue: place.queue }, retryHeaders(copy, place, at)) // mutant: rabbit-settled-before-the-copy
       delayed.delayed(place.queue, at + place.delayMs)
     }
     events.count('delayed')
   }
-}
-
-/** For a busy message the shortest delay that outlasts the other's lease, or else the longest. */
-function delayQueueFor({ why, attempts, delayMs }: RetryCopy, queues: readonly DelayQueue[]): DelayQueue {
-  const byLength = queues.toSorted((one, other) => one.delayMs - other.delayMs)
-  const place =
-    why === 'busy'
-      ? (byLength.find((queue) => queue.delayMs >= delayMs) ?? byLength.at(-1))
-      : queues[Math.min(attempts, queues.length) - 1]
-  if (place === undefined) throw new TypeError(`no delay queue after ${attempts} attempts (delayQueueFor)`)
-  return place
 }
 
 /** The broker moves the message when the delivery is settled. */

@@ -1,6 +1,4 @@
 import {
-  atOnce,
-  describeError,
   openInline,
   runInline,
   SourceEvents,
@@ -17,7 +15,7 @@ import { placeOfConnection } from '../connection/connector.ts'
 import { contextOf, isInstrumented } from '../consuming/instrumented.ts'
 import { Arrivals } from '../consuming/arrivals.ts'
 import { enterQueue } from '../consuming/queue-registry.ts'
-import { LANE_AT_ONCE } from '../message/lane.ts'
+import { laneFrom } from '../message/lane.ts'
 import { RabbitMessage } from '../message/message.ts'
 import type { AmqpMessage } from '../amqplib-like.ts'
 import { isStream } from '../topology/questions.ts'
@@ -92,7 +90,7 @@ export class DropInConsumer {
     this.#arrivals.add(
       new DropInDelivery(this.#origin, {
         message,
-        lane: this.#laneOf(message),
+        lane: laneFrom(this.#lane, message, this.#events),
         within: contextOf(raw),
         raw: isInstrumented(raw) ? raw : { fields: { deliveryTag } },
       }),
@@ -195,14 +193,5 @@ export class DropInConsumer {
     if (deadLetter === undefined) return REFUSES_DEAD_LETTERS
     if (deadLetter !== 'reject') return rabbitDeadLetters(deadLetter.publisher, deadLetter.queue)
     return { deadLetter: async ({ message }) => void this.#rejected.add(message) }
-  }
-
-  #laneOf(message: RabbitMessage): string | undefined {
-    try {
-      return atOnce('lane', this.#lane?.(message), LANE_AT_ONCE)
-    } catch (error) {
-      this.#events.report('lane-failed', `${message.position}: ${describeError(error)}`)
-      return undefined
-    }
   }
 }

@@ -50,11 +50,9 @@ export class KafkaPublisher implements Publisher {
 
   async retryLater(asked: RetryCopy): Promise<void> {
     const at = new Date()
-    const topology = this.#parts.topology()
-    const { message, why, attempts, delayMs } = asked
-    const place = why === 'busy' ? topology.busyPlace(message, delayMs) : topology.retryPlace(message, attempts)
+    const place = this.#parts.topology().retryPlace(asked)
     // All copies on a topic wait equally long: one that is due earlier would wait behind the others all the same.
-    const copy = why === 'busy' ? { ...asked, delayMs: place.delayMs } : asked
+    const copy = asked.why === 'busy' ? { ...asked, delayMs: place.delayMs } : asked
     await this.#publish(place, copy, [retryHeaders(copy, at), necessaryRetryHeaders(copy, at)]) // mutant: kafka-retry-copy-unconfirmed
   }
 

@@ -5,8 +5,11 @@ import {
   needed,
   object,
   promiseRefused,
+  stageAfter,
+  stageFor,
   type DurationMs,
   type Message,
+  type RetryCopy,
   type Rule,
   type Table,
 } from '../../../src/internal.ts'
@@ -23,6 +26,12 @@ export interface CopyPlace {
   readonly delayMs: DurationMs
 }
 
+/** The topics of one entry of `retry.topics`: there are several if its name is a function. */
+interface RetryStage {
+  readonly delayMs: DurationMs
+  readonly places: readonly CopyPlace[]
+}
+
 type Route = Pick<Message, 'origin' | 'destination'>
 
 /** The topics that a group consumes, and the places for copies of their messages. */
@@ -33,19 +42,15 @@ export class Topology {
   /** All topics that the group consumes, including retry topics. */
   readonly subscribed: readonly string[]
   readonly #deadLetters: readonly CopyPlace[]
-  /** Places for each number of failed attempts, from 1. */
-  readonly #retries: readonly (readonly CopyPlace[])[]
+  readonly #stages: readonly RetryStage[]
 
-  constructor(
-    sources: readonly string[],
-    deadLetters: readonly CopyPlace[],
-    retries: readonly (readonly CopyPlace[])[] = [],
-  ) {
+  constructor(sources: readonly string[], deadLetters: readonly CopyPlace[], stages: readonly RetryStage[] = []) {
     this.sources = sources
     this.#deadLetters = deadLetters
-    this.#retries = retries
-    this.places = [...deadLetters, ...retries.flat()]
-    this.subscribed = [...sources, ...retries.flat().map(({ topic }) => topic)]
+    this.#stages = stages
+    const retries = stages.flatMap(({ places }) => places)
+    this.places = [...deadLetters, ...retries]
+    this.subscribed = [...sources, ...retries.map(({ topic }) => topic)]
   }
 
   deadLetterPlace(message: Route): CopyPlace {
@@ -53,14 +58,8 @@ export class Topology {
   }
 
   /** Call it only if `retryDelayMs` returns a delay. */
-  retryPlace(message: Route, attempts: number): CopyPlace {
-    return this.#for(message, this.#retriesAfter(attempts))
-  }
-
-  /** The place with the shortest delay that is as long as this, or else with the longest. */
-  busyPlace(message: Route, delayMs: DurationMs): CopyPlace {
-    const byDelay = this.#retries.toSorted(([one], [other]) => (one?.delayMs ?? 0) - (other?.delayMs ?? 0))
-    return this.#for(message, byDelay.find(([place]) => (place?.delayMs ?? 0) >= delayMs) ?? byDelay.at(-1) ?? [])
+  retryPlace(copy: RetryCopy): CopyPlace {
+    return this.#for(copy.message, stageFor(this.#stages, copy).places)
   }
 
   /**
@@ -74,12 +73,7 @@ export class Topology {
 
   /** `undefined`: there are no retry topics. */
   retryDelayMs(attempts: number): DurationMs | undefined {
-    return this.#retriesAfter(attempts)[0]?.delayMs
-  }
-
-  /** After the last entry, the last one is used again. */
-  #retriesAfter(attempts: number): readonly CopyPlace[] {
-    return this.#retries[Math.min(attempts, this.#retries.length) - 1] ?? []
+    return stageAfter(this.#stages, attempts)?.delayMs
   }
 
   #for(message: Route, places: readonly CopyPlace[]): CopyPlace {
@@ -94,10 +88,10 @@ export class Topology {
    * dead letters of a topic that the group consumes instead of the origin must not come back to it.
    */
   #homeOf({ origin, destination }: Route): string {
-    const { sources } = this
+    const { sources, places } = this
     if (sources.includes(origin)) return origin
     if (sources.includes(destination)) return destination
-    const retry = this.#retries.flat().find(({ topic }) => topic === destination)
+    const retry = places.find(({ kind, topic }) => kind === 'retry' && topic === destination)
     return retry?.sources[0] ?? destination
   }
 }
@@ -121,12 +115,12 @@ export function resolveTopology(
   const sources = [...new Set(topics)]
   const place = { kind: 'dead-letter', delayMs: 0, option: 'deadLetter.topic' } as const
   const deadLetters = placesOf(sources, deadLetter?.topic ?? '', place, problems)
-  const retries = (retry?.topics ?? []).map(({ delayMs, topic }, index) => {
+  const stages = (retry?.topics ?? []).map(({ delayMs, topic }, index) => {
     const byDefault = (origin: string): string => `${origin}.${group}.retry-${index + 1}`
     const option = `retry.topics[${index}].topic`
-    return placesOf(sources, topic ?? byDefault, { kind: 'retry', delayMs, option }, problems)
+    return { delayMs, places: placesOf(sources, topic ?? byDefault, { kind: 'retry', delayMs, option }, problems) }
   })
-  const topology = new Topology(sources, deadLetters, retries)
+  const topology = new Topology(sources, deadLetters, stages)
   problems.push(...circles(topology))
   return topology
 }

@@ -49,21 +49,21 @@ function consumerOf(handle: (id: string) => unknown, { name = 'sms', store = mem
 
 let watching = new Watching()
 
-function batchOf(handle: (id: string) => unknown, settings: Settings = {}): EachBatch {
+function made<F extends DropIn>(
+  make: (consumer: Consumer, options: DropInOptions) => F,
+  handle: (id: string) => unknown,
+  settings: Settings = {},
+): F {
   const { name: _name, store: _store, ...options } = settings
   watching = new Watching()
-  const onBatch = eachBatch(consumerOf(handle, settings), { heartbeatEveryMs: 5, ...options })
-  functions.push(onBatch)
-  return onBatch
+  const take = make(consumerOf(handle, settings), { heartbeatEveryMs: 5, ...options })
+  functions.push(take)
+  return take
 }
 
-function messageOf(handle: (id: string) => unknown, settings: Settings = {}): EachMessage {
-  const { name: _name, store: _store, ...options } = settings
-  watching = new Watching()
-  const onMessage = eachMessage(consumerOf(handle, settings), { heartbeatEveryMs: 5, ...options })
-  functions.push(onMessage)
-  return onMessage
-}
+const batchOf = (handle: (id: string) => unknown, settings?: Settings): EachBatch => made(eachBatch, handle, settings)
+const messageOf = (handle: (id: string) => unknown, settings?: Settings): EachMessage =>
+  made(eachMessage, handle, settings)
 
 const rawOf = (id: string, offset: number): KafkaMessageLike => ({
   key: Buffer.from(id),
@@ -129,6 +129,18 @@ function afterBeats(played: Played, count: number): Promise<void> {
       if (played.heartbeats >= count) resolve()
     }
   })
+}
+
+/** What a call rejects with, of which a heartbeat fails. */
+async function rejectionBy(error: Error): Promise<unknown> {
+  const effect = gate()
+  const played = new Played('a')
+  played.onHeartbeat = () => {
+    throw error
+  }
+  const rejection: unknown = await messageOf(() => effect.opened)(played).catch((rejected: unknown) => rejected)
+  effect.open()
+  return rejection
 }
 
 class ProtocolError extends Error {
@@ -234,46 +246,25 @@ describe('one call of kafkajs', () => {
     expect(rejection).toMatchObject({ code: 'DELIVERY_LOST', name: 'LeaseLostError' })
   })
 
-  it('nor one of a heartbeat', async () => {
-    const effect = gate()
-    const played = new Played('a')
-    played.onHeartbeat = () => {
-      throw new TypeError('a mistake of kafkajs')
-    }
-    const rejection: unknown = await messageOf(() => effect.opened)(played).catch((error: unknown) => error)
-    expect(rejection).toMatchObject({ name: 'BrokerError', message: expect.stringContaining('a mistake of kafkajs') })
-    effect.open()
-  })
-
   it.each([
-    ['says that trying again is no use', { retriable: false }],
-    ['has a type that kafkajs knows to be of no use', { type: 'GROUP_AUTHORIZATION_FAILED', retriable: false }],
-    ['has the name of a mistake, whatever its class', { name: 'TypeError' }],
-    ['has a name at which kafkajs gives up', { name: 'KafkaJSNotImplemented' }],
-    ['has another such name', { name: 'KafkaJSNoBrokerAvailableError' }],
-  ])('nor an error that %s: kafkajs would end', async (_what, fields) => {
-    const effect = gate()
-    const played = new Played('a')
-    played.onHeartbeat = () => {
-      throw Object.assign(new Error('of a heartbeat'), fields)
-    }
-    const rejection: unknown = await messageOf(() => effect.opened)(played).catch((error: unknown) => error)
+    ['that is a mistake of kafkajs', new TypeError('of a heartbeat')],
+    ['that says that trying again is no use', { retriable: false }],
+    ['of a type that kafkajs knows to be of no use', { type: 'GROUP_AUTHORIZATION_FAILED', retriable: false }],
+    ['with the name of a mistake, whatever its class', { name: 'TypeError' }],
+    ['with a name at which kafkajs gives up', { name: 'KafkaJSNotImplemented' }],
+    ['with another such name', { name: 'KafkaJSNoBrokerAvailableError' }],
+  ])('nor an error of a heartbeat %s: kafkajs would end', async (_what, given) => {
+    const error = given instanceof Error ? given : Object.assign(new Error('of a heartbeat'), given)
+    const rejection = await rejectionBy(error)
     expect(rejection).toMatchObject({ name: 'BrokerError', message: expect.stringContaining('of a heartbeat') })
     expect(rejection).not.toHaveProperty('retriable')
-    effect.open()
   })
 
   it.each(['REBALANCE_IN_PROGRESS', 'NOT_COORDINATOR_FOR_GROUP', 'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID'])(
     'hands %s back as it is: kafkajs joins again',
     async (type) => {
-      const effect = gate()
-      const played = new Played('a')
       const error = Object.assign(new Error('join again'), { type, retriable: false })
-      played.onHeartbeat = () => {
-        throw error
-      }
-      await expect(messageOf(() => effect.opened)(played)).rejects.toBe(error)
-      effect.open()
+      expect(await rejectionBy(error)).toBe(error)
     },
   )
 
@@ -340,35 +331,11 @@ describe('the group', () => {
 
 describe('what is refused', () => {
   const consumer = consumerOf(() => {}, {})
+  const seeking = defineConsumer({ name: 'sms', store: new MemoryOffsets(), handle: () => {} })
   const cases: readonly (readonly [string, () => unknown, string])[] = [
     ['what is no consumer', () => eachMessage({ name: 'x' } as Consumer), 'defineConsumer'],
     ['nothing at all', () => eachBatch(undefined as unknown as Consumer), 'defineConsumer'],
-    [
-      'a store whose positions must be sought',
-      () => {
-        return eachMessage(defineConsumer({ name: 'sms', store: new MemoryOffsets(), handle: () => {} }))
-      },
-      'runKafka',
-    ],
-    ['an empty group', () => eachMessage(consumer, { group: '' }), 'group: expected text'],
-    [
-      'an unknown order',
-      () => eachBatch(consumer, { order: 'fifo' as 'key' }),
-      'order: expected "key", "partition" or "none"',
-    ],
-    [
-      'an unknown setup',
-      () => eachBatch(consumer, { setup: 'maybe' as 'check' }),
-      'setup: expected "auto", "check" or "off", got "maybe"',
-    ],
-    [
-      'unknown header names',
-      () => eachBatch(consumer, { deadLetter: { headers: 'camel' as 'own' } }),
-      'deadLetter.headers: expected "own", "spring" or "both", got "camel"',
-    ],
-    ['no time between heartbeats', () => eachBatch(consumer, { heartbeatEveryMs: 0 }), 'heartbeatEveryMs'],
-    ['a misspelt option', () => eachBatch(consumer, { groupID: 'g' } as DropInOptions), 'groupID: unknown option'],
-    ['what is no client', () => eachMessage(consumer, { kafka: {} as ScriptedKafka }), 'kafka: expected a client'],
+    ['a store whose positions must be sought', () => eachMessage(seeking), 'runKafka'],
     [
       'a dead-letter topic that nobody publishes to',
       () => eachMessage(consumer, { deadLetter: { topic: 'd' } }),

@@ -132,11 +132,11 @@ function afterBeats(played: Played, count: number): Promise<void> {
 }
 
 /** What a call rejects with, of which a heartbeat fails. */
-async function rejectionBy(error: Error): Promise<unknown> {
+async function rejectionBy(failure: Error): Promise<unknown> {
   const effect = gate()
   const played = new Played('a')
   played.onHeartbeat = () => {
-    throw error
+    throw failure
   }
   const rejection: unknown = await messageOf(() => effect.opened)(played).catch((rejected: unknown) => rejected)
   effect.open()

@@ -2,21 +2,13 @@ import { expect, it } from '@jest/globals'
 import { mysqlLease, type MysqlLeaseOptions } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
-import { holdNew } from '../../testing/contract/store/given.ts'
 import { untilResolved } from '../../test/kit/eventually.ts'
 import { beforeAllOpen, openedForEach } from '../../test/kit/opened.ts'
+import { itSurvivesItsServer } from '../stores/server-in-trouble.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { startPrivateMariadb } from '../../test/kit/servers/private-mariadb.ts'
 import { mysqlLeaseHarness } from '../../test/mysql/lease-harness.ts'
-import {
-  ALONE,
-  codeOf,
-  describeMariadb,
-  lend,
-  newMysqlPlace,
-  NO_REFUND,
-  type MysqlPlace,
-} from '../../test/mysql/support.ts'
+import { ALONE, codeOf, describeMariadb, newMysqlPlace, NO_REFUND, type MysqlPlace } from '../../test/mysql/support.ts'
 
 const IMPATIENT = { lockTimeoutMs: 1_000, queryTimeoutMs: 1_500 }
 
@@ -35,27 +27,11 @@ describeMariadb('a MariaDB that fails', () => {
     return lease
   }
 
-  it('keeps what an inbox has marked over a crash, and rolls back the rest', async () => {
-    const inbox = await place.newInbox()
-    const [marked, open] = [newItem(), newItem()]
-    const { claim: ofMarked } = await hold(inbox, marked)
-    await place.write(lend(ofMarked).tx, marked.key)
-    await inbox.mark([ofMarked])
-    const { claim: ofOpen } = await hold(inbox, open)
-    await place.write(lend(ofOpen).tx, open.key)
-    await server.kill()
-    // Once its connection is known to be lost, the COMMIT is not even sent.
-    while ((await inbox.renew([ofOpen], 1))[0] !== 'lost') await new Promise(setImmediate)
-    expect(await codeOf(inbox.mark([ofOpen]))).toMatch(/^STORE_/)
-    await server.restart()
-    expect(await untilResolved(() => inbox.mark([ofOpen]))).toEqual(['refused-busy'])
-    expect(await untilResolved(() => claim(inbox, marked))).toMatchObject({ verdict: 'done' })
-    expect([await place.committed(marked.key), await place.committed(open.key)]).toEqual([1, 0])
-    // Its attempt is given back, unless that meets a connection that the crash has left dead.
-    const again = await hold(inbox, open, { alone: true })
-    expect([1, 2]).toContain(again.attempt)
-    expect(await inbox.mark([again.claim])).toEqual(['marked'])
-  }, 60_000)
+  // The attempt is given back, unless that meets a connection that the crash has left dead.
+  itSurvivesItsServer(
+    () => ({ server, newInbox: place.newInbox, newLease, write: place.write, committed: place.committed }),
+    { impatient: IMPATIENT, leaseMs: 600, attempts: [1, 2], frozenMark: /^(already-marked|refused-busy)$/ },
+  )
 
   it('keeps what a lease has answered over a crash: marks, doubt and leases', async () => {
     const lease = await newLease()
@@ -71,42 +47,6 @@ describeMariadb('a MariaDB that fails', () => {
     expect(await claim(lease, left)).toEqual({ verdict: 'in-doubt' })
     expect(await claim(lease, held, ALONE)).toMatchObject({ verdict: 'busy' })
     expect(await lease.mark([ofHeld])).toEqual(['marked'])
-  }, 60_000)
-
-  it('does not answer for longer than a lease: a mark is unknown, and is kept afterwards', async () => {
-    const lease = await newLease(IMPATIENT)
-    const { item, claim: claimed } = await holdNew(lease, { leaseMs: 600 })
-    server.freeze()
-    try {
-      const begun = performance.now()
-      expect(await codeOf(lease.mark([claimed]))).toMatch(/^STORE_/)
-      expect(performance.now() - begun).toBeLessThan(10 * IMPATIENT.queryTimeoutMs)
-    } finally {
-      server.thaw()
-    }
-    expect(await untilResolved(() => lease.mark([claimed]))).toEqual([expect.stringMatching(/^(already-)?marked$/)])
-    expect(await claim(lease, item, ALONE)).toMatchObject({ verdict: 'done' })
-  }, 60_000)
-
-  it('answers an inbox nothing: what is open is unknown until it does', async () => {
-    const inbox = await place.newInbox(IMPATIENT)
-    const [open, fresh] = [newItem(), newItem()]
-    const { claim: claimed } = await hold(inbox, open)
-    await place.write(lend(claimed).tx, open.key)
-    server.freeze()
-    try {
-      expect(await codeOf(claim(inbox, fresh))).toMatch(/^STORE_/)
-      expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
-      expect(await codeOf(inbox.mark([claimed]))).toMatch(/^STORE_/)
-    } finally {
-      server.thaw()
-    }
-    const [verdict] = await untilResolved(() => inbox.mark([claimed]))
-    expect([verdict, await place.committed(open.key)]).toEqual(
-      verdict === 'already-marked' ? ['already-marked', 1] : ['refused-busy', 0],
-    )
-    const granted = await untilResolved(() => hold(inbox, fresh, ALONE))
-    expect(await inbox.mark([granted.claim])).toEqual(['marked'])
   }, 60_000)
 })
 

@@ -5,6 +5,7 @@ import type { TransactionClaim } from '../../src/internal.ts'
 import { claim, type Granted, hold, newItem } from '../../testing/contract/store/claims.ts'
 import { holdNew } from '../../testing/contract/store/given.ts'
 import { untilResolved } from '../../test/kit/eventually.ts'
+import { itSurvivesItsServer } from '../stores/server-in-trouble.ts'
 import { beforeAllOpen, openedForEach } from '../../test/kit/opened.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import {
@@ -57,25 +58,20 @@ describePostgres('postgresInbox on a server that fails', () => {
     expect(await place.committed(item.key)).toBe(1)
   })
 
-  it('answers within queryTimeoutMs when the server answers nothing, and goes on when it does again', async () => {
-    const inbox = await place.newInbox({ pool: calm(), ...IMPATIENT })
-    const [open, fresh] = [newItem(), newItem()]
-    const { claim: claimed } = await hold(inbox, open)
-    await place.write(lend(claimed).tx, open.key)
-    server.freeze()
-    try {
-      const begun = performance.now()
-      expect(await codeOf(claim(inbox, fresh))).toMatch(/^STORE_/)
-      expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
-      expect(await codeOf(inbox.mark([claimed]))).toMatch(/^STORE_/)
-      expect(performance.now() - begun).toBeLessThan(10 * IMPATIENT.queryTimeoutMs)
-    } finally {
-      server.thaw()
-    }
-    expect(await untilResolved(() => inbox.mark([claimed]))).toEqual(['already-marked'])
-    const granted = await untilResolved(() => hold(inbox, fresh, ALONE))
-    expect(await inbox.mark([granted.claim])).toEqual(['marked'])
-  })
+  itSurvivesItsServer(
+    () => ({
+      server,
+      newInbox: (options) => place.newInbox({ pool: calm(), ...options }),
+      newLease: async (options) => {
+        const lease = postgresLease({ pool: calm(), schema: place.schema, ...options })
+        await lease.open()
+        return lease
+      },
+      write: place.write,
+      committed: place.committed,
+    }),
+    { impatient: IMPATIENT, leaseMs: 200, attempts: [1], frozenMark: /^already-marked$/ },
+  )
 
   it('rolls back what is open when the server restarts, gives the attempt back, and claims again at once', async () => {
     const inbox = await place.newInbox({ pool: calm() })
@@ -92,42 +88,6 @@ describePostgres('postgresInbox on a server that fails', () => {
     expect(await inbox.mark([again.claim])).toEqual(['marked'])
     expect(await place.committed(open.key)).toBe(0)
   }, 60_000)
-
-  it('keeps what it has marked over a crash, rolls back the rest, and gives its attempt back', async () => {
-    const inbox = await place.newInbox({ pool: calm() })
-    const [marked, open] = [newItem(), newItem()]
-    const { claim: ofMarked } = await hold(inbox, marked)
-    await place.write(lend(ofMarked).tx, marked.key)
-    await inbox.mark([ofMarked])
-    const { claim: ofOpen } = await hold(inbox, open)
-    await place.write(lend(ofOpen).tx, open.key)
-    await server.kill()
-    // Once its connection is known to be lost, the COMMIT is not even sent.
-    while ((await inbox.renew([ofOpen], 1))[0] !== 'lost') await new Promise(setImmediate)
-    expect(await codeOf(inbox.mark([ofOpen]))).toMatch(/^STORE_/)
-    await server.restart()
-    expect(await untilResolved(() => inbox.mark([ofOpen]))).toEqual(['refused-busy'])
-    expect(await untilResolved(() => claim(inbox, marked))).toMatchObject({ verdict: 'done' })
-    expect(await untilResolved(() => place.committed(marked.key))).toBe(1)
-    expect(await place.committed(open.key)).toBe(0)
-    const again = await hold(inbox, open)
-    expect(again.attempt).toBe(1)
-    expect(await inbox.mark([again.claim])).toEqual(['marked'])
-  }, 60_000)
-
-  it('does not answer for longer than a lease: a mark is unknown, and is kept afterwards [T32]', async () => {
-    const lease = postgresLease({ pool: calm(), schema: place.schema, ...IMPATIENT })
-    await lease.open()
-    const { item, claim: claimed } = await holdNew(lease, { leaseMs: 200 })
-    server.freeze()
-    try {
-      expect(await codeOf(lease.mark([claimed]))).toMatch(/^STORE_/)
-    } finally {
-      server.thaw()
-    }
-    expect(await untilResolved(() => lease.mark([claimed]))).toEqual([expect.stringMatching(/^(already-)?marked$/)])
-    expect(await claim(lease, item, ALONE)).toMatchObject({ verdict: 'done' })
-  })
 })
 
 describePostgres('postgresInbox beside others', () => {

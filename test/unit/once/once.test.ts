@@ -1,90 +1,13 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
-import {
-  NoEffectError,
-  once,
-  OutcomeUnknownError,
-  RememberedFailureError,
-  type Once,
-  type OnceContext,
-  type OnceOptions,
-  type OnceReconciled,
-} from '../../../src/index.ts'
+import { describe, expect, it } from '@jest/globals'
+import { once, RememberedFailureError, type OnceContext, type OnceOptions } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
-import type { LeaseStore, InboxStore, MessageRecord } from '../../../src/internal.ts'
+import type { InboxStore, LeaseStore } from '../../../src/internal.ts'
 import { InboxDatabase } from '../../../testing/stores/inbox-database.ts'
 import { MemoryInbox } from '../../../testing/stores/memory-inbox.ts'
 import type { MemoryTx } from '../../../testing/stores/memory-transaction.ts'
 import { ManualClock, turns } from '../../kit/manual-clock.ts'
 import { gate } from '../../kit/rig.ts'
-import { scriptedStore, type ScriptedStore } from '../../kit/scripted-store.ts'
-
-const clocks: ManualClock[] = []
-
-afterEach(async () => {
-  for (const clock of clocks.splice(0)) {
-    // The last tick of the leases.
-    await clock.advance(1_000)
-    if (clock.pending > 0) throw new Error(`${clock.pending} timers left`)
-  }
-})
-
-/** Processes on one store in memory; each has its own instance of the store. */
-class Server {
-  readonly clock = new ManualClock()
-  readonly #records = new Map<string, MessageRecord>()
-
-  constructor() {
-    clocks.push(this.clock)
-  }
-
-  process(): Process {
-    return new Process(memoryStore({ clock: this.clock, records: this.#records }), this.clock)
-  }
-
-  /** Runs all timers until the call has ended. */
-  async settled<T>(call: Promise<T>): Promise<T> {
-    const state = { isOver: false }
-    const over = (): void => {
-      state.isOver = true
-    }
-    call.then(over, over)
-    for (let step = 0; step < 400 && !state.isOver; step++) await this.clock.advance(200)
-    await this.clock.advance(1_000)
-    return call
-  }
-}
-
-class Process {
-  readonly store: ScriptedStore<never> & LeaseStore
-  readonly #clock: ManualClock
-
-  constructor(store: LeaseStore, clock: ManualClock) {
-    this.store = scriptedStore(store) as ScriptedStore<never> & LeaseStore
-    this.#clock = clock
-  }
-
-  once<T>(key: string, fn: (context: OnceContext) => T | Promise<T>, options: OnceOptions<T> = {}): Promise<Once<T>> {
-    return once(this.store, key, fn, { clock: this.#clock, purge: 'never', ...options })
-  }
-}
-
-type Counted<T> = { calls: number } & (() => T)
-
-/** `work` counts how often it was called. */
-function counted<A extends unknown[], T>(work: (...args: A) => T): ((...args: A) => T) & { calls: number } {
-  const counting = Object.assign(
-    (...args: A): T => {
-      counting.calls++
-      return work(...args)
-    },
-    { calls: 0 },
-  )
-  return counting
-}
-
-const endsUnknown = () => {
-  throw new OutcomeUnknownError('no answer')
-}
+import { clocks, counted, Server, type Counted } from './server.ts'
 
 describe('once on a lease store', () => {
   it('refuses a payload with a lone surrogate: two of them have the same bytes', async () => {
@@ -305,107 +228,6 @@ describe('once on a lease store', () => {
     await expect(b.once('k', () => 2, { whenBusy: 'refuse' })).rejects.toMatchObject({ code: 'ONCE_BUSY' })
     open.open()
     expect(await first).toMatchObject({ replayed: false })
-  })
-
-  it('aborts the function before its lease ends, and the key is in doubt', async () => {
-    const server = new Server()
-    const [a, b] = [server.process(), server.process()]
-    let abortedAt: number | undefined
-    const first = a.once(
-      'k',
-      ({ signal }) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => {
-            abortedAt = server.clock.monotonic()
-            reject(signal.reason as Error)
-          })
-        }),
-      { leaseMs: 3_000 },
-    )
-    await turns()
-    a.store.isDown = true
-    await expect(server.settled(first)).rejects.toMatchObject({ code: 'LEASE_LOST' })
-    expect(abortedAt).toBeLessThan(3_000)
-    const park = b.once('k', () => 2, { onInDoubt: 'park' })
-    await expect(park).rejects.toMatchObject({ code: 'ONCE_SET_ASIDE', reason: 'in-doubt' })
-    await expect(b.once('k', () => 2)).rejects.toMatchObject({ code: 'ONCE_SET_ASIDE' })
-  })
-
-  it('rejects without a function that ignores its timeout, and keeps what it returns later', async () => {
-    const server = new Server()
-    const process = server.process()
-    const open = gate()
-    const work = counted(async () => {
-      await open.opened
-      return 'late'
-    })
-    const first = server.settled(process.once('k', work, { handlerTimeoutMs: 1_000, graceMs: 500, leaseMs: 60_000 }))
-    await expect(first).rejects.toMatchObject({ code: 'HANDLER_TIMEOUT' })
-    await expect(process.once('k', work, { whenBusy: 'refuse' })).rejects.toMatchObject({ code: 'ONCE_BUSY' })
-    open.open()
-    await turns()
-    expect(await process.once('k', work)).toEqual({ result: 'late', replayed: true })
-    expect(work.calls).toBe(1)
-  })
-
-  it.each([
-    ['rerun', { onInDoubt: 'rerun' }, { result: 'again', replayed: false }, 2],
-    [
-      'a function that knows the result',
-      { onInDoubt: (): OnceReconciled<string> => ({ result: 'it was' }) },
-      { result: 'it was', replayed: false },
-      1,
-    ],
-    [
-      'a function that knows that nothing happened',
-      { onInDoubt: (): OnceReconciled<string> => 'did-not-happen' },
-      { result: 'again', replayed: false },
-      2,
-    ],
-  ] as const)('decides about a key in doubt: %s', async (_name, options, answer, calls) => {
-    const process = new Server().process()
-    const work: Counted<string> = counted((): string => {
-      if (work.calls === 1) throw new OutcomeUnknownError('no answer of the provider')
-      return 'again'
-    })
-    await expect(process.once('k', work)).rejects.toThrow('no answer')
-    expect(await process.once('k', work, options as OnceOptions<string>)).toEqual(answer)
-    expect(work.calls).toBe(calls)
-  })
-
-  it('parks a key in doubt whose function cannot tell, and asks again if it throws', async () => {
-    const process = new Server().process()
-    await expect(process.once('k', endsUnknown)).rejects.toThrow('no answer')
-    const asks = (onInDoubt: OnceOptions<never>['onInDoubt']) =>
-      process.once('k', endsUnknown, onInDoubt ? { onInDoubt } : {})
-    await expect(asks(() => Promise.reject(new Error('provider down')))).rejects.toThrow('provider down')
-    await expect(asks(() => 'unknown')).rejects.toMatchObject({ code: 'ONCE_SET_ASIDE', reason: 'in-doubt' })
-  })
-
-  it('passes the signal of its caller on, and an aborted function that says so had no effect', async () => {
-    const process = new Server().process()
-    const controller = new AbortController()
-    const work = counted(async ({ signal }: OnceContext) => {
-      controller.abort(new Error('gone'))
-      throw signal.aborted ? new NoEffectError('stopped in time') : new Error('not aborted')
-    })
-    await expect(process.once('k', work, { signal: controller.signal })).rejects.toThrow('stopped in time')
-    expect(await process.once('k', () => 2, { onInDoubt: 'park' })).toEqual({ result: 2, replayed: false })
-    await expect(process.once('j', work, { signal: controller.signal })).rejects.toThrow('gone')
-    expect(work.calls).toBe(1)
-  })
-
-  it('answers with the result of another owner that was quicker', async () => {
-    const server = new Server()
-    const [a, b] = [server.process(), server.process()]
-    const open = gate()
-    const first = a.once('k', () => open.opened.then(() => 'late'), { leaseMs: 3_000 })
-    await turns()
-    // The process of the first is paused for longer than its lease.
-    server.clock.skip(10_000)
-    expect(await b.once('k', () => 'quicker')).toEqual({ result: 'quicker', replayed: false })
-    open.open()
-    expect(await server.settled(first)).toEqual({ result: 'quicker', replayed: true })
   })
 
   it('tells all problems of its arguments at once', async () => {

@@ -19,7 +19,7 @@ export function copyHeaders(copy: DeadLetter | RetryCopy, at: EpochMs): Message[
   const { message, attempts, consumer, group, detail, key, errorClass } = copy
   const headers = keptOf(message.headers)
   const add = (name: string, value: string | undefined): void => {
-    if (value !== undefined) headers[name] = value.length > MOST_TEXT ? `${value.slice(0, MOST_TEXT - 1)}…` : value
+    if (value !== undefined) headers[name] = boundedText(value)
   }
   add(COPY_HEADER.originTopic, message.origin)
   add(COPY_HEADER.originTimestamp, (message.firstTimestamp ?? message.timestamp)?.toFixed())
@@ -54,6 +54,11 @@ export function redrivenHeaders({ item: { message }, destination, headers: added
   const headers = keptOf(message.headers)
   if (message.origin !== destination) headers[COPY_HEADER.originTopic] = message.origin
   return Object.assign(headers, added)
+}
+
+/** Of a header that a copy adds. */
+export function boundedText(text: string): string {
+  return text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT - 1)}…` : text
 }
 
 /** Without a prototype, so that a header named `__proto__` is an ordinary property. */

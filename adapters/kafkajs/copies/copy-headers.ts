@@ -2,8 +2,6 @@ import { COPY_HEADER, describesCopy, type Message, type MessageCopy } from '../.
 import { headerValues, type HeaderEntry, type ProducedHeaders } from './headers.ts'
 import { hasSpringHeaders, isSpringHeader } from './origin.ts'
 
-const MAX_TEXT = 1_024
-
 /**
  * The headers of a message that every copy keeps, values of any kind: all but those of an earlier copy. Kafka allows a
  * header without a value, but kafkajs cannot send it: it becomes an empty one.
@@ -31,8 +29,4 @@ export function identification({ key, attempts, message }: MessageCopy): readonl
     ...(key === undefined ? [] : [[COPY_HEADER.key, key] as const]),
     [COPY_HEADER.attempts, String(attempts)],
   ]
-}
-
-export function bounded(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text
 }

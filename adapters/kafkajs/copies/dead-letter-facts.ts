@@ -1,4 +1,5 @@
 import {
+  boundedText,
   COPY_HEADER,
   deadLetterIn,
   describesCopy,
@@ -8,7 +9,6 @@ import {
   type DeadLetterFacts,
   type Message,
 } from '../../../src/internal.ts'
-import { bounded } from './copy-headers.ts'
 import { hasSpringHeaders, isSpringHeader } from './origin.ts'
 
 /** Who else names the topic of first publication, and how. The first that is there counts. */
@@ -68,5 +68,5 @@ export function describesDeadLetter(message: Message): (name: string) => boolean
 }
 
 function optional(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : bounded(text)
+  return text === undefined ? undefined : boundedText(text)
 }

@@ -1,5 +1,5 @@
-import { COPY_HEADER, isoTime, type DeadLetter } from '../../../src/internal.ts'
-import { bounded, identification, keptHeaders, toHeaders } from './copy-headers.ts'
+import { boundedText, COPY_HEADER, isoTime, type DeadLetter } from '../../../src/internal.ts'
+import { identification, keptHeaders, toHeaders } from './copy-headers.ts'
 import type { HeaderEntry, ProducedHeaders } from './headers.ts'
 import type { DeadLetterHeaders } from '../options/options.ts'
 import { firstFailureHeader, originHeaders, originOf, springOriginHeaders } from './origin.ts'
@@ -21,11 +21,11 @@ function necessary(deadLetter: DeadLetter, style: DeadLetterHeaders, at: Date): 
   return [
     ...(style === 'own' ? [] : springHeaders(deadLetter)),
     ...(style === 'spring' ? [] : originHeaders(origin)),
-    ...(style === 'spring' ? [] : [[COPY_HEADER.group, bounded(group)] as const]),
+    ...(style === 'spring' ? [] : [[COPY_HEADER.group, boundedText(group)] as const]),
     // Part of the scope of keys: without it, a dead letter that is sent back would count as another message.
     [COPY_HEADER.originTopic, origin.topic],
     ...identification(deadLetter),
-    [COPY_HEADER.reason, bounded(reason)],
+    [COPY_HEADER.reason, boundedText(reason)],
     ...(parked ? [[COPY_HEADER.parked, 'true'] as const] : []),
     [COPY_HEADER.deadLetteredAt, at.toISOString()],
     ...(setAsideAt === undefined ? [] : [[COPY_HEADER.setAsideAt, isoTime(setAsideAt)] as const]),
@@ -36,7 +36,7 @@ function necessary(deadLetter: DeadLetter, style: DeadLetterHeaders, at: Date): 
 function springHeaders({ message, group }: DeadLetter): readonly HeaderEntry[] {
   return [
     ...springOriginHeaders(originOf(message)),
-    ['kafka_dlt-original-consumer-group', bounded(group)],
+    ['kafka_dlt-original-consumer-group', boundedText(group)],
     [COPY_HEADER.springHeaders, 'true'],
   ]
 }
@@ -48,8 +48,8 @@ function explanation(deadLetter: DeadLetter, style: DeadLetterHeaders): readonly
     ...(style === 'own' ? [] : [{ text: 'kafka_dlt-exception-message', name: 'kafka_dlt-exception-fqcn' }]),
   ]
   return [
-    [COPY_HEADER.consumer, bounded(consumer)],
-    ...names.map(({ text }) => [text, bounded(detail)] as const),
-    ...names.flatMap(({ name }) => (errorClass === undefined ? [] : [[name, bounded(errorClass)] as const])),
+    [COPY_HEADER.consumer, boundedText(consumer)],
+    ...names.map(({ text }) => [text, boundedText(detail)] as const),
+    ...names.flatMap(({ name }) => (errorClass === undefined ? [] : [[name, boundedText(errorClass)] as const])),
   ]
 }

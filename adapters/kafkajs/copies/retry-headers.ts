@@ -1,5 +1,5 @@
-import { COPY_HEADER, type RetryCopy } from '../../../src/internal.ts'
-import { bounded, identification, keptHeaders, toHeaders } from './copy-headers.ts'
+import { boundedText, COPY_HEADER, type RetryCopy } from '../../../src/internal.ts'
+import { identification, keptHeaders, toHeaders } from './copy-headers.ts'
 import type { HeaderEntry, ProducedHeaders } from './headers.ts'
 import { firstFailureHeader, originHeaders, originOf } from './origin.ts'
 
@@ -12,9 +12,9 @@ export function necessaryRetryHeaders(copy: RetryCopy, at: Date): ProducedHeader
 export function retryHeaders(copy: RetryCopy, at: Date): ProducedHeaders {
   const { message, consumer, detail, errorClass } = copy
   return toHeaders(keptHeaders(message), necessary(copy, at), [
-    [COPY_HEADER.consumer, bounded(consumer)],
-    [COPY_HEADER.detail, bounded(detail)],
-    ...(errorClass === undefined ? [] : [[COPY_HEADER.errorClass, bounded(errorClass)] as const]),
+    [COPY_HEADER.consumer, boundedText(consumer)],
+    [COPY_HEADER.detail, boundedText(detail)],
+    ...(errorClass === undefined ? [] : [[COPY_HEADER.errorClass, boundedText(errorClass)] as const]),
   ])
 }
 
@@ -26,6 +26,6 @@ function necessary(copy: RetryCopy, at: Date): readonly HeaderEntry[] {
     ...identification(copy),
     ...firstFailureHeader(message, failedAt),
     [COPY_HEADER.notBefore, String(at.getTime() + delayMs)],
-    [COPY_HEADER.group, bounded(group)],
+    [COPY_HEADER.group, boundedText(group)],
   ]
 }

@@ -18,7 +18,7 @@ interface NamedTest {
 }
 
 const RUN_BY_JEST =
-  /^(?:(?:test|lab)\/.*\.test|lab\/demo\/contract|test\/contract\/sequence-laws|test\/kit\/suites\/guard(?:s|-histories)|testing\/contract\/store\/[\w-]+-laws)\.ts$/
+  /^(?:(?:test|lab)\/.*\.test|lab\/(?:demo\/contract|stores\/server-in-trouble)|test\/contract\/sequence-laws|test\/kit\/suites\/guard(?:s|-histories)|testing\/contract\/store\/[\w-]+-laws)\.ts$/
 const TITLE = /(['"`])((?:(?!\1).)*) \[(T\d+)\]\1/g
 
 let found: ReadonlyMap<string, NamedTest> | undefined

@@ -18,6 +18,7 @@ import { redisHarness, type RedisHarness } from '../../test/redis/harness.ts'
 
 const isWanted = backends.has('rabbitmq')
 const started: Running[] = []
+const proxies: FaultProxy[] = []
 const clients: Redis[] = []
 let broker: Awaited<ReturnType<typeof startPrivateRabbit>>
 let rabbit: Rabbit
@@ -37,6 +38,8 @@ beforeAllOpen(async (own) => {
   rabbit = own(await Rabbit.open(broker.url))
   redis = own(await redisHarness((await server('redis')).url))
   place = own(await newPlace())
+  own(() => Promise.all(proxies.map((proxy) => proxy.stop())))
+  own(() => clients.forEach((client) => client.disconnect()))
 })
 afterEach(() => Promise.all(started.splice(0).map((running) => running.stop({ deadlineMs: 100 }))))
 
@@ -49,6 +52,7 @@ interface Stored {
 /** A URL of the server that leads over a proxy. */
 async function overProxy(url: string): Promise<{ readonly proxy: FaultProxy; readonly url: string }> {
   const proxy = await startProxyOf(url, url.startsWith('redis:') ? 6379 : 5432)
+  proxies.push(proxy)
   return { proxy, url: proxy.url }
 }
 

@@ -19,6 +19,15 @@ const REFUSALS = [
   'ERR_UNSUPPORTED_DIR_IMPORT',
 ]
 
+/** `import()` of a URL. */
+export type LoadModule = (url: string) => Promise<unknown>
+
+let loadModule: LoadModule = (url) => import(url)
+
+export function loadModulesBy(load: LoadModule): void {
+  loadModule = load
+}
+
 /**
  * @param instead - used if no path is given and there is no config here.
  * @defaultValue none: that is an error
@@ -66,7 +75,7 @@ function tooLate(path: string, timeoutMs: number, silent: readonly string[]): Co
 
 async function defaultExport(path: string): Promise<unknown> {
   try {
-    const { default: config } = (await import(pathToFileURL(path).href)) as { readonly default?: unknown }
+    const { default: config } = (await loadModule(pathToFileURL(path).href)) as { readonly default?: unknown }
     return config
   } catch (error) {
     if (!isTypeScript(path) || !isRefusedByNode(error)) throw error

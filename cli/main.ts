@@ -17,5 +17,7 @@ if (isOlder(node, LEAST)) {
   )
   process.exitCode = 2
 } else {
-  await import('./tool.ts')
+  const { runTool } = await import('./tool.ts')
+  // The tool is CommonJS in the package, where the loader of a config, which may be an ES module, does not exist.
+  await runTool((url) => import(url))
 }

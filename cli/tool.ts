@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import { adviceOn } from './advice.ts'
+import { loadModulesBy, type LoadModule } from './config-file.ts'
 import { CommandError, EXIT } from './exit.ts'
 import { say } from './output.ts'
 import { behindCommand } from './session.ts'
@@ -8,8 +9,8 @@ import { newProgram } from './program.ts'
 import { isConsumeOnceError, type ErrorCode } from '../src/index.ts'
 
 /**
- * The version in the package's manifest: one folder up from the source, two folders up from `dist/cli`, whose first
- * parent has only a `type`.
+ * The version in the package's manifest: one folder up from the source, two folders up from `dist/lib`, whose parent has
+ * only a `type`.
  */
 function version(): string {
   for (const path of ['../../package.json', '../package.json']) {
@@ -61,12 +62,16 @@ function explain(error: unknown): number {
   return EXIT.findings
 }
 
-// A closed pipe (`| head`) does not end the command.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-  })
+/** Runs the command that the process was started with, and exits. @param load - loads an ES module, or what else Node can */
+export async function runTool(load: LoadModule): Promise<void> {
+  loadModulesBy(load)
+  // A closed pipe (`| head`) does not end the command.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  }
+  // Clients may keep sockets open after a failure. The result is known, so exit.
+  const code = await main()
+  process.stdout.write('', () => process.exit(code))
 }
-// Clients may keep sockets open after a failure. The result is known, so exit.
-const code = await main()
-process.stdout.write('', () => process.exit(code))

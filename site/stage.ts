@@ -1,5 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join, normalize, relative } from 'node:path'
+import { entries } from '../packaging/entries.ts'
 import { withLinks } from './markdown.ts'
 
 /**
@@ -81,15 +82,10 @@ function stageSource(path: string): void {
 
 /** One file for each entry point of the package, named as users import it; typedoc makes a page of each. */
 function stageEntryPoints(): void {
-  const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    exports: Record<string, { types?: string }>
-  }
   rmSync('site/.api', { recursive: true, force: true })
   mkdirSync('site/.api')
-  for (const [name, { types }] of Object.entries(exports)) {
-    if (types === undefined) continue
-    const source = types.replace('./dist/', '../../').replace(/\.d\.ts$/, '.ts')
-    writeFileSync(`site/.api/${name === '.' ? 'consume-once' : basename(name)}.ts`, `export * from '${source}'\n`)
+  for (const { name, source } of entries()) {
+    writeFileSync(`site/.api/${name === '.' ? 'consume-once' : basename(name)}.ts`, `export * from '../../${source}'\n`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { CommandError, EXIT } from '../exit.ts'
 import { BROKERS } from './brokers.ts'
@@ -67,7 +68,7 @@ function requestOf(flags: DemoFlags): DemoRequest {
 
 function isInstalled(name: string): boolean {
   try {
-    import.meta.resolve(name)
+    createRequire(import.meta.url).resolve(name)
     return true
   } catch {
     return false

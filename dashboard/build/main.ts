@@ -1,8 +1,8 @@
-// tsx dashboard/build/main.ts dist/dashboard/ui
+// tsx dashboard/build/main.ts dist/ui
 
 import { buildUi } from './ui.ts'
 
-buildUi(process.argv[2] ?? 'dist/dashboard/ui').then(
+buildUi(process.argv[2] ?? 'dist/ui').then(
   (names) => console.log(names.join('\n')),
   (error: unknown) => {
     console.error(error)

@@ -79,7 +79,7 @@ export function assetsIn(given: string | undefined, base: string): Assets {
 }
 
 function usualFolders(): readonly string[] {
-  // In the package this is dist/dashboard/server/assets.js, a CommonJS module. In a checkout its source is run, by Jest or as an ES module.
+  // In the package this is dist/lib/dashboard.js, a CommonJS module. In a checkout its source is run, by Jest or as an ES module.
   const isPackaged = typeof __filename === 'string' && __filename.endsWith('.js')
-  return [isPackaged ? join(__dirname, '../ui') : join(process.cwd(), 'dist/dashboard/ui')]
+  return [isPackaged ? join(__dirname, '../ui') : join(process.cwd(), 'dist/ui')]
 }

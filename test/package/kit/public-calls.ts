@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { entries, type Entry } from '../../packaging/entries.ts'
 import {
   API,
   SignatureKind,
@@ -45,10 +45,6 @@ export interface Found {
   readonly options: Readonly<Record<string, readonly string[]>>
   /** Entries of `THINGS` that met nothing. */
   readonly unused: readonly string[]
-}
-
-interface Entry {
-  readonly types: string
 }
 
 /**
@@ -116,10 +112,7 @@ function publicCalls(): Found {
     const [project] = snapshot.getProjects()
     if (project === undefined) throw new Error('tsconfig.build.json is no project (public-calls)')
     const walker = new Walker(project.checker, project.program)
-    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-      readonly exports: Readonly<Record<string, Entry | string>>
-    }
-    for (const [entry, of] of Object.entries(exports)) if (typeof of === 'object') walker.entry(entry, of.types)
+    for (const entry of entries(root)) walker.entry(entry)
     return {
       calls: walker.calls,
       options: Object.fromEntries([...walker.options].map(([name, values]) => [name, [...values]])),
@@ -149,12 +142,11 @@ class Walker {
     this.#program = program
   }
 
-  entry(entry: string, types: string): void {
-    this.#entry = entry
-    const source = join(root, types.replace('./dist/', '').replace(/\.d\.ts$/, '.ts'))
-    const file = this.#program.getSourceFile(source)
+  entry({ name, source }: Entry): void {
+    this.#entry = name
+    const file = this.#program.getSourceFile(join(root, source))
     const module = file && this.#checker.getSymbolAtLocation(file)
-    if (module === undefined) throw new Error(`${entry}: ${source} is no module`)
+    if (module === undefined) throw new Error(`${name}: ${source} is no module`)
     for (const exported of this.#checker.getExportsOfModule(module)) {
       const symbol = exported.flags & SymbolFlags.Alias ? this.#checker.getAliasedSymbol(exported) : exported
       if (!(symbol.flags & SymbolFlags.Value) || this.#seen.has(symbol.id)) continue

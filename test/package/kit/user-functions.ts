@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { entries } from '../../packaging/entries.ts'
 import {
   API,
   SignatureKind,
@@ -48,12 +48,7 @@ function userFunctions(): UserFunctions {
     const [project] = snapshot.getProjects()
     if (project === undefined) throw new Error('tsconfig.build.json is no project (user-functions)')
     const walker = new Walker(project.checker, project.program)
-    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-      readonly exports: Readonly<Record<string, { readonly types: string } | string>>
-    }
-    for (const [entry, of] of Object.entries(exports)) {
-      if (typeof of === 'object' && !FOR_AUTHORS.has(entry)) walker.entry(of.types)
-    }
+    for (const { name, source } of entries(root)) if (!FOR_AUTHORS.has(name)) walker.entry(source)
     return [...walker.found].toSorted()
   } finally {
     api.close()
@@ -71,9 +66,8 @@ class Walker {
     this.#program = program
   }
 
-  entry(types: string): void {
-    const source = join(root, types.replace('./dist/', '').replace(/\.d\.ts$/, '.ts'))
-    const file = this.#program.getSourceFile(source)
+  entry(source: string): void {
+    const file = this.#program.getSourceFile(join(root, source))
     const module = file && this.#checker.getSymbolAtLocation(file)
     if (module === undefined) throw new Error(`${source} is no module`)
     for (const exported of this.#checker.getExportsOfModule(module)) {

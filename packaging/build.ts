@@ -1,0 +1,133 @@
+// npm run build: what is published, into dist (docs/decisions/0015-one-build.md).
+//
+//   NAME.js, NAME.d.ts   an entry point: names and nothing else
+//   lib/FOLDER.js        the code of a folder of the sources, readable: a stack says `lib/pipeline.js`
+//   NAME.mjs             an entry point as an ES module too, where it imports a peer that may be one
+//   cli.mjs              the command
+//   ui                   the pages of the dashboard
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { rolldown, type OutputOptions, type Plugin } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
+import { buildUi } from '../dashboard/build/ui.ts'
+import { withoutMarkers } from '../lab/mutants/planted.ts'
+import { entries } from './entries.ts'
+
+const ROOT = process.cwd()
+const OUT = join(ROOT, 'dist')
+
+/**
+ * They import a peer at run time. Where that peer is an ES module, or is loaded as one, a `require` of it would load it
+ * a second time, with other classes: Nest 12 then finds none of its own.
+ */
+const WITH_PEERS = ['nestjs', 'otel', 'lru-cache'] as const
+
+const LIBRARY = Object.fromEntries(
+  entries(ROOT).map(({ name, source }) => [name === '.' ? 'index' : name.slice(2), join(ROOT, source)]),
+)
+/** Entry points that no user imports. */
+const INSIDE = { internal: join(ROOT, 'src/internal.ts'), 'lib/tool': join(ROOT, 'cli/tool.ts') }
+
+/** `adapters/pg/lease/admin.ts` is in `lib/pg.js`. An entry point is a file of its own, so that it exports no inner names. */
+function chunkOf(id: string): string | null {
+  const file = id.replace(/\?.*$/, '')
+  if (Object.values({ ...LIBRARY, ...INSIDE }).includes(file)) return null
+  if (!file.startsWith(`${ROOT}/`)) return 'runtime'
+  const [top = '', folder = '', below] = file.slice(ROOT.length + 1).split('/')
+  if (top === 'src' && below === undefined) return null
+  return top === 'src' || top === 'adapters' ? folder : top
+}
+
+const PER_FOLDER = {
+  includeDependenciesRecursively: false,
+  groups: [{ debugName: 'folders', name: chunkOf }],
+} satisfies OutputOptions['codeSplitting']
+
+const published: Plugin = {
+  name: 'published',
+  transform: (code) => withoutMarkers(code),
+  generateBundle: (_, files) => {
+    for (const file of Object.values(files)) if (file.type === 'chunk') file.code = withoutGetters(file.code)
+  },
+}
+
+/** Getters are for bindings that change, and there are none: an exported `let` does not pass the linter. */
+function withoutGetters(code: string): string {
+  return code.replaceAll(
+    /Object\.defineProperty\(exports, "(\w+)", \{\s+enumerable: true,\s+get: function\(\) \{\s+return (\w+);\s+\}\s+\}\);/g,
+    'exports.$1 = $2;',
+  )
+}
+
+const isOfOthers = (id: string): boolean => !/^[./\0]/.test(id) && !id.startsWith('@oxc-project/runtime')
+
+/** Written for the oldest Node that `engines` admits. Comments are in the declarations, and in the sources. */
+const SHARED = {
+  platform: 'node',
+  preserveEntrySignatures: 'allow-extension',
+  external: isOfOthers,
+  transform: { target: 'node20.19' },
+} as const
+const WITHOUT_COMMENTS = { comments: { jsdoc: false, annotation: true, legal: true } } as const
+
+async function buildLibrary(): Promise<void> {
+  const bundle = await rolldown({ ...SHARED, plugins: [published], input: { ...LIBRARY, ...INSIDE } })
+  await bundle.write({
+    ...WITHOUT_COMMENTS,
+    dir: OUT,
+    format: 'cjs',
+    exports: 'named',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'lib/[name].js',
+    // Jest loads CommonJS, where `import()` does not work.
+    dynamicImportInCjs: false,
+    codeSplitting: PER_FOLDER,
+  })
+  writeFileSync(join(OUT, 'package.json'), '{ "type": "commonjs" }\n')
+}
+
+/** The same library, with another format of what touches a peer: its state is in the CommonJS files alone. */
+async function buildModules(): Promise<void> {
+  const inside: Plugin = {
+    name: 'inside',
+    resolveId: (id) => (id.endsWith('/src/internal.ts') ? { id: './internal.js', external: true } : undefined),
+  }
+  const input = Object.fromEntries(WITH_PEERS.map((name) => [name, LIBRARY[name] ?? '']))
+  const bundle = await rolldown({ ...SHARED, plugins: [inside, published], input })
+  await bundle.write({ ...WITHOUT_COMMENTS, dir: OUT, format: 'es', entryFileNames: '[name].mjs' })
+  for (const name of WITH_PEERS) writeFileSync(join(OUT, `${name}.d.mts`), `export * from './${name}.js'\n`)
+}
+
+async function buildDeclarations(): Promise<void> {
+  const bundle = await rolldown({
+    input: LIBRARY,
+    preserveEntrySignatures: 'allow-extension',
+    external: isOfOthers,
+    plugins: [dts({ generator: 'oxc', dtsOnly: true })],
+  })
+  await bundle.write({
+    dir: OUT,
+    format: 'es',
+    entryFileNames: '[name].d.ts',
+    chunkFileNames: 'lib/[name].d.ts',
+    codeSplitting: PER_FOLDER,
+  })
+}
+
+async function buildCommand(): Promise<void> {
+  const tool: Plugin = {
+    name: 'tool',
+    resolveId: (id) => (id === './tool.ts' ? { id: './lib/tool.js', external: true } : undefined),
+  }
+  const bundle = await rolldown({ ...SHARED, plugins: [tool, published], input: { cli: join(ROOT, 'cli/main.ts') } })
+  await bundle.write({ dir: OUT, format: 'es', entryFileNames: '[name].mjs' })
+}
+
+rmSync(OUT, { recursive: true, force: true })
+mkdirSync(OUT)
+await buildLibrary()
+await buildModules()
+await buildDeclarations()
+await buildCommand()
+await buildUi(join(OUT, 'ui'))

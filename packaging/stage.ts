@@ -1,0 +1,60 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { withLinks } from '../site/markdown.ts'
+
+/** What is published beside `dist`: the guides, for a person or an assistant without a network, and what monitoring imports. */
+const PUBLISHED = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'observability', 'dist']
+/** Of `docs`: what is for the repository, is large, or stands in the declarations too. */
+const LEFT_OUT = /^docs\/(?:decisions|images|performance|pictures|proof)(?:\/|$)|^docs\/(?:options|performance|proof)\.md$/
+/** Of the manifest: what is for a checkout. */
+const OF_A_CHECKOUT = ['private', 'scripts', 'devDependencies', 'overrides', 'workspaces']
+
+export type Manifest = Readonly<Record<string, unknown>> & {
+  readonly version: string
+  readonly repository?: string | { readonly url?: string }
+}
+
+export function manifestOf(root: string): Manifest {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+}
+
+/**
+ * Writes the package as it is published into a folder, for `npm pack` and `npm publish`. Links to what is not in the
+ * package lead to the repository, those of the README all: the registry shows it.
+ *
+ * @param manifest - without `repository` links stay as they are
+ */
+export function stage(root: string, folder: string, manifest: Manifest = manifestOf(root)): void {
+  if (!existsSync(join(root, 'dist'))) throw new Error('stage: expected dist, run npm run build')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  for (const name of PUBLISHED) {
+    cpSync(join(root, name), join(folder, name), {
+      recursive: true,
+      filter: (from) => !LEFT_OUT.test(relative(root, from)),
+    })
+  }
+  const kept = Object.fromEntries(Object.entries(manifest).filter(([field]) => !OF_A_CHECKOUT.includes(field)))
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(kept, null, 2)}\n`)
+  const repository = repositoryOf(manifest)
+  if (repository === undefined) return
+  for (const page of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))) {
+    const text = withLinks(readFileSync(join(folder, page), 'utf8'), (target) => linkIn(page, target))
+    writeFileSync(join(folder, page), text)
+  }
+
+  function linkIn(page: string, target: string): string {
+    const [path = '', anchor] = target.split('#')
+    if (path === '') return target
+    const file = normalize(join(dirname(page), path))
+    if (page !== 'README.md' && existsSync(join(folder, file))) return target
+    const kind = /\.(?:png|svg)$/.test(file) ? 'raw' : 'blob'
+    return `${repository}/${kind}/v${manifest.version}/${file}${anchor === undefined ? '' : `#${anchor}`}`
+  }
+}
+
+/** `https://github.com/owner/name`, of what npm allows. */
+function repositoryOf({ repository }: Manifest): string | undefined {
+  const url = typeof repository === 'object' ? repository.url : repository
+  return url?.replace(/^git\+|\.git$/g, '').replace(/^github:/, 'https://github.com/')
+}

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { foundOnce } from '../test/kit/servers/lock.ts'
 import { inRun } from '../test/kit/servers/test-run.ts'
+import { entries } from '../packaging/entries.ts'
 import { extract, ROOT } from './git.ts'
 
 /** Files other than TypeScript: contenders may start their own servers, or programs in another language. */
@@ -76,7 +77,9 @@ const childIn = (folder: string): string => join(folder, 'dist', 'bench', 'child
 async function compileInto(folder: string, tree: string): Promise<void> {
   mkdirSync(folder)
   // With these a contender finds the library by its name, as a user's program does.
-  copyFileSync(join(tree, 'package.json'), join(folder, 'package.json'))
+  const exports = entries(tree).map(({ name, source }) => [name, `./dist/${source.replace(/ts$/, 'js')}`])
+  const manifest = { name: 'consume-once', type: 'module', exports: Object.fromEntries(exports) }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   const dist = join(folder, 'dist')
   const config = {

@@ -24,8 +24,8 @@ export type LoadModule = (url: string) => Promise<unknown>
 
 let loadModule: LoadModule = (url) => import(url)
 
-export function loadModulesBy(load: LoadModule): void {
-  loadModule = load
+export function loadModulesBy(given: LoadModule): void {
+  loadModule = given
 }
 
 /**

@@ -11,8 +11,10 @@ export interface Entry {
 
 /** The entry points of the package, from `exports` of its manifest, with the sources that tsconfig.json gives them. */
 export function entries(root = '.'): readonly Entry[] {
-  const { exports } = read<{ readonly exports: Readonly<Record<string, unknown>> }>(join(root, 'package.json'))
-  const { compilerOptions } = read<{ readonly compilerOptions: { readonly paths: Paths } }>(join(root, 'tsconfig.json'))
+  const { exports } = read(join(root, 'package.json')) as { readonly exports: Readonly<Record<string, unknown>> }
+  const { compilerOptions } = read(join(root, 'tsconfig.json')) as {
+    readonly compilerOptions: { readonly paths: Paths }
+  }
   return Object.keys(exports)
     .filter((name) => name !== './package.json')
     .map((name) => ({ name, source: sourceOf(name, compilerOptions.paths) }))
@@ -26,6 +28,6 @@ function sourceOf(name: string, paths: Paths): string {
   return (own ?? others.replace('*', name.slice(2))).replace('./', '')
 }
 
-function read<T>(file: string): T {
-  return JSON.parse(readFileSync(file, 'utf8')) as T
+function read(file: string): unknown {
+  return JSON.parse(readFileSync(file, 'utf8'))
 }

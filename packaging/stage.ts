@@ -5,7 +5,8 @@ import { withLinks } from '../site/markdown.ts'
 /** What is published beside `dist`: the guides, for a person or an assistant without a network, and what monitoring imports. */
 const PUBLISHED = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'observability', 'dist']
 /** Of `docs`: what is for the repository, is large, or stands in the declarations too. */
-const LEFT_OUT = /^docs\/(?:decisions|images|performance|pictures|proof)(?:\/|$)|^docs\/(?:options|performance|proof)\.md$/
+const LEFT_OUT =
+  /^docs\/(?:decisions|images|performance|pictures|proof)(?:\/|$)|^docs\/(?:options|performance|proof)\.md$/
 /** Of the manifest: what is for a checkout. */
 const OF_A_CHECKOUT = ['private', 'scripts', 'devDependencies', 'overrides', 'workspaces']
 
@@ -38,7 +39,9 @@ export function stage(root: string, folder: string, manifest: Manifest = manifes
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(kept, null, 2)}\n`)
   const repository = repositoryOf(manifest)
   if (repository === undefined) return
-  for (const page of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))) {
+  for (const page of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.md'),
+  )) {
     const text = withLinks(readFileSync(join(folder, page), 'utf8'), (target) => linkIn(page, target))
     writeFileSync(join(folder, page), text)
   }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { extname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -177,8 +177,8 @@ describe('the packed package, installed by a stranger', () => {
   })
 
   it('has at most 200 files and 3 MB', async () => {
-    const package_ = join(dir, 'node_modules/consume-once')
-    const files = readdirSync(package_, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+    const installed = join(dir, 'node_modules/consume-once')
+    const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     expect(files.length).toBeLessThanOrEqual(200)
     const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
     expect(bytes).toBeLessThanOrEqual(3_000_000)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { entries, type Entry } from '../../packaging/entries.ts'
+import { entries, type Entry } from '../../../packaging/entries.ts'
 import {
   API,
   SignatureKind,

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { entries } from '../../packaging/entries.ts'
+import { entries } from '../../../packaging/entries.ts'
 import {
   API,
   SignatureKind,

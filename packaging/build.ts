@@ -1,12 +1,15 @@
-// npm run build: what is published, into dist (docs/decisions/0015-one-build.md).
+// npm run build: what is published, into dist (docs/decisions/0015-one-build-as-commonjs.md).
 //
 //   NAME.js, NAME.d.ts   an entry point: names and nothing else
 //   lib/FOLDER.js        the code of a folder of the sources, readable: a stack says `lib/pipeline.js`
 //   NAME.mjs             an entry point as an ES module too, where it imports a peer that may be one
 //   cli.mjs              the command
 //   ui                   the pages of the dashboard
+//
+// tsx packaging/build.ts FOLDER: the library alone, into that folder, with every module of it as an entry point too, below `inside`.
+// Tests run against it (npm run test:built).
 
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown, type OutputOptions, type Plugin } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
@@ -31,7 +34,7 @@ const INSIDE = { internal: join(ROOT, 'src/internal.ts'), 'lib/tool': join(ROOT,
 
 /** `adapters/pg/lease/admin.ts` is in `lib/pg.js`. An entry point is a file of its own, so that it exports no inner names. */
 function chunkOf(id: string): string | null {
-  const file = id.replace(/\?.*$/, '')
+  const file = id.replace(/\?.*$/, '').replace(/\.d\.ts$/, '.ts')
   if (Object.values({ ...LIBRARY, ...INSIDE }).includes(file)) return null
   if (!file.startsWith(`${ROOT}/`)) return 'runtime'
   const [top = '', folder = '', below] = file.slice(ROOT.length + 1).split('/')
@@ -71,11 +74,11 @@ const SHARED = {
 } as const
 const WITHOUT_COMMENTS = { comments: { jsdoc: false, annotation: true, legal: true } } as const
 
-async function buildLibrary(): Promise<void> {
-  const bundle = await rolldown({ ...SHARED, plugins: [published], input: { ...LIBRARY, ...INSIDE } })
+async function buildLibrary(out: string, others: Readonly<Record<string, string>> = {}): Promise<void> {
+  const bundle = await rolldown({ ...SHARED, plugins: [published], input: { ...LIBRARY, ...INSIDE, ...others } })
   await bundle.write({
     ...WITHOUT_COMMENTS,
-    dir: OUT,
+    dir: out,
     format: 'cjs',
     exports: 'named',
     entryFileNames: '[name].js',
@@ -84,7 +87,7 @@ async function buildLibrary(): Promise<void> {
     dynamicImportInCjs: false,
     codeSplitting: PER_FOLDER,
   })
-  writeFileSync(join(OUT, 'package.json'), '{ "type": "commonjs" }\n')
+  writeFileSync(join(out, 'package.json'), '{ "type": "commonjs" }\n')
 }
 
 /** The same library, with another format of what touches a peer: its state is in the CommonJS files alone. */
@@ -124,10 +127,24 @@ async function buildCommand(): Promise<void> {
   await bundle.write({ dir: OUT, format: 'es', entryFileNames: '[name].mjs' })
 }
 
-rmSync(OUT, { recursive: true, force: true })
-mkdirSync(OUT)
-await buildLibrary()
-await buildModules()
-await buildDeclarations()
-await buildCommand()
-await buildUi(join(OUT, 'ui'))
+/** Every module, under the name `inside/adapters/pg/index`. */
+function everyModule(): Readonly<Record<string, string>> {
+  const files = ['src', 'adapters', 'testing', 'dashboard/api', 'dashboard/server'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => `${folder}/${name}`),
+  )
+  return Object.fromEntries(files.map((file) => [`inside/${file.replace(/\.ts$/, '')}`, join(ROOT, file)]))
+}
+
+async function build(): Promise<void> {
+  await buildLibrary(OUT)
+  await buildModules()
+  await buildDeclarations()
+  await buildCommand()
+  await buildUi(join(OUT, 'ui'))
+}
+
+const [forTests] = process.argv.slice(2)
+rmSync(forTests ?? OUT, { recursive: true, force: true })
+await (forTests === undefined ? build() : buildLibrary(forTests, everyModule()))

@@ -3,7 +3,7 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { withLinks } from '../site/markdown.ts'
 
 /** What is published beside `dist`: the guides, for a person or an assistant without a network, and what monitoring imports. */
-const PUBLISHED = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'observability', 'dist']
+export const PUBLISHED: readonly string[] = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'observability', 'dist']
 /** Of `docs`: what is for the repository, is large, or stands in the declarations too. */
 const LEFT_OUT =
   /^docs\/(?:decisions|images|performance|pictures|proof)(?:\/|$)|^docs\/(?:options|performance|proof)\.md$/

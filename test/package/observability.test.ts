@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from '@jest/globals'
 import { OBSERVABILITY_PAGE, withTables } from '../kit/observability-page.ts'
+import { PUBLISHED } from '../../packaging/stage.ts'
 
 describe('docs/observability.md', () => {
   it('has the tables of metrics and alerts as they are in the code (npm run fix writes them)', () => {
@@ -29,8 +30,7 @@ describe('docs/observability.md', () => {
   })
 
   it('names files that are in the package', () => {
-    const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly files: readonly string[] }
-    expect(files).toContain('observability')
+    expect(PUBLISHED).toContain('observability')
     for (const [, path = ''] of readFileSync(OBSERVABILITY_PAGE, 'utf8').matchAll(
       /node_modules\/consume-once\/([\w./-]+)/g,
     )) {

@@ -8,7 +8,7 @@ import { withLinks } from './markdown.ts'
  * each file of the repository that a page links to, as a page of its own. So an example on the site is the tested file.
  */
 const OUT = 'site/.pages'
-const ROOT_PAGES = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
+const ROOT_PAGES = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md', 'CONTRIBUTING.md', 'SECURITY.md']
 const LANGUAGES: Readonly<Record<string, string>> = {
   '.ts': 'ts',
   '.tsx': 'tsx',

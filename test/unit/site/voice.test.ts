@@ -6,6 +6,8 @@ import { proseOf } from '../../../site/markdown.ts'
 const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CODE_OF_CONDUCT.md',
   ...readdirSync('docs')
     .filter((file) => file.endsWith('.md') && !['proof.md', 'performance.md', 'compatibility.md'].includes(file))
     .map((file) => `docs/${file}`),

@@ -1,7 +1,7 @@
 import { SourceEvents } from '../../src/internal.ts'
 
 /** Events of the source for the intake, for observers and logs. */
-export type RabbitEvent =
+type RabbitEvent =
   | 'consuming'
   | 'rebuilt'
   /** Its store has been down for `leaveAfterMs`: it does not consume until the store answers. */

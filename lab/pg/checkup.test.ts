@@ -7,6 +7,7 @@ import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { Pool, type PoolConfig } from 'pg'
 import { postgresInbox, postgresLease, postgresOffsets, type PostgresInboxOptions } from '../../adapters/pg/index.ts'
 import type { CheckFinding } from '../../src/index.ts'
+import { eventually } from '../../test/kit/eventually.ts'
 import { placeOf } from '../../test/kit/servers/debian/place.ts'
 import { newFolder } from '../../test/kit/servers/private-instance.ts'
 import { killTree } from '../../test/kit/servers/process-tree.ts'
@@ -102,7 +103,7 @@ describePostgres('checkup of postgresInbox', () => {
     expect(await look('replication')).toMatchObject([{ verdict: 'holds' }])
     const standby = await startStandby(server.url)
     try {
-      await streaming(admin)
+      await standbys(admin, `state = 'streaming'`)
       expect(await look('replication')).toMatchObject([
         { verdict: 'weaker', found: expect.stringMatching(/1 standbys, 0/) },
       ])
@@ -110,6 +111,7 @@ describePostgres('checkup of postgresInbox', () => {
       const worker = { connectionString: server.url.replace('postgres@', 'worker@') }
       expect(await look('replication', worker)).toMatchObject([{ verdict: 'unknown' }])
       await withSetting('synchronous_standby_names', 'pg_receivewal', async () => {
+        await standbys(admin, `sync_state = 'sync'`) // The process that sends to it reads the setting in its own time.
         expect(await look('replication')).toMatchObject([
           { verdict: 'holds', found: expect.stringMatching(/1 synchronous/) },
         ])
@@ -230,11 +232,6 @@ async function startStandby(url: string): Promise<{ stop: () => Promise<void> }>
   }
 }
 
-async function streaming(pool: Pool): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    const { rowCount } = await pool.query(`select 1 from pg_stat_replication where state = 'streaming'`)
-    if (rowCount === 1) return
-    await pool.query('select pg_sleep(0.02)')
-  }
-  throw new Error('expected a standby by now')
+async function standbys(pool: Pool, as: string): Promise<void> {
+  await eventually(async () => (await pool.query(`select 1 from pg_stat_replication where ${as}`)).rowCount === 1)
 }

@@ -219,7 +219,9 @@ describePostgres('the records of postgresLease', () => {
           removed += purged.removed
           more = purged.more
         }
-        expect([removed, steps]).toEqual([round === 0 ? 13 : 0, 2])
+        expect(removed).toBe(round === 0 ? 13 : 0)
+        // A pass begins at any page: there may be a rest to look at before that page.
+        expect([2, 3]).toContain(steps)
       }
     }, 60_000)
   })

@@ -7,7 +7,7 @@ import type { ScriptedConsumer, ScriptedKafka } from '../../kafka/scripted.ts'
 import { kafkaWith, sourceOf } from './joined-source.ts'
 
 /** A pipeline whose store keeps positions. */
-export class StoredIntake extends RecordingIntake {
+class StoredIntake extends RecordingIntake {
   readonly stored: Map<string, bigint>
   /** Times of the messages right before the positions. */
   readonly timestamps: Map<string, number> = new Map()

@@ -19,6 +19,7 @@ const NODES = [1, 2, 3]
 interface Partition {
   readonly leader: number
   readonly replicas: number[]
+  readonly isr: number[]
 }
 
 /** This broker may not know a topic yet that was just created. */
@@ -37,6 +38,12 @@ async function moveAway(topic: string, partition: number): Promise<void> {
   const replicas = NODES.filter((node) => node !== leader)
   await reassign(topic, partition, replicas)
   await eventually(async () => (await partitionOf(topic, partition)).leader !== leader)
+}
+
+/** Resolves when all brokers have the partition, as they do before it is moved: so that one of them may die. */
+async function spread(topic: string, partition: number): Promise<void> {
+  await reassign(topic, partition, NODES)
+  await eventually(async () => (await partitionOf(topic, partition)).isr.length === NODES.length)
 }
 
 /** The partition of `__consumer_offsets` whose leader coordinates the group: by `Math.abs` of Java's hash, not by masking its sign. */
@@ -126,6 +133,7 @@ describe('a Kafka source', () => {
     }
     expect(await traffic.end()).toEqual(WHOLE)
     expect(traffic.intake.told('commit-refused').join()).toContain('NOT_COORDINATOR_FOR_GROUP')
+    await spread('__consumer_offsets', partition)
   }, 60_000)
 
   it('waits for a broker that is frozen', async () => {

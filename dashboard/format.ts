@@ -69,6 +69,11 @@ export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`
 }
 
+/** A number as `text` writes it; `–` if it is not known. */
+export function known(value: number | null | undefined, text: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : text(value)
+}
+
 function short(value: number): string {
   return Math.abs(value) >= 10 ? String(Math.round(value)) : String(Math.round(value * 10) / 10)
 }

@@ -21,7 +21,7 @@ import { Replay } from './screens/replay.tsx'
 import { Replays } from './screens/replays.tsx'
 import { Settings } from './screens/settings.tsx'
 import { useTheme } from './theme.ts'
-import { LIST_NAMES } from './words.ts'
+import { LIST_NAMES, LISTS } from './words.ts'
 
 const LIVE_MS = 2_000
 const COUNTS_MS = 5_000
@@ -176,14 +176,7 @@ const TITLES: Readonly<Record<string, string>> = {
   settings: 'Settings',
 }
 
-const LIST_TITLES: Readonly<Record<ListState, string>> = {
-  parked: 'Parked',
-  'in-doubt': 'In doubt',
-  'given-up': 'Given up',
-  processing: 'Processing',
-}
-
 function titleOf({ path: [screen = 'overview', part] }: Route): string {
-  if (screen === 'records') return LIST_TITLES[part as ListState] ?? 'Records'
+  if (screen === 'records') return LISTS[part as ListState]?.title ?? 'Records'
   return TITLES[screen] ?? 'Overview'
 }

@@ -158,7 +158,7 @@ describe('the time line of a parked message', () => {
       await figure.getByText('ended: parked').waitFor()
       const fillOf = (selector: string): Promise<string> =>
         page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)})).backgroundColor`)
-      expect(await fillOf('.legend .fill-parked')).not.toBe(await fillOf('.legend .fill-mark'))
+      expect(await fillOf('.legend [style*="fill-parked"]')).not.toBe(await fillOf('.legend [style*="fill-mark"]'))
     }
   })
 })

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { consumerOf, useNow, useShared } from '../context.ts'
 import { freshnessOf } from '../freshness.ts'
 import { href, readerOf } from '../place.ts'
@@ -8,8 +8,6 @@ import { go, useRoute } from '../router.ts'
 /** Name, environment, a field to find a message, whether what is shown is live, and the theme. */
 export function Bar({ onTheme }: { onTheme: () => void }): JSX.Element {
   const { session, theme } = useShared()
-  const badge = useRef<HTMLSpanElement>(null)
-  useEffect(() => badge.current?.style.setProperty('--badge', session.environment?.color ?? ''), [session])
   return (
     <header class="bar">
       <a class="brand" href={href(['overview'])}>
@@ -17,7 +15,7 @@ export function Bar({ onTheme }: { onTheme: () => void }): JSX.Element {
         consume-once
       </a>
       {session.environment !== undefined && (
-        <span class="badge" ref={badge} title="Environment">
+        <span class="badge" style={{ '--badge': session.environment.color }} title="Environment">
           {session.environment.name}
         </span>
       )}

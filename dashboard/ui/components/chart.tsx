@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
-import { clockTime } from '../../format.ts'
+import { clockTime, known } from '../../format.ts'
+import { fill } from './parts.tsx'
 import { Table } from './table.tsx'
 
 export interface Line {
   readonly title: string
-  /** Class of its colour, behind `fill-`, and the variable behind `--`. */
-  readonly fill: string
+  /** Name of its colour, as for `fill`. */
   readonly color: string
   readonly values: readonly (number | null)[]
 }
@@ -56,15 +56,12 @@ export function Chart({ title, at, lines, text, kind, theme }: Props): JSX.Eleme
       <div class="chart" ref={box} aria-hidden="true" />
       <ul class="legend" aria-hidden="true">
         <li class="muted">{clockTime(at[index] ?? 0)}</li>
-        {lines.map(({ title: name, fill, values }) => {
-          const value = values[index]
-          return (
-            <li key={name}>
-              <span class={`swatch fill-${fill}`} />
-              {name} <b>{value === null || value === undefined ? '–' : text(value)}</b>
-            </li>
-          )
-        })}
+        {lines.map(({ title: name, color: its, values }) => (
+          <li key={name}>
+            <span {...fill(its, 'swatch')} />
+            {name} <b>{known(values[index], text)}</b>
+          </li>
+        ))}
       </ul>
       <details>
         <summary>{title} as a table</summary>
@@ -87,10 +84,7 @@ function ChartTable({ title, at, lines, text }: Pick<Props, 'title' | 'at' | 'li
         ...lines.map((line) => ({
           title: line.title,
           isNumber: true,
-          cell: ({ index }: { index: number }) => {
-            const value = line.values[index]
-            return value === null || value === undefined ? '–' : text(value)
-          },
+          cell: ({ index }: { index: number }) => known(line.values[index], text),
         })),
       ]}
     />
@@ -146,11 +140,13 @@ function optionsOf(
       {},
       ...ordered.map((line): uPlot.Series => ({
         label: line.title,
-        stroke: color(line.color),
+        stroke: color(`fill-${line.color}`),
         width: kind === 'stack' ? 0 : 2,
         points: { show: kind === 'lines', size: 4 },
         spanGaps: false,
-        ...(kind === 'stack' ? { fill: color(line.color), ...(bars === undefined ? {} : { paths: bars }) } : {}),
+        ...(kind === 'stack'
+          ? { fill: color(`fill-${line.color}`), ...(bars === undefined ? {} : { paths: bars }) }
+          : {}),
       })),
     ],
     hooks: { setCursor: [({ cursor }) => onCursor(cursor.idx ?? undefined)] },

@@ -7,8 +7,8 @@ import { count, plural } from '../../format.ts'
 import { asFailure } from '../resource.ts'
 import { DECISIONS } from '../words.ts'
 import { Dialog } from './dialog.tsx'
-import { confirmation, Form, REASON } from './form.tsx'
-import { StateChip, Time } from './parts.tsx'
+import { confirmation, REASON } from './form.tsx'
+import { KeyLink, StateChip, Time } from './parts.tsx'
 import { Table } from './table.tsx'
 
 const SHOWN = 8
@@ -63,23 +63,21 @@ export function DecisionDialog({
   }
 
   return (
-    <Dialog title={word.title} onClose={onClose}>
-      <Form
-        title={word.title}
-        fields={changing === 0 ? [] : [{ ...REASON, hint }, ...(changing > 1 ? [confirmation(changing)] : [])]}
-        submit={`${word.title}: ${plural(changing, 'message')}`}
-        isDangerous={request.decision === 'forget'}
-        isOff={changing === 0}
-        failure={failure}
-        onCancel={onClose}
-        onSubmit={({ reason }) => confirm(reason)}
-      >
-        {preview === undefined ? (
-          failure === undefined && <p>Looking at what would change …</p>
-        ) : (
-          <Preview preview={preview} />
-        )}
-      </Form>
+    <Dialog
+      title={word.title}
+      fields={changing === 0 ? [] : [{ ...REASON, hint }, ...(changing > 1 ? [confirmation(changing)] : [])]}
+      submit={`${word.title}: ${plural(changing, 'message')}`}
+      isDangerous={request.decision === 'forget'}
+      isOff={changing === 0}
+      failure={failure}
+      onClose={onClose}
+      onSubmit={({ reason }) => confirm(reason)}
+    >
+      {preview === undefined ? (
+        failure === undefined && <p>Looking at what would change …</p>
+      ) : (
+        <Preview preview={preview} />
+      )}
     </Dialog>
   )
 }
@@ -100,7 +98,7 @@ function Preview({ preview }: { preview: DecisionPreview }): JSX.Element {
         rows={rows.slice(0, SHOWN)}
         keyOf={({ key }) => key}
         columns={[
-          { title: 'Key', cell: ({ key }) => <span class="mono">{key.slice(0, 12)}</span> },
+          { title: 'Key', cell: ({ key }) => <KeyLink of={key} consumer={undefined} /> },
           { title: 'State', cell: ({ state }) => <StateChip state={state} /> },
           { title: 'Since', cell: ({ since }) => (since === undefined ? '–' : <Time at={since} />) },
           { title: 'Then', cell: ({ consequence }) => <span class="wrap">{consequence}</span> },

@@ -1,16 +1,12 @@
-import type { ComponentChildren, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { Form, type FormProps } from './form.tsx'
 
-/** A modal dialog around a form. Esc and a click beside it close it; the focus goes back to where it was. */
+/** A form as a modal dialog. Esc and a click beside it close it; the focus goes back to where it was. */
 export function Dialog({
-  title,
   onClose,
-  children,
-}: {
-  title: string
-  onClose: () => void
-  children: ComponentChildren
-}): JSX.Element {
+  ...form
+}: FormProps & { readonly title: string; readonly onClose: () => void }): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null)
   // Not `useEffect`, whose end comes some time after the dialog is gone: what is typed until then would be lost.
   useLayoutEffect(() => {
@@ -26,7 +22,7 @@ export function Dialog({
   return (
     <dialog
       ref={ref}
-      aria-label={title}
+      aria-label={form.title}
       onCancel={(event) => {
         event.preventDefault()
         onClose()
@@ -39,7 +35,7 @@ export function Dialog({
         if (event.target === ref.current) onClose()
       }}
     >
-      {children}
+      <Form {...form} onCancel={onClose} />
     </dialog>
   )
 }

@@ -33,7 +33,7 @@ export function confirmation(count: number): Field {
   return { name: 'confirm', label: `To confirm, type how many: ${count}`, exactly: String(count) }
 }
 
-interface Props {
+export interface FormProps {
   readonly title?: string
   readonly class?: string
   readonly fields: readonly Field[]
@@ -51,7 +51,7 @@ interface Props {
 }
 
 /** Every form of the dashboard. The browser keeps what was typed, and checks it. */
-export function Form({ fields, onSubmit, onCancel, isOff = false, children, ...props }: Props): JSX.Element {
+export function Form({ fields, onSubmit, onCancel, isOff = false, children, ...props }: FormProps): JSX.Element {
   const form = useRef<HTMLFormElement>(null)
   const [isComplete, setComplete] = useState(false)
   const [isSending, setSending] = useState(false)
@@ -111,7 +111,7 @@ export function Form({ fields, onSubmit, onCancel, isOff = false, children, ...p
   )
 }
 
-function Fields({ fields }: Pick<Props, 'fields'>): JSX.Element | null {
+function Fields({ fields }: Pick<FormProps, 'fields'>): JSX.Element | null {
   if (fields.length === 0) return null
   return (
     <div class="fields">

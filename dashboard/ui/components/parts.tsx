@@ -1,10 +1,16 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { MEANING } from '../../../src/people/meaning.ts'
-import type { Outcome, RecordView } from '../../api.ts'
+import type { ConsumerInfo, Outcome, RecordView } from '../../api.ts'
 import { useNow } from '../context.ts'
 import { exact, relative, zone } from '../../format.ts'
+import { href } from '../place.ts'
 import { OUTCOMES, STATES, type Tone } from '../words.ts'
+
+/** Fills an element with the colour of an outcome, a step or a share, which tokens.css names. */
+export function fill(name: string, others = ''): { readonly class: string; readonly style: Record<string, string> } {
+  return { class: `fill ${others}`, style: { '--fill': `var(--fill-${name})` } }
+}
 
 export function Chip({
   tone,
@@ -36,7 +42,7 @@ export function OutcomeChip({ outcome }: { outcome: Outcome }): JSX.Element {
   const word = OUTCOMES[outcome]
   return (
     <span class="chip" title={word?.about}>
-      <span class={`swatch fill-${outcome}`} aria-hidden="true" />
+      <span {...fill(outcome, 'swatch')} aria-hidden="true" />
       {word?.title ?? outcome}
     </span>
   )
@@ -64,6 +70,17 @@ export function Copy({ text, label }: { text: string; label: string }): JSX.Elem
     <button type="button" class="plain" aria-label={isCopied ? 'Copied' : `Copy ${label}`} onClick={() => void copy()}>
       {isCopied ? 'Copied' : 'Copy'}
     </button>
+  )
+}
+
+/** The beginning of a key: a link to its message, if it is known whose it is. */
+export function KeyLink({ of, consumer }: { of: string; consumer: Pick<ConsumerInfo, 'id'> | undefined }): JSX.Element {
+  const text = of.slice(0, 12)
+  if (consumer === undefined) return <span class="mono">{text}</span>
+  return (
+    <a class="mono" title={of} href={href(['message'], { consumer: consumer.id, key: of })}>
+      {text}
+    </a>
   )
 }
 
@@ -99,8 +116,43 @@ export function Empty({ title, children }: { title: string; children?: Component
   )
 }
 
+/** What a person should know about an answer. */
+export function Warnings({ of }: { of: readonly string[] }): JSX.Element {
+  return (
+    <>
+      {of.map((warning) => (
+        <div key={warning} class="notice">
+          <p class="wrap">{warning}</p>
+        </div>
+      ))}
+    </>
+  )
+}
+
+/** Names with their values. */
+export function Facts({ of }: { of: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
+  return (
+    <dl class="facts">
+      {of.map(([name, value], at) => [
+        <dt key={`${name} ${at}`} class="wrap">
+          {name}
+        </dt>,
+        <dd key={`${name} ${at} value`}>{value}</dd>,
+      ])}
+    </dl>
+  )
+}
+
 /** A part of a whole, as a bar. */
-export function Bar({ share, fill = 'accent', label }: { share: number; fill?: string; label?: string }): JSX.Element {
+export function Bar({
+  share,
+  of = 'accent',
+  label,
+}: {
+  share: number
+  of?: string | undefined
+  label?: string
+}): JSX.Element {
   const width = `${Math.max(0, Math.min(100, share * 100))}%`
   return (
     <svg
@@ -110,7 +162,7 @@ export function Bar({ share, fill = 'accent', label }: { share: number; fill?: s
       aria-hidden={label === undefined}
     >
       <rect class="track" width="100%" height="8" rx="4" />
-      <rect class={`fill fill-${fill}`} width={width} height="8" rx="4" />
+      <rect {...fill(of)} width={width} height="8" rx="4" />
     </svg>
   )
 }

@@ -5,7 +5,7 @@ import { post } from '../client.ts'
 import { useShared } from '../context.ts'
 import type { Running } from '../live-view.ts'
 import { Dialog } from './dialog.tsx'
-import { Form, REASON } from './form.tsx'
+import { REASON } from './form.tsx'
 
 const WORDS = {
   pause: {
@@ -58,12 +58,15 @@ function PauseDialog({
     say(`${consumer.name} is ${what}d.${unnoted === undefined ? '' : ` The audit does not have it: ${unnoted}.`}`)
     onClose()
   }
-  const heading = `${title} ${consumer.name}`
   return (
-    <Dialog title={heading} onClose={onClose}>
-      <Form title={heading} fields={[REASON]} submit={title} onCancel={onClose} onSubmit={({ reason }) => send(reason)}>
-        <p>{about}</p>
-      </Form>
+    <Dialog
+      title={`${title} ${consumer.name}`}
+      fields={[REASON]}
+      submit={title}
+      onClose={onClose}
+      onSubmit={({ reason }) => send(reason)}
+    >
+      <p>{about}</p>
     </Dialog>
   )
 }

@@ -3,11 +3,10 @@ import { useMemo } from 'preact/hooks'
 import type { ConsumerInfo, ReplayPlan } from '../../api.ts'
 import { useShared } from '../context.ts'
 import { count, exact, plural } from '../../format.ts'
-import { href } from '../place.ts'
 import { BUCKET_WORDS } from '../words.ts'
 import { Chart, type Line } from './chart.tsx'
-import { Bar } from './parts.tsx'
-import { Table } from './table.tsx'
+import { KeyLink, Warnings } from './parts.tsx'
+import { Shares } from './table.tsx'
 
 /** Colours of the buckets in the chart: those of the outcomes that they resemble. */
 const FILLS: Readonly<Record<string, string>> = {
@@ -22,14 +21,21 @@ const FILLS: Readonly<Record<string, string>> = {
 /** What a plan found, bucket by bucket. */
 export function PlanView({ plan, consumer }: { plan: ReplayPlan; consumer: ConsumerInfo }): JSX.Element {
   const { theme } = useShared()
-  const buckets = Object.entries(plan.buckets).filter(([, bucket]) => bucket.count > 0)
+  const buckets = Object.entries(plan.buckets)
+    .filter(([, bucket]) => bucket.count > 0)
+    .map(([name, { count: found, samples }]) => ({
+      name,
+      title: BUCKET_WORDS[name] ?? name,
+      count: found,
+      share: found / Math.max(1, plan.total),
+      example: samples.find((sample) => sample.key !== undefined)?.key,
+    }))
   const lines = useMemo<readonly Line[]>(
     () =>
       Object.entries(FILLS)
-        .map(([name, fill]) => ({
+        .map(([name, color]) => ({
           title: name,
-          fill,
-          color: `o-${fill}`,
+          color,
           values: plan.histogram.bins.map(({ counts }) => (counts as Readonly<Record<string, number>>)[name] ?? 0),
         }))
         .filter(({ values }) => values.some((value) => value > 0)),
@@ -46,37 +52,21 @@ export function PlanView({ plan, consumer }: { plan: ReplayPlan; consumer: Consu
             `, ${plan.distinct.isAtLeast ? 'at least ' : ''}${count(plan.distinct.count)} different ${plan.distinct.field}${plan.distinct.without > 0 ? `, ${count(plan.distinct.without)} without it` : ''}`}
         </span>
       </header>
-      {plan.warnings.map((warning) => (
-        <div key={warning} class="notice">
-          <p class="wrap">{warning}</p>
-        </div>
-      ))}
+      <Warnings of={plan.warnings} />
       {plan.ids !== undefined && (
         <p class="wrap">
           {count(plan.ids.found)} of {plural(plan.ids.asked, 'ID')} found
           {plan.ids.notFound.length > 0 && `, not: ${plan.ids.notFound.slice(0, 20).join(', ')}`}
         </p>
       )}
-      <Table
+      <Shares
         caption="What the range holds"
+        of="Messages that are …"
         rows={buckets}
-        keyOf={([name]) => name}
-        columns={[
-          { title: 'Messages that are …', cell: ([name]) => BUCKET_WORDS[name] ?? name },
-          { title: 'Share', cell: ([, bucket]) => <Bar share={bucket.count / Math.max(1, plan.total)} /> },
-          { title: 'Count', isNumber: true, cell: ([, bucket]) => count(bucket.count) },
+        more={[
           {
             title: 'For example',
-            cell: ([, { samples }]) => {
-              const key = samples.find((sample) => sample.key !== undefined)?.key
-              return key === undefined ? (
-                '–'
-              ) : (
-                <a class="mono" href={href(['message'], { consumer: consumer.id, key })}>
-                  {key.slice(0, 12)}
-                </a>
-              )
-            },
+            cell: ({ example }) => (example === undefined ? '–' : <KeyLink of={example} consumer={consumer} />),
           },
         ]}
       />

@@ -2,9 +2,8 @@ import type { JSX, TargetedKeyboardEvent, TargetedMouseEvent } from 'preact'
 import { useRef } from 'preact/hooks'
 import type { ConsumerInfo, ListState, RecordRow } from '../../api.ts'
 import { duration } from '../../format.ts'
-import { href } from '../place.ts'
 import { go } from '../router.ts'
-import { Copy, Time } from './parts.tsx'
+import { Copy, KeyLink, Time } from './parts.tsx'
 
 interface Props {
   readonly consumer: ConsumerInfo
@@ -92,13 +91,7 @@ export function RecordTable({ consumer, state, records, chosen, onChoose }: Prop
               )}
               <th scope="row">
                 <span class="copyable">
-                  <a
-                    class="mono"
-                    title={record.key}
-                    href={href(['message'], { consumer: consumer.id, key: record.key })}
-                  >
-                    {record.key.slice(0, 12)}
-                  </a>
+                  <KeyLink of={record.key} consumer={consumer} />
                   <Copy text={record.key} label={`key ${record.key.slice(0, 12)}`} />
                 </span>
               </th>

@@ -1,4 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
+import { count } from '../../format.ts'
+import { Bar } from './parts.tsx'
 
 export interface Column<Row> {
   readonly title: string
@@ -52,5 +54,43 @@ export function Table<Row>({
         </tbody>
       </table>
     </div>
+  )
+}
+
+export interface Share {
+  readonly name: string
+  readonly title: string
+  readonly count: number
+  /** Of the whole, or of the largest: 0 to 1. */
+  readonly share: number
+  /** @defaultValue that of the accents */
+  readonly color?: string
+}
+
+/** How many of which, with a bar for each. */
+export function Shares<Row extends Share>({
+  caption,
+  of,
+  rows,
+  more = [],
+}: {
+  caption: string
+  /** Heads the names. */
+  of: string
+  rows: readonly Row[]
+  more?: readonly Column<Row>[]
+}): JSX.Element {
+  return (
+    <Table
+      caption={caption}
+      rows={rows}
+      keyOf={({ name }) => name}
+      columns={[
+        { title: of, cell: ({ title }) => <span class="wrap">{title}</span> },
+        { title: 'Share', cell: ({ share, color }) => <Bar share={share} of={color} /> },
+        { title: 'Count', isNumber: true, cell: (row) => count(row.count) },
+        ...more,
+      ]}
+    />
   )
 }

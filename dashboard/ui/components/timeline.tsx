@@ -1,9 +1,10 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { LiveEntry, Outcome } from '../../api.ts'
-import { clockTime, duration, exact, place, plural } from '../../format.ts'
+import { clockTime, duration, exact, known, place, plural } from '../../format.ts'
 import { timeAxis, type Span } from '../time-axis.ts'
 import { OUTCOMES } from '../words.ts'
+import { fill } from './parts.tsx'
 import { Table } from './table.tsx'
 
 type Entry = LiveEntry & { readonly instance: string }
@@ -103,13 +104,13 @@ export function Timeline({ entries: all }: { entries: readonly Entry[] }): JSX.E
       <ul class="legend" aria-hidden="true">
         {STEPS.map(([step, title]) => (
           <li key={step}>
-            <span class={`swatch fill-${step}`} />
+            <span {...fill(step, 'swatch')} />
             {title}
           </li>
         ))}
         {endsOf(entries).map((outcome) => (
           <li key={`end ${outcome}`}>
-            <span class={`swatch end-of fill-${outcome}`} />
+            <span {...fill(outcome, 'swatch end-of')} />
             ended: {OUTCOMES[outcome].title}
           </li>
         ))}
@@ -151,11 +152,11 @@ function Row({
       </text>
       {entry.type === 'delivery' ? (
         <>
-          <rect class="fill-wait" x={left} y={y + 10} width={right - left} height={5} rx="2" opacity="0.7" />
+          <rect {...fill('wait')} x={left} y={y + 10} width={right - left} height={5} rx="2" opacity="0.7" />
           {partsOf(entry).map(({ step, begin, end }) => (
             <rect
               key={step}
-              class={`fill-${step}`}
+              {...fill(step)}
               x={placeOf(begin) + labels}
               y={y + (step === 'wait' ? 10 : 3)}
               width={Math.max(step === 'wait' ? 0 : 3, placeOf(end) - placeOf(begin))}
@@ -163,10 +164,10 @@ function Row({
               rx="2"
             />
           ))}
-          <circle class={`fill-${entry.outcome}`} cx={right + 8} cy={y + 12.5} r="5" />
+          <circle {...fill(entry.outcome)} cx={right + 8} cy={y + 12.5} r="5" />
         </>
       ) : (
-        <path class="fill-failed" d={`M${left} ${y + 3}l9 16h-18z`} />
+        <path {...fill('failed')} d={`M${left} ${y + 3}l9 16h-18z`} />
       )}
     </g>
   )
@@ -216,7 +217,7 @@ function StepTable({ entries }: { entries: readonly Entry[] }): JSX.Element {
         ...STEPS.map(([, title, field]) => ({
           title,
           isNumber: true,
-          cell: (entry: Entry) => msText(entry.type === 'delivery' ? entry.durations?.[field] : undefined),
+          cell: (entry: Entry) => known(entry.type === 'delivery' ? entry.durations?.[field] : undefined, duration),
         })),
         { title: 'Process', cell: (entry) => entry.instance },
         {
@@ -228,8 +229,4 @@ function StepTable({ entries }: { entries: readonly Entry[] }): JSX.Element {
       ]}
     />
   )
-}
-
-function msText(value: number | undefined): string {
-  return value === undefined ? '–' : duration(value)
 }

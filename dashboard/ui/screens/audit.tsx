@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks'
 import { isRedriveId } from '../../../src/replay/redrive-id.ts'
 import type { AuditRow, ConsumerInfo } from '../../api.ts'
 import { Loaded } from '../components/loaded.tsx'
-import { Empty, Time } from '../components/parts.tsx'
-import { ConsumerPicker } from '../components/picker.tsx'
+import { Empty, KeyLink, Time } from '../components/parts.tsx'
+import { Head } from '../components/head.tsx'
 import { Table } from '../components/table.tsx'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
@@ -35,11 +35,7 @@ export function Audit({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
   const page = useResource('api/audit', consumer.can.audit ? query : undefined)
   return (
     <>
-      <div class="head">
-        <h1>Decisions</h1>
-        <p>Who decided what, and why</p>
-        <ConsumerPicker consumer={consumer} />
-      </div>
+      <Head title="Decisions" about="Who decided what, and why" consumer={consumer} />
       <section class="card">
         {consumer.can.audit && (
           <Filters
@@ -145,15 +141,7 @@ export function AuditTable({
         {
           title: 'About',
           cell: ({ key, about }) =>
-            about !== undefined ? (
-              <About text={about} consumer={consumer} />
-            ) : consumer === undefined ? (
-              <span class="mono">{key.slice(0, 12)}</span>
-            ) : (
-              <a class="mono" href={href(['message'], { consumer: consumer.id, key })}>
-                {key.slice(0, 12)}
-              </a>
-            ),
+            about === undefined ? <KeyLink of={key} consumer={consumer} /> : <About text={about} consumer={consumer} />,
         },
         { title: 'Reason', cell: ({ reason }) => <span class="wrap">{reason}</span> },
       ]}

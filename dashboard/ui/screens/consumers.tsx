@@ -1,10 +1,11 @@
 import type { JSX } from 'preact'
 import type { ConsumerInfo, LiveMeasure } from '../../api.ts'
+import { Head } from '../components/head.tsx'
 import { Loaded, Problem } from '../components/loaded.tsx'
 import { Chip, Empty, Time } from '../components/parts.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
-import { count, duration, plural } from '../../format.ts'
+import { count, duration, known, plural } from '../../format.ts'
 import { isOf, runningOf, type Running } from '../live-view.ts'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
@@ -17,9 +18,7 @@ export function Consumers(): JSX.Element {
   const running = live.data === undefined ? [] : runningOf(live.data)
   return (
     <>
-      <div class="head">
-        <h1>Consumers</h1>
-      </div>
+      <Head title="Consumers" />
       {live.failure !== undefined && <Problem failure={live.failure} />}
       {session.consumers.map((consumer) => (
         <ConsumerCard key={consumer.id} consumer={consumer} running={running.filter((one) => isOf(one, consumer))} />
@@ -122,7 +121,7 @@ function Partitions({ live }: Running): JSX.Element | null {
       keyOf={({ name }) => name}
       columns={[
         { title: 'Partition', cell: ({ name }) => <span class="mono">{name}</span> },
-        { title: 'Lag', isNumber: true, cell: ({ lag }) => (lag === undefined ? '–' : count(lag)) },
+        { title: 'Lag', isNumber: true, cell: ({ lag }) => known(lag, count) },
         { title: 'Watermark', isNumber: true, cell: ({ watermark }) => watermark ?? '–' },
         { title: 'Committed', isNumber: true, cell: ({ committed }) => committed ?? '–' },
         {
@@ -154,15 +153,15 @@ function Measures({ live }: Running): JSX.Element {
         columns={[
           { title: 'Last 5 minutes', cell: ([name]) => name },
           { title: 'Count', isNumber: true, cell: ([, measure]) => count(measure.count) },
-          { title: 'p50', isNumber: true, cell: ([, measure]) => msText(measure.p50Ms) },
-          { title: 'p99', isNumber: true, cell: ([, measure]) => msText(measure.p99Ms) },
-          { title: 'Longest', isNumber: true, cell: ([, measure]) => msText(measure.maxMs) },
+          { title: 'p50', isNumber: true, cell: ([, measure]) => known(measure.p50Ms, duration) },
+          { title: 'p99', isNumber: true, cell: ([, measure]) => known(measure.p99Ms, duration) },
+          { title: 'Longest', isNumber: true, cell: ([, measure]) => known(measure.maxMs, duration) },
         ]}
       />
       <p class="small muted">
         {lease !== undefined && `Lease ${duration(lease)}. `}
         {live.duplicateAge.maxMs !== undefined &&
-          `The latest duplicate came ${duration(live.duplicateAge.maxMs)} after its mark; retention ${msText(live.retentionMs)}.`}
+          `The latest duplicate came ${duration(live.duplicateAge.maxMs)} after its mark; retention ${known(live.retentionMs, duration)}.`}
       </p>
     </>
   )
@@ -196,8 +195,4 @@ function Positions({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
       )}
     </Loaded>
   )
-}
-
-function msText(value: number | undefined): string {
-  return value === undefined ? '–' : duration(value)
 }

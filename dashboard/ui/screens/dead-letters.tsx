@@ -5,11 +5,11 @@ import { countText } from '../alarms.ts'
 import { post } from '../client.ts'
 import { command, isPlainId, quoted } from '../../../src/people/command-text.ts'
 import { Dialog } from '../components/dialog.tsx'
-import { confirmation, Form, REASON } from '../components/form.tsx'
+import { confirmation, REASON } from '../components/form.tsx'
 import { Problem } from '../components/loaded.tsx'
-import { Bar, Chip, Command, Empty } from '../components/parts.tsx'
-import { ConsumerPicker } from '../components/picker.tsx'
-import { Table } from '../components/table.tsx'
+import { Chip, Command, Empty, KeyLink, Warnings } from '../components/parts.tsx'
+import { Head } from '../components/head.tsx'
+import { Shares, Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
 import { count, plural } from '../../format.ts'
 import { useJob } from '../use-job.ts'
@@ -31,15 +31,11 @@ export function DeadLetters({ consumer, query }: { consumer: ConsumerInfo; query
   }, [])
   return (
     <>
-      <div class="head">
-        <h1>Dead letters</h1>
-        <p>
-          {consumer.deadLetters.length === 0
-            ? 'This consumer has no dead-letter place'
-            : consumer.deadLetters.join(', ')}
-        </p>
-        <ConsumerPicker consumer={consumer} />
-      </div>
+      <Head
+        title="Dead letters"
+        about={consumer.deadLetters.join(', ') || 'This consumer has no dead-letter place'}
+        consumer={consumer}
+      />
       <section class="card stack">
         {one !== '' && (
           <p class="row wrap">
@@ -121,8 +117,6 @@ function Found({
   const isOne = found.only.id !== undefined || found.only.key !== undefined
   const meant = found.looked - (isOne ? found.totals.filtered : 0)
   const totals = Object.entries(found.totals).filter(([name, number]) => number > 0 && !(isOne && name === 'filtered'))
-  const most = Math.max(1, ...reasons.map(([, number]) => number))
-  const most2 = Math.max(1, ...totals.map(([, number]) => number))
   if (meant === 0 && isOne) {
     return (
       <Empty title="It has no dead letter">
@@ -139,22 +133,13 @@ function Found({
   }
   return (
     <>
-      {found.warnings.map((warning) => (
-        <div key={warning} class="notice">
-          <p class="wrap">{warning}</p>
-        </div>
-      ))}
+      <Warnings of={found.warnings} />
       <div class="columns">
         <Histogram
           title={`What would become of ${plural(meant, 'dead letter')}`}
-          rows={totals.map(([name, number]) => [REDRIVE_WORDS[name] ?? name, number, number / most2])}
+          counts={totals.map(([name, number]) => [REDRIVE_WORDS[name] ?? name, number])}
         />
-        {reasons.length > 0 && (
-          <Histogram
-            title="Why those that can go back were set aside"
-            rows={reasons.map(([name, number]) => [name, number, number / most])}
-          />
-        )}
+        {reasons.length > 0 && <Histogram title="Why those that can go back were set aside" counts={reasons} />}
       </div>
       <div class="row">
         {!session.readOnly && found.totals.redriven > 0 && (
@@ -183,14 +168,7 @@ function Found({
           { title: 'Place', cell: ({ part, position }) => <span class="mono">{`${part} ${position}`}</span> },
           {
             title: 'Message',
-            cell: ({ key }) =>
-              key === undefined ? (
-                'no usable ID'
-              ) : (
-                <a class="mono" href={href(['message'], { consumer: consumer.id, key })}>
-                  {key.slice(0, 12)}
-                </a>
-              ),
+            cell: ({ key }) => (key === undefined ? 'no usable ID' : <KeyLink of={key} consumer={consumer} />),
           },
           { title: 'Reason', cell: ({ reason }) => <span class="wrap">{reason ?? 'unknown'}</span> },
           {
@@ -219,26 +197,14 @@ function handleUnknown(consumer: ConsumerInfo, consumers: readonly ConsumerInfo[
   return `${before}${command('redrive', consumer, consumers, `${ids}--treat-unknown-as handle --reason WHY`)}`
 }
 
-function Histogram({
-  title,
-  rows,
-}: {
-  title: string
-  rows: readonly (readonly [string, number, number])[]
-}): JSX.Element {
+/** Each with its share of the largest. */
+function Histogram({ title, counts }: { title: string; counts: readonly (readonly [string, number])[] }): JSX.Element {
+  const most = Math.max(1, ...counts.map(([, number]) => number))
+  const rows = counts.map(([name, number]) => ({ name, title: name, count: number, share: number / most }))
   return (
     <div class="stack">
       <h2>{title}</h2>
-      <Table
-        caption={title}
-        rows={rows}
-        keyOf={([name]) => name}
-        columns={[
-          { title: 'Which', cell: ([name]) => <span class="wrap">{name}</span> },
-          { title: 'Share', cell: ([, , share]) => <Bar share={share} /> },
-          { title: 'Count', isNumber: true, cell: ([, number]) => count(number) },
-        ]}
-      />
+      <Shares caption={title} of="Which" rows={rows} />
     </div>
   )
 }
@@ -264,31 +230,28 @@ function RedriveDialog({
     onDone()
   })
   const number = found.totals.redriven
-  const title = 'Send dead letters back'
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form
-        title={title}
-        fields={[REASON, confirmation(number)]}
-        submit="Send back"
-        isOff={work.isRunning}
-        failure={work.failure}
-        onCancel={onClose}
-        onSubmit={({ reason = '' }) =>
-          work.start(() => post('api/dead-letters/redrive', { consumer: consumer.id, look, reason, confirm: number }))
-        }
-      >
-        <p>
-          Each is published where it came from ({Object.keys(found.destinations).join(', ')}), confirmed, and runs at
-          its next delivery. What is done or parked by then is left.
+    <Dialog
+      title="Send dead letters back"
+      fields={[REASON, confirmation(number)]}
+      submit="Send back"
+      isOff={work.isRunning}
+      failure={work.failure}
+      onClose={onClose}
+      onSubmit={({ reason = '' }) =>
+        work.start(() => post('api/dead-letters/redrive', { consumer: consumer.id, look, reason, confirm: number }))
+      }
+    >
+      <p>
+        Each is published where it came from ({Object.keys(found.destinations).join(', ')}), confirmed, and runs at its
+        next delivery. What is done or parked by then is left.
+      </p>
+      {work.isRunning && (
+        <p class="row">
+          <LookProgress work={work} />
+          <a href={href(['replays', found.id], { consumer: consumer.id })}>Pause or abort it</a>
         </p>
-        {work.isRunning && (
-          <p class="row">
-            <LookProgress work={work} />
-            <a href={href(['replays', found.id], { consumer: consumer.id })}>Pause or abort it</a>
-          </p>
-        )}
-      </Form>
+      )}
     </Dialog>
   )
 }

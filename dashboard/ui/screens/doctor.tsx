@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { ConsumerInfo, Diagnosis } from '../../api.ts'
 import { Loaded } from '../components/loaded.tsx'
 import { Chip, Command, Time } from '../components/parts.tsx'
-import { ConsumerPicker } from '../components/picker.tsx'
+import { Head } from '../components/head.tsx'
 import { Table } from '../components/table.tsx'
 import { command } from '../../../src/people/command-text.ts'
 import { useShared } from '../context.ts'
@@ -21,11 +21,7 @@ export function Doctor({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
   const answer = useResource('api/doctor', { consumer: consumer.id }, 60_000)
   return (
     <>
-      <div class="head">
-        <h1>Guarantee</h1>
-        <p>What the live servers make of the promise</p>
-        <ConsumerPicker consumer={consumer} />
-      </div>
+      <Head title="Guarantee" about="What the live servers make of the promise" consumer={consumer} />
       <Loaded of={answer}>
         {({ diagnosis, at }) => (
           <>

@@ -1,21 +1,15 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
-import type { ConsumerInfo, DecisionKind, FindAnswer, MessageRecord, ShownMessage } from '../../api.ts'
-import { ConsumerPicker } from '../components/picker.tsx'
-import { DecisionDialog } from '../components/decision.tsx'
+import { useState } from 'preact/hooks'
+import type { ConsumerInfo, FindAnswer, ShownMessage } from '../../api.ts'
+import { Head } from '../components/head.tsx'
 import { Loaded } from '../components/loaded.tsx'
-import { Chip, Command, Copyable, Empty, StateChip, Time } from '../components/parts.tsx'
-import { Timeline } from '../components/timeline.tsx'
-import { AuditTable } from './audit.tsx'
-import { consumerOf, useNow, useShared } from '../context.ts'
-import { count, duration, exact, plural, zone } from '../../format.ts'
+import { Empty, Facts, StateChip, Time, Warnings } from '../components/parts.tsx'
+import { consumerOf, useShared } from '../context.ts'
+import { count, plural } from '../../format.ts'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
 import { go } from '../router.ts'
-import { DECISIONS } from '../words.ts'
-
-/** States in which the dead letters may have it. */
-const WITH_DEAD_LETTERS: readonly MessageRecord['state'][] = ['given-up', 'parked', 'absent']
+import { RecordCard } from './record-card.tsx'
 
 type By = 'id' | 'key' | 'at'
 
@@ -41,7 +35,7 @@ export function Message({
   if (by === undefined || text === '') {
     return (
       <>
-        <Head title="Message" consumer={consumer} />
+        <Head title="Message" about={ABOUT} consumer={consumer} />
         <FindForm key={consumer.id} consumer={consumer} by="id" text="" />
         <Empty title="Find a message">
           <p>
@@ -56,15 +50,8 @@ export function Message({
   return <OfConsumer key={`${consumer.id} ${by} ${text}`} consumer={consumer} by={by} text={text} />
 }
 
-function Head({ title, consumer }: { title: string; consumer?: ConsumerInfo }): JSX.Element {
-  return (
-    <div class="head">
-      <h1 class="wrap">{title}</h1>
-      <p>Did it go out, and why, or why not?</p>
-      {consumer !== undefined && <ConsumerPicker consumer={consumer} />}
-    </div>
-  )
-}
+/** What every page about a message answers. */
+const ABOUT = 'Did it go out, and why, or why not?'
 
 /** Whoever has an ID need not know which consumer it belongs to. */
 function Anywhere({ id }: { id: string }): JSX.Element {
@@ -80,7 +67,7 @@ function Anywhere({ id }: { id: string }): JSX.Element {
   }
   return (
     <>
-      <Head title={`Message ${id}`} />
+      <Head title={`Message ${id}`} about={ABOUT} />
       <section class="card stack">
         <Loaded of={found}>{(data) => <Holders id={id} data={data} />}</Loaded>
       </section>
@@ -109,13 +96,7 @@ function Holders({ id, data, but }: { id: string; data: FindAnswer; but?: string
           dead letters: a queue puts there what was too old for it.
         </p>
       )}
-      {data.failed.map(({ consumer, error }) => (
-        <div key={consumer} class="notice">
-          <p class="wrap">
-            {consumer} could not be asked: {error.message}
-          </p>
-        </div>
-      ))}
+      <Warnings of={data.failed.map(({ consumer, error }) => `${consumer} could not be asked: ${error.message}`)} />
       {found.length > 0 ? (
         <ul class="stack">
           {found.map(({ consumer, state }) => (
@@ -153,7 +134,7 @@ function OfConsumer({ consumer, by, text }: { consumer: ConsumerInfo; by: By; te
   const found = useResource('api/message', { consumer: consumer.id, [by]: text }, 5_000)
   return (
     <>
-      <Head title={by === 'id' ? `Message ${text}` : 'Message'} consumer={consumer} />
+      <Head title={by === 'id' ? `Message ${text}` : 'Message'} about={ABOUT} consumer={consumer} />
       <details>
         <summary>Find another one</summary>
         <FindForm key={`${consumer.id} ${text}`} consumer={consumer} by={by} text={text} />
@@ -255,199 +236,18 @@ function FindForm({
   )
 }
 
-function RecordCard({
-  consumer,
-  record,
-  id,
-  onChange,
-}: {
-  consumer: ConsumerInfo
-  record: MessageRecord
-  /** If it was found by its ID. */
-  id: string | undefined
-  onChange: () => void
-}): JSX.Element {
-  const now = useNow()
-  const { tell, session } = useShared()
-  const [deciding, decide] = useState<DecisionKind>()
-  const { verdicts, isConflict } = record
-  const { text: todo, commands } = record.advice
-  const hasDeadLetter =
-    consumer.can.deadLetters && (isConflict || WITH_DEAD_LETTERS.includes(record.state) || record.attempt === 0)
-  useEffect(
-    () => tell(`State ${record.state}${isConflict ? ', with a conflict' : ''}. ${todo}`),
-    [record.key, record.state, isConflict],
-  )
-  return (
-    <article class="card stack" aria-label={`Message ${record.key}`}>
-      <header>
-        {isConflict && <Chip tone="alarm">Conflict</Chip>}
-        <StateChip state={record.state} />
-        <Copyable text={record.key} label="the key" />
-        {record.origin !== undefined && (
-          <span class="muted">
-            {record.state === 'absent' ? 'looked for among those of' : 'published on'} {record.origin}
-          </span>
-        )}
-      </header>
-      {verdicts.map(({ tone, text, details }) => (
-        <div key={tone} class={`notice verdict ${tone}`}>
-          <div class="stack wrap">
-            <strong>{text}</strong>
-            {details.map((detail) => (
-              <p key={detail}>{detail}</p>
-            ))}
-          </div>
-        </div>
-      ))}
-      <div class="columns">
-        <section class="stack">
-          <h2>What can be done</h2>
-          <p class="wrap">{todo}</p>
-          {(record.decisions.length > 0 || hasDeadLetter) && (
-            <div class="row">
-              {record.decisions.map((kind) => (
-                <button
-                  key={kind}
-                  type="button"
-                  class={kind === 'forget' ? 'danger' : ''}
-                  title={DECISIONS[kind].about}
-                  onClick={() => decide(kind)}
-                >
-                  {DECISIONS[kind].title}
-                </button>
-              ))}
-              {hasDeadLetter && (
-                <a
-                  class="button"
-                  href={href(['dead-letters'], { consumer: consumer.id, id, key: id ? '' : record.key })}
-                >
-                  {isConflict ? 'Look at its dead letters' : 'Look for its dead letter'}
-                </a>
-              )}
-            </div>
-          )}
-          <details open={session.readOnly}>
-            <summary>On the command line</summary>
-            <div class="stack">
-              {commands.map((one) => (
-                <Command key={one.text} {...one} />
-              ))}
-            </div>
-          </details>
-        </section>
-        <Facts record={record} />
-      </div>
-      {record.entries.length > 0 ? (
-        <section class="stack">
-          <h2>
-            What happened <span class="small muted">times in {zone(now)}</span>
-          </h2>
-          <Story
-            story={record.story}
-            linkTo={(at) => (consumer.can.place ? href(['message'], { consumer: consumer.id, at }) : '')}
-          />
-          <Timeline entries={record.entries} />
-        </section>
-      ) : (
-        <p class="muted">
-          {session.hasLive
-            ? 'No running process remembers a delivery of it: the processes keep the last few thousand.'
-            : 'The time line needs live signals: start the dashboard with --instance.'}
-        </p>
-      )}
-      {record.audit.length > 0 && (
-        <section>
-          <h2>Decisions about it</h2>
-          <AuditTable entries={record.audit} />
-        </section>
-      )}
-      {deciding !== undefined && (
-        <DecisionDialog
-          request={{ consumer: consumer.id, decision: deciding, keys: [record.key] }}
-          onClose={() => decide(undefined)}
-          onDone={() => {
-            decide(undefined)
-            onChange()
-          }}
-        />
-      )}
-    </article>
-  )
-}
-
-function Story({ story, linkTo }: { story: MessageRecord['story']; linkTo: (at: string) => string }): JSX.Element {
-  return (
-    <ol class="story wrap">
-      {story.map(({ from, to, text, at }, index) => (
-        <li key={index}>
-          <span class="muted">
-            {exact(from).slice(11)}
-            {to > from && ` to ${exact(to).slice(11)}`}
-          </span>{' '}
-          {text}{' '}
-          {at !== undefined && linkTo(at) !== '' && (
-            <a class="nowrap" href={linkTo(at)} aria-label={`See it: the message at ${at}`}>
-              See it
-            </a>
-          )}
-        </li>
-      ))}
-    </ol>
-  )
-}
-
-function Facts({ record }: { record: MessageRecord }): JSX.Element | null {
-  const facts: readonly (readonly [string, JSX.Element | string | undefined])[] = [
-    ['Reason', record.reason],
-    ['Last error', record.cause],
-    ['Attempts', record.attempt === undefined ? undefined : `${count(record.attempt)} of ${count(record.maxAttempts)}`],
-    ['Since', record.since === undefined ? undefined : <Time at={record.since} />],
-    ['Runs not before', record.notBefore === undefined ? undefined : <Time at={record.notBefore} />],
-    ['Lease left', record.leaseLeftMs === undefined ? undefined : duration(record.leaseLeftMs)],
-    ['Fence', record.fence === undefined ? undefined : String(record.fence)],
-    ['Kept until', record.keepUntil === undefined ? undefined : <Time at={record.keepUntil} />],
-    ['Result', record.hasResult === true ? 'is kept for duplicates' : undefined],
-    ['Found', record.found],
-  ]
-  const known = facts.filter(([, value]) => value !== undefined && value !== '')
-  if (known.length === 0) return null
-  return (
-    <section class="stack">
-      <h2>Record</h2>
-      <dl class="facts">
-        {known.map(([name, value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
-      </dl>
-    </section>
-  )
-}
-
 function Shown({ message }: { message: ShownMessage }): JSX.Element {
   return (
     <section class="card stack">
       <h2>As the broker has it</h2>
-      <dl class="facts">
-        <dt>Place</dt>
-        <dd class="mono">{`${message.part} ${message.position}`}</dd>
-        <dt>Sent</dt>
-        <dd>
-          <Time at={message.timestamp} />
-        </dd>
-        {message.bytes !== undefined && (
-          <>
-            <dt>Size</dt>
-            <dd>{count(message.bytes)} bytes</dd>
-          </>
-        )}
-        {message.headers?.map(({ name, value }, at) => [
-          <dt key={`${name} ${at}`} class="mono wrap">
-            {name}
-          </dt>,
-          <dd key={`${name} ${at} value`} class="mono">
-            {value}
-          </dd>,
-        ])}
-      </dl>
+      <Facts
+        of={[
+          ['Place', <span class="mono">{`${message.part} ${message.position}`}</span>],
+          ['Sent', <Time at={message.timestamp} />],
+          ...(message.bytes === undefined ? [] : [['Size', `${count(message.bytes)} bytes`] as const]),
+          ...(message.headers ?? []).map(({ name, value }) => [name, <span class="mono">{value}</span>] as const),
+        ]}
+      />
       {message.payload === undefined ? (
         <p class="muted">
           Payload and headers are hidden. The option showPayload of the dashboard shows them, redacted.

@@ -2,11 +2,12 @@ import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import { alarmsOf, type Alarm } from '../alarms.ts'
 import { Chart, type Line } from '../components/chart.tsx'
+import { Head } from '../components/head.tsx'
 import { Loaded, Problem } from '../components/loaded.tsx'
-import { Chip, Empty, OutcomeChip, Tile, Time } from '../components/parts.tsx'
+import { Chip, Empty, KeyLink, OutcomeChip, Tile, Time } from '../components/parts.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
-import { count, duration, place } from '../../format.ts'
+import { count, duration, known, place } from '../../format.ts'
 import { coarse, combine, eventsOf, isUsual, maxOf, runningOf, spanOf, total, type Running } from '../live-view.ts'
 import { href } from '../place.ts'
 import { infoOf } from '../where.ts'
@@ -20,9 +21,7 @@ export function Overview(): JSX.Element {
   const alarms = alarmsOf(session, counts.data, live.data, guarantees.data)
   return (
     <>
-      <div class="head">
-        <h1>Overview</h1>
-      </div>
+      <Head title="Overview" />
       {counts.failure !== undefined && <Problem failure={counts.failure} />}
       {counts.data === undefined && counts.failure === undefined ? (
         <div class="card">Looking …</div>
@@ -77,8 +76,7 @@ function Signals({ running }: { running: readonly Running[] }): JSX.Element {
       OUTCOME_NAMES.filter((name) => name === 'handled' || name === 'duplicate' || total(shown.outcomes[name]) > 0).map(
         (name) => ({
           title: OUTCOMES[name].title,
-          fill: name,
-          color: `o-${name}`,
+          color: name,
           values: shown.outcomes[name],
         }),
       ),
@@ -86,9 +84,9 @@ function Signals({ running }: { running: readonly Running[] }): JSX.Element {
   )
   const latency = useMemo<readonly Line[]>(
     () => [
-      { title: 'handler p50', fill: 'handled', color: 'o-handled', values: shown.handlerP50Ms },
-      { title: 'handler p99', fill: 'joined', color: 'o-joined', values: shown.handlerP99Ms },
-      { title: 'end to end p99', fill: 'dead-lettered', color: 'o-dead-lettered', values: shown.endToEndP99Ms },
+      { title: 'handler p50', color: 'handled', values: shown.handlerP50Ms },
+      { title: 'handler p99', color: 'joined', values: shown.handlerP99Ms },
+      { title: 'end to end p99', color: 'dead-lettered', values: shown.endToEndP99Ms },
     ],
     [shown],
   )
@@ -156,10 +154,10 @@ function Tiles({ running, all }: { running: readonly Running[]; all: ReturnType<
       <Tile title="Set aside" value={count(deadLetters + total(outcomes.parked))}>
         {count(deadLetters)} dead-lettered, {count(total(outcomes.parked))} parked
       </Tile>
-      <Tile title="Handler p99" value={text(maxOf(running.map(({ live }) => live.handler.p99Ms)))}>
-        p50 {text(maxOf(running.map(({ live }) => live.handler.p50Ms)))}, last 5 min
+      <Tile title="Handler p99" value={known(maxOf(running.map(({ live }) => live.handler.p99Ms)), duration)}>
+        p50 {known(maxOf(running.map(({ live }) => live.handler.p50Ms)), duration)}, last 5 min
       </Tile>
-      <Tile title="End to end p99" value={text(maxOf(running.map(({ live }) => live.endToEnd.p99Ms)))}>
+      <Tile title="End to end p99" value={known(maxOf(running.map(({ live }) => live.endToEnd.p99Ms)), duration)}>
         sent to settled, last 5 min
       </Tile>
     </div>
@@ -169,10 +167,6 @@ function Tiles({ running, all }: { running: readonly Running[]; all: ReturnType<
 /** As the chart names them. */
 function stoppedText({ duplicate, joined }: ReturnType<typeof combine>['outcomes']): string {
   return `${count(total(duplicate))} after the mark, ${count(total(joined))} joined a run`
-}
-
-function text(ms: number | undefined): string {
-  return ms === undefined ? '–' : duration(ms)
 }
 
 function Recent({ running }: { running: readonly Running[] }): JSX.Element {
@@ -210,12 +204,8 @@ function Recent({ running }: { running: readonly Running[] }): JSX.Element {
             cell: (row) =>
               row.key === undefined ? (
                 <span class="muted">no usable ID</span>
-              ) : row.of === undefined ? (
-                <span class="mono">{row.key.slice(0, 12)}</span>
               ) : (
-                <a class="mono" href={href(['message'], { consumer: row.of.id, key: row.key })}>
-                  {row.key.slice(0, 12)}
-                </a>
+                <KeyLink of={row.key} consumer={row.of} />
               ),
           },
           {
@@ -250,7 +240,7 @@ function Recent({ running }: { running: readonly Running[] }): JSX.Element {
           {
             title: 'Took',
             isNumber: true,
-            cell: (row) => (row.type === 'delivery' ? text(row.durations?.totalMs) : '–'),
+            cell: (row) => (row.type === 'delivery' ? known(row.durations?.totalMs, duration) : '–'),
           },
           { title: 'When', isNumber: true, cell: (row) => <Time at={row.at} /> },
         ]}

@@ -5,7 +5,7 @@ import { PlanForm } from '../components/plan-form.tsx'
 import { PlanView } from '../components/plan-view.tsx'
 import { StartForm } from '../components/start-form.tsx'
 import { Bar } from '../components/parts.tsx'
-import { ConsumerPicker } from '../components/picker.tsx'
+import { Head } from '../components/head.tsx'
 import { useShared } from '../context.ts'
 import { count, plural } from '../../format.ts'
 import { useJob } from '../use-job.ts'
@@ -21,11 +21,7 @@ export function Plan({ consumer, query }: { consumer: ConsumerInfo; query: URLSe
   const progress = job?.kind === 'plan' ? job.progress : undefined
   return (
     <>
-      <div class="head">
-        <h1>Plan a replay</h1>
-        <p>A plan reads and counts. It changes nothing.</p>
-        <ConsumerPicker consumer={consumer} />
-      </div>
+      <Head title="Plan a replay" about="A plan reads and counts. It changes nothing." consumer={consumer} />
       <PlanForm
         key={consumer.id}
         consumer={consumer}

@@ -13,7 +13,7 @@ import type {
 import { DecisionDialog } from '../components/decision.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Bar, Command, Empty, StateChip, Time } from '../components/parts.tsx'
-import { ConsumerPicker } from '../components/picker.tsx'
+import { Head } from '../components/head.tsx'
 import { RecordTable } from '../components/record-table.tsx'
 import { Table } from '../components/table.tsx'
 import { command } from '../../../src/people/command-text.ts'
@@ -32,10 +32,7 @@ export function RecordsOfAll({ state }: { state: ListState }): JSX.Element {
   const { session, counts } = useShared()
   return (
     <>
-      <div class="head">
-        <h1>{LISTS[state].title}</h1>
-        <p>{LISTS[state].about} Choose a consumer.</p>
-      </div>
+      <Head title={LISTS[state].title} about={`${LISTS[state].about} Choose a consumer.`} />
       <section class="card">
         <Loaded of={counts}>
           {({ consumers }) => (
@@ -87,11 +84,7 @@ export function Records({
   const id = query.get('id') ?? undefined
   return (
     <>
-      <div class="head">
-        <h1>{LISTS[state].title}</h1>
-        <p>{LISTS[state].about}</p>
-        <ConsumerPicker consumer={consumer} />
-      </div>
+      <Head title={LISTS[state].title} about={LISTS[state].about} consumer={consumer} />
       <Tabs consumer={consumer} state={state} />
       {consumer.can.records ? (
         <List

@@ -4,12 +4,13 @@ import type { ConsumerInfo, ReplayAnswer, ReplayInfo } from '../../api.ts'
 import { isRedriveId } from '../../../src/replay/redrive-id.ts'
 import { address, post } from '../client.ts'
 import { Dialog } from '../components/dialog.tsx'
-import { Form, REASON } from '../components/form.tsx'
+import { REASON } from '../components/form.tsx'
+import { Head } from '../components/head.tsx'
 import { Loaded } from '../components/loaded.tsx'
-import { Bar, Chip, Command, Time } from '../components/parts.tsx'
+import { Chip, Command, Time } from '../components/parts.tsx'
 import { PlanView } from '../components/plan-view.tsx'
 import { StartForm } from '../components/start-form.tsx'
-import { Table } from '../components/table.tsx'
+import { Shares } from '../components/table.tsx'
 import { useShared } from '../context.ts'
 import { count, duration } from '../../format.ts'
 import { href } from '../place.ts'
@@ -33,11 +34,7 @@ export function Replay({ consumer, id }: { consumer: ConsumerInfo; id: string })
   const replay = useResource('api/replay', { consumer: consumer.id, id }, 1_000)
   return (
     <>
-      <div class="head">
-        <h1>
-          {isRedriveId(id) ? 'Redrive' : 'Replay'} {id}
-        </h1>
-      </div>
+      <Head title={`${isRedriveId(id) ? 'Redrive' : 'Replay'} ${id}`} />
       <Loaded of={replay}>{(data) => <One consumer={consumer} data={data} refresh={replay.refresh} />}</Loaded>
     </>
   )
@@ -127,18 +124,15 @@ function Totals({ kind, totals, of }: Pick<ReplayInfo, 'kind' | 'totals' | 'of'>
   const isRedrive = kind === 'redrive'
   const words = isRedrive ? REDRIVEN_WORDS : REPLAY_OUTCOME_WORDS
   return (
-    <Table
+    <Shares
       caption={`What the ${kind} did`}
-      rows={Object.entries(totals).filter(([name, number]) => !isRedrive || number > 0 || name === 'redriven')}
-      keyOf={([name]) => name}
-      columns={[
-        { title: isRedrive ? 'Dead letters' : 'Messages', cell: ([name]) => words[name] ?? name },
-        {
-          title: 'Share',
-          cell: ([name, number]) => <Bar share={of === 0 ? 0 : number / of} fill={FILL[name] ?? 'accent'} />,
-        },
-        { title: 'Count', isNumber: true, cell: ([, number]) => count(number) },
-      ]}
+      of={isRedrive ? 'Dead letters' : 'Messages'}
+      rows={Object.entries(totals)
+        .filter(([name, number]) => !isRedrive || number > 0 || name === 'redriven')
+        .map(([name, number]) => {
+          const share = of === 0 ? 0 : number / of
+          return { name, title: words[name] ?? name, count: number, share, color: FILL[name] ?? 'accent' }
+        })}
     />
   )
 }
@@ -174,26 +168,23 @@ function StopButton({
 }): JSX.Element {
   const [isAsking, ask] = useState(false)
   const { verb, about, submit } = STOPS[what]
-  const title = `${verb} the ${kind}`
   const isDangerous = what === 'abort'
   const close = (): void => ask(false)
   return (
     <>
       <button type="button" class={isDangerous ? 'danger' : ''} disabled={isOff} onClick={() => ask(true)}>
-        {isDangerous ? 'Abort …' : 'Pause …'}
+        {verb} …
       </button>
       {isAsking && (
-        <Dialog title={title} onClose={close}>
-          <Form
-            title={title}
-            fields={[REASON]}
-            submit={submit}
-            isDangerous={isDangerous}
-            onCancel={close}
-            onSubmit={({ reason }) => onStop(what, reason).then(close)}
-          >
-            <p>{kind === 'redrive' ? REDRIVE_STOPS : about}</p>
-          </Form>
+        <Dialog
+          title={`${verb} the ${kind}`}
+          fields={[REASON]}
+          submit={submit}
+          isDangerous={isDangerous}
+          onClose={close}
+          onSubmit={({ reason }) => onStop(what, reason).then(close)}
+        >
+          <p>{kind === 'redrive' ? REDRIVE_STOPS : about}</p>
         </Dialog>
       )}
     </>

@@ -3,10 +3,10 @@ import type { ConsumerInfo, ReplayInfo } from '../../api.ts'
 import { command, quoted } from '../../../src/people/command-text.ts'
 import { Loaded } from '../components/loaded.tsx'
 import { Bar, Chip, Command, Empty, Time } from '../components/parts.tsx'
-import { ConsumerPicker } from '../components/picker.tsx'
+import { Head } from '../components/head.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
-import { count } from '../../format.ts'
+import { count, known } from '../../format.ts'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
 import type { Tone } from '../words.ts'
@@ -23,11 +23,11 @@ export function Replays({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
   const replays = useResource('api/replays', consumer.can.replay ? { consumer: consumer.id } : undefined, 3_000)
   return (
     <>
-      <div class="head">
-        <h1>Replays</h1>
-        <p>Messages that run again on purpose: replays, and redrives of dead letters</p>
-        <ConsumerPicker consumer={consumer} />
-      </div>
+      <Head
+        title="Replays"
+        about="Messages that run again on purpose: replays, and redrives of dead letters"
+        consumer={consumer}
+      />
       <section class="card stack">
         {consumer.can.plan && (
           <div class="row">
@@ -93,17 +93,13 @@ function List({ consumer, replays }: { consumer: ConsumerInfo; replays: readonly
             />
           ),
         },
-        { title: 'Handled', isNumber: true, cell: ({ totals }) => counted(totals['handled']) },
-        { title: 'Failed', isNumber: true, cell: ({ totals }) => counted(totals['failed']) },
-        { title: 'Sent back', isNumber: true, cell: ({ totals }) => counted(totals['redriven']) },
+        // A replay and a redrive do not count the same.
+        { title: 'Handled', isNumber: true, cell: ({ totals }) => known(totals['handled'], count) },
+        { title: 'Failed', isNumber: true, cell: ({ totals }) => known(totals['failed'], count) },
+        { title: 'Sent back', isNumber: true, cell: ({ totals }) => known(totals['redriven'], count) },
         { title: 'By', cell: ({ by, reason }) => <span class="wrap">{`${by}: ${reason}`}</span> },
         { title: 'Begun', isNumber: true, cell: ({ startedAt }) => <Time at={startedAt} /> },
       ]}
     />
   )
-}
-
-/** A replay and a redrive do not count the same. */
-function counted(number: number | undefined): string {
-  return number === undefined ? '–' : count(number)
 }

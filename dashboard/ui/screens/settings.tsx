@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { ConsumerInfo } from '../../api.ts'
 import { Loaded } from '../components/loaded.tsx'
 import { Chip } from '../components/parts.tsx'
-import { ConsumerPicker } from '../components/picker.tsx'
+import { Head } from '../components/head.tsx'
 import { Table } from '../components/table.tsx'
 import { useResource } from '../resource.ts'
 
@@ -10,11 +10,7 @@ export function Settings({ consumer }: { consumer: ConsumerInfo }): JSX.Element 
   const answer = useResource('api/settings', { consumer: consumer.id }, 60_000)
   return (
     <>
-      <div class="head">
-        <h1>Settings</h1>
-        <p>In force now, and where each comes from</p>
-        <ConsumerPicker consumer={consumer} />
-      </div>
+      <Head title="Settings" about="In force now, and where each comes from" consumer={consumer} />
       <Loaded of={answer}>
         {({ settings, migrations }) => (
           <>

@@ -2,25 +2,15 @@ import { describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { OUTCOME_NAMES } from '../../../dashboard/ui/words.ts'
 
-const STYLES = 'dashboard/ui/styles'
 const STEPS = ['wait', 'claim', 'handler', 'mark', 'settle']
 /** Of three channels from 0 to 255: less looks the same in a dot of ten pixels. */
 const LEAST = 60
 
-const tokens = readFileSync(`${STYLES}/tokens.css`, 'utf8')
-const fills = readFileSync(`${STYLES}/data.css`, 'utf8')
+const tokens = readFileSync('dashboard/ui/styles/tokens.css', 'utf8')
 const [light = '', dark = ''] = tokens.split(/:root\[data-theme='dark'\]/)
 
-/** The variable that a class fills with. */
-function variableOf(name: string): string {
-  const [, variable] =
-    new RegExp(`\\.fill-${name}(?:,\\s*\\.fill-[\\w-]+)*\\s*\\{[^}]*fill: var\\((--[\\w-]+)\\)`).exec(fills) ?? []
-  if (variable === undefined) throw new Error(`no colour of .fill-${name}`)
-  return variable
-}
-
 function colourOf(name: string, theme: 'light' | 'dark'): readonly number[] {
-  const variable = new RegExp(`${variableOf(name)}: #([\\da-f]{6});`)
+  const variable = new RegExp(`--fill-${name}: #([\\da-f]{6});`)
   const [, hex = ''] = (theme === 'dark' ? variable.exec(dark) : undefined) ?? variable.exec(light) ?? []
   expect(hex).toHaveLength(6)
   return [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16))

@@ -3,8 +3,27 @@ import type { ConsumerInfo } from '../../api.ts'
 import { useShared } from '../context.ts'
 import { go, useRoute } from '../router.ts'
 
+/** The title of a screen, what it is about, and the choice of its consumer. */
+export function Head({
+  title,
+  about,
+  consumer,
+}: {
+  title: string
+  about?: string
+  consumer?: ConsumerInfo
+}): JSX.Element {
+  return (
+    <div class="head">
+      <h1 class="wrap">{title}</h1>
+      {about !== undefined && <p>{about}</p>}
+      {consumer !== undefined && <ConsumerPicker consumer={consumer} />}
+    </div>
+  )
+}
+
 /** Chooses the consumer that a screen is about. */
-export function ConsumerPicker({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
+function ConsumerPicker({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
   const { session } = useShared()
   const { path, query } = useRoute()
   const asked = path[0] === 'message' ? (query.get('id') ?? '') : ''

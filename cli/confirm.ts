@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { CommandError, EXIT } from './exit.ts'
+import { refusal } from './exit.ts'
 
 /** Asks a person on a terminal a question that can be answered with no. Elsewhere the answer is no. */
 export async function agrees(question: string): Promise<boolean> {
@@ -14,13 +14,10 @@ export async function agrees(question: string): Promise<boolean> {
 export async function confirm(words: string, isSure: boolean): Promise<void> {
   if (isSure) return
   if (!process.stdin.isTTY) {
-    throw new CommandError(
-      EXIT.refused,
-      'nothing was changed: no terminal to confirm on; look at the preview, then add --yes',
-    )
+    throw refusal('nothing was changed: no terminal to confirm on; look at the preview, then add --yes')
   }
   if ((await asked(`Type "${words}" to go on: `)) === words) return
-  throw new CommandError(EXIT.refused, 'nothing was changed: what was typed is something else')
+  throw refusal('nothing was changed: what was typed is something else')
 }
 
 /** Ctrl-C and the end of the input are an empty answer. */

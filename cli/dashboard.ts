@@ -9,11 +9,11 @@ import {
   type ServeDashboardOptions,
 } from '../dashboard/server/index.ts'
 import { isLoopbackName } from '../dashboard/server/loopback.ts'
-import { CommandError, EXIT } from './exit.ts'
+import { EXIT, misuse, refusal } from './exit.ts'
 import { Interrupts } from './interrupts.ts'
 import { printJson, printText, say } from './output.ts'
 import { parseList, parsePort } from './parse.ts'
-import { addSessionOptions, Session, type SessionFlags } from './session.ts'
+import { addSessionOptions, Session, type End, type SessionFlags } from './session.ts'
 
 type DashboardFlags = SessionFlags & {
   readonly port: number
@@ -54,7 +54,7 @@ ${USERS_FILE}; or --user-header with --proxy. Use TLS in front of it. The audit 
 Runs until Ctrl-C. A replay that runs then is paused, and can be resumed.
 Exit code 0: ended by Ctrl-C. 2: usage, or the port is taken. 3: refused: others reach the address, and there are no credentials.`
 
-export function addDashboard(program: Command, exit: (code: number) => void): void {
+export function addDashboard(program: Command, end: End): void {
   const command = program
     .command('dashboard')
     .description('Serves pages that show consumers, messages and replays. Changes nothing unless you say --write.')
@@ -81,7 +81,7 @@ export function addDashboard(program: Command, exit: (code: number) => void): vo
     .action(async (flags: DashboardFlags) => {
       const auth = authOf(process.env, flags)
       refuseOpenDoor(flags.host, auth)
-      exit(await Session.run(flags, (session) => serve(session, flags, auth)))
+      end(await Session.run(flags, (session) => serve(session, flags, auth)))
     })
 }
 
@@ -89,18 +89,18 @@ export function addDashboard(program: Command, exit: (code: number) => void): vo
 function authOf(env: NodeJS.ProcessEnv, { userHeader, proxy }: DashboardFlags): Auth | undefined {
   const { [USER]: user = '', [PASSWORD]: password = '', [USERS_FILE]: file = '' } = env
   if ((userHeader === undefined) !== (proxy === undefined)) {
-    throw new CommandError(EXIT.refused, 'expected --user-header and --proxy together, or none')
+    throw refusal('expected --user-header and --proxy together, or none')
   }
   if ((user === '') !== (password === '')) {
     const [given, missing] = user === '' ? [PASSWORD, USER] : [USER, PASSWORD]
-    throw new CommandError(EXIT.refused, `${given} is set and ${missing} is not: set both, or none`)
+    throw refusal(`${given} is set and ${missing} is not: set both, or none`)
   }
   const ways = [
     ...(user === '' ? [] : [() => basicAuth({ user, password })]),
     ...(file === '' ? [] : [() => basicAuth({ users: usersIn(file) })]),
     ...(userHeader === undefined ? [] : [() => trustedHeader({ header: userHeader, proxies: proxy ?? [] })]),
   ]
-  if (ways.length > 1) throw new CommandError(EXIT.refused, `expected one of ${USER}, ${USERS_FILE} and --user-header`)
+  if (ways.length > 1) throw refusal(`expected one of ${USER}, ${USERS_FILE} and --user-header`)
   return ways[0]?.()
 }
 
@@ -110,14 +110,14 @@ function usersIn(file: string): readonly BasicAuthUser[] {
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new CommandError(EXIT.refused, `${USERS_FILE}: cannot read ${file}`, { cause })
+    throw refusal(`${USERS_FILE}: cannot read ${file}`, { cause })
   }
   const lines = text.split(/\r?\n/).map((line, at) => ({ line, number: at + 1 }))
   return lines.flatMap(({ line, number }) => {
     if (line.trim() === '' || line.startsWith('#')) return []
     const colon = line.indexOf(':')
     // The line itself may be a password.
-    if (colon < 1) throw new CommandError(EXIT.refused, `${USERS_FILE}: ${file}:${number}: expected user:password`)
+    if (colon < 1) throw refusal(`${USERS_FILE}: ${file}:${number}: expected user:password`)
     return [{ user: line.slice(0, colon), password: line.slice(colon + 1) }]
   })
 }
@@ -125,10 +125,7 @@ function usersIn(file: string): readonly BasicAuthUser[] {
 /** Before the config is loaded: nothing is opened for a command that is refused. */
 function refuseOpenDoor(host: string, auth: Auth | undefined): void {
   if (auth !== undefined || isLoopbackName(host)) return
-  throw new CommandError(
-    EXIT.refused,
-    `--host ${host}: others reach this address: set ${USER} and ${PASSWORD}, or leave --host out`,
-  )
+  throw refusal(`--host ${host}: others reach this address: set ${USER} and ${PASSWORD}, or leave --host out`)
 }
 
 const nothing = (): void => {}
@@ -164,7 +161,7 @@ async function serve(session: Session, flags: DashboardFlags, auth: Auth | undef
   const served = await serveDashboard(options).catch((cause: unknown) => {
     const { code } = (cause ?? {}) as { readonly code?: unknown }
     if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw cause
-    throw new CommandError(EXIT.usage, `--port ${port} --host ${host}: ${code}: take another one`, { cause })
+    throw misuse(`--port ${port} --host ${host}: ${code}: take another one`, { cause })
   })
   if (session.isJson) printJson('dashboard', { url: served.url, read_only: !write })
   else printText(served.url)

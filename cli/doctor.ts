@@ -2,8 +2,7 @@ import type { Command } from 'commander'
 import { doctor, type ConfiguredConsumer, type Diagnosis } from '../src/index.ts'
 import { EXIT } from './exit.ts'
 import { printJson, printText, table } from './output.ts'
-import { withoutSecrets } from '../src/foundation/without-secrets.ts'
-import { addSessionOptions, Session, titleOf, type SessionFlags } from './session.ts'
+import { addSessionOptions, runs, type End, type Session, titleOf } from './session.ts'
 
 const EXAMPLES = `
 Examples:
@@ -13,16 +12,12 @@ Examples:
 Verdicts: holds; weaker (it holds, except in the case shown); broken; unknown (no right to look; never fine).
 Exit code 0: nothing is broken. 1: something is. 2: usage. 4: a store or a broker cannot be reached.`
 
-export function addDoctor(program: Command, exit: (code: number) => void): void {
+export function addDoctor(program: Command, end: End): void {
   const command = program
     .command('doctor')
     .description('Checks the guarantee on live servers. Changes nothing.')
     .argument('[consumer]', 'name of a consumer of the config, or group/name (default: all)')
-  addSessionOptions(command)
-    .addHelpText('after', EXAMPLES)
-    .action(async (consumer: string | undefined, flags: SessionFlags) => {
-      exit(await Session.run(flags, (session) => examine(session, consumer)))
-    })
+  runs(addSessionOptions(command), end, EXAMPLES, examine)
 }
 
 interface Examined {
@@ -52,18 +47,14 @@ function asJson({ entry, diagnosis }: Examined): Record<string, unknown> {
     consumer: titleOf(entry),
     strategy,
     verdict,
-    guarantee: withoutSecrets(guarantee),
+    guarantee,
     unreachable,
-    findings: findings.map((finding) => ({
-      ...finding,
-      found: withoutSecrets(finding.found),
-      meaning: withoutSecrets(finding.meaning),
-    })),
+    findings,
   }
 }
 
 function asText({ entry, diagnosis }: Examined): string {
-  const rows = diagnosis.findings.map(({ verdict, check, found }) => [verdict, check, withoutSecrets(found)])
+  const rows = diagnosis.findings.map(({ verdict, check, found }) => [verdict, check, found])
   const findings = table(['VERDICT', 'CHECK', 'FOUND'], rows)
-  return `${titleOf(entry)}: ${diagnosis.verdict}\n\n${withoutSecrets(diagnosis.guarantee)}\n\n${findings}`
+  return `${titleOf(entry)}: ${diagnosis.verdict}\n\n${diagnosis.guarantee}\n\n${findings}`
 }

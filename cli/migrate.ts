@@ -2,9 +2,9 @@ import { Argument, type Command } from 'commander'
 import { mysqlMigrations } from '../adapters/mysql2/index.ts'
 import { postgresMigrations } from '../adapters/pg/index.ts'
 import { defineConfig, type Migrations, type MigrationStatus } from '../src/index.ts'
-import { CommandError, EXIT } from './exit.ts'
+import { EXIT, misuse } from './exit.ts'
 import { printJson, printText, say } from './output.ts'
-import { addSessionOptions, Session, type SessionFlags } from './session.ts'
+import { addSessionOptions, runs, type End, type Session, type SessionFlags } from './session.ts'
 
 interface MigrateFlags extends SessionFlags {
   readonly dryRun: boolean
@@ -28,19 +28,24 @@ Exit code 0: up to date, or done. 1: something is to be run, or has drifted. 2: 
 /** Used if there is no config. */
 const NONE = defineConfig({ consumers: [] })
 
-export function addMigrate(program: Command, exit: (code: number) => void): void {
+export function addMigrate(program: Command, end: End): void {
   const command = program
     .command('migrate')
     .description('Shows the status of the tables of the stores, or migrates them (up).')
     .addArgument(new Argument('[action]', 'what to do').choices(['status', 'up', 'print']).default('status'))
     .option('--dry-run', 'with up: run it, and roll it back', false)
     .option('--schema <name>', 'only the tables in this schema, or database of MariaDB and MySQL')
-  addSessionOptions(command)
-    .addHelpText('after', EXAMPLES)
-    .action(async (action: 'up' | 'status' | 'print', flags: MigrateFlags) => {
-      if (flags.dryRun && action !== 'up') throw new CommandError(EXIT.usage, '--dry-run: only with up')
-      exit(await Session.run(flags, (session) => ACTIONS[action](session, chosen(session, action, flags), flags), NONE))
-    })
+  runs(addSessionOptions(command), end, EXAMPLES, migrate, { instead: NONE, check })
+}
+
+type Given = [action: 'up' | 'status' | 'print', flags: MigrateFlags]
+
+function check(...[action, { dryRun }]: Given): void {
+  if (dryRun && action !== 'up') throw misuse('--dry-run: only with up')
+}
+
+function migrate(session: Session, ...[action, flags]: Given): Promise<number> {
+  return ACTIONS[action](session, chosen(session, action, flags), flags)
 }
 
 function chosen({ config }: Session, action: string, { schema }: MigrateFlags): readonly Migrations[] {
@@ -49,8 +54,7 @@ function chosen({ config }: Session, action: string, { schema }: MigrateFlags): 
   const wanted = migrations.filter(({ where }) => schema === undefined || where.endsWith(` ${schema}`))
   if (wanted.length > 0) return url === undefined ? wanted : wanted.map((one) => one.as?.(url) ?? one)
   if (url === undefined && action !== 'print') {
-    throw new CommandError(
-      EXIT.usage,
+    throw misuse(
       `expected \`migrations: [postgresMigrations({ pool })]\` (or mysqlMigrations) in the config${schema === undefined ? '' : ` for schema ${schema}`}, or ${ADMIN_URL}`,
     )
   }

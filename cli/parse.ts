@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import { idsIn, type IdListHow } from '../src/people/id-list.ts'
-import { CommandError, EXIT } from './exit.ts'
+import { CommandError, misuse } from './exit.ts'
 
 export function parsePositive(text: string): number {
   const number = Number(text)
@@ -44,7 +44,7 @@ const STDIN = 0
  */
 export function readIds(option: string, path: string, how: IdListHow = {}): readonly string[] {
   const problem = (why: string, cause?: unknown): CommandError =>
-    new CommandError(EXIT.usage, `${option}: ${path === '-' ? 'standard input' : JSON.stringify(path)}: ${why}`, {
+    misuse(`${option}: ${path === '-' ? 'standard input' : JSON.stringify(path)}: ${why}`, {
       cause,
     })
   let bytes: Buffer

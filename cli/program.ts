@@ -11,10 +11,11 @@ import { addMark } from './records/mark.ts'
 import { addPurge } from './records/purge.ts'
 import { addReplay } from './replay/command.ts'
 import { addReport } from './report.ts'
+import type { End } from './session.ts'
 import { addRedrive } from './replay/redrive.ts'
 
 /** The commands of the tool, without a process around them. `end` gets the exit code of the one that ran. */
-export function newProgram(end: (exitCode: number) => void): Command {
+export function newProgram(end: End): Command {
   // Before the commands: each takes these settings over when it is added.
   const program = new Command('consume-once')
     .description('Effectively-once handling for Kafka and RabbitMQ consumers.')

@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { observedReport, type ObservedExample, type ObservedReport } from '../src/index.ts'
 import { isoTime } from '../src/foundation/clock.ts'
 import { durationText } from '../src/core/duration-text.ts'
-import { CommandError, EXIT } from './exit.ts'
+import { EXIT, refusal } from './exit.ts'
 import { printJson, printText, printable, table } from './output.ts'
-import { addSessionOptions, Session, titleOf, type SessionFlags } from './session.ts'
+import { addSessionOptions, runs, type End, type Session, titleOf } from './session.ts'
 
 const EXAMPLES = `
 Examples:
@@ -15,26 +15,19 @@ The report is at most 10 s old, and adds up every process that ran the consumer 
 
 Exit code 0: shown. 2: usage. 3: there is no report yet. 4: the store cannot be reached.`
 
-export function addReport(program: Command, exit: (code: number) => void): void {
+export function addReport(program: Command, end: End): void {
   const command = program
     .command('report')
     .description("Shows what mode 'observe' has seen of a consumer.")
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
-  addSessionOptions(command)
-    .addHelpText('after', EXAMPLES)
-    .action(async (consumer: string, flags: SessionFlags) => {
-      exit(await Session.run(flags, (session) => show(session, consumer)))
-    })
+  runs(addSessionOptions(command), end, EXAMPLES, show)
 }
 
 async function show(session: Session, name: string): Promise<number> {
   const entry = session.consumer(name)
   const report = await session.answer(observedReport(entry.consumer, entry.subscription))
   if (report === undefined) {
-    throw new CommandError(
-      EXIT.refused,
-      `no report of ${titleOf(entry)}: run it with mode: 'observe', and ask again after 10 s`,
-    )
+    throw refusal(`no report of ${titleOf(entry)}: run it with mode: 'observe', and ask again after 10 s`)
   }
   if (session.isJson) printJson('report', { consumer: titleOf(entry), ...report })
   else printText(asText(titleOf(entry), report))

@@ -5,7 +5,7 @@ import { describeError, hasCode } from '../src/internal.ts'
 import { withoutSecrets } from '../src/foundation/without-secrets.ts'
 import { scopeText } from '../src/consumer/scope.ts'
 import { loadConfig } from './config-file.ts'
-import { CommandError, EXIT } from './exit.ts'
+import { CommandError, misuse } from './exit.ts'
 import { say } from './output.ts'
 import { parsePositive } from './parse.ts'
 import { within } from '../src/foundation/within.ts'
@@ -24,6 +24,25 @@ const CLOSE_WITHIN_MS = 5_000
 export function addSessionOptions(command: Command): Command {
   for (const option of sessionOptions()) command.addOption(option)
   return command.allowExcessArguments(false)
+}
+
+/** Gets the exit code of the command that ran. */
+export type End = (exitCode: number) => void
+
+/** What a command does: `work` gets a session, then the arguments and the flags. `check`: before a config is loaded, which may connect. */
+export function runs<Given extends readonly unknown[]>(
+  command: Command,
+  end: End,
+  help: string,
+  work: (session: Session, ...given: Given) => Promise<number>,
+  how: { readonly instead?: ConsumeOnceConfig; readonly check?: (...given: Given) => void } = {},
+): void {
+  command.addHelpText('after', help).action(async (...given: unknown[]) => {
+    // The last one is the command itself.
+    const [asked, flags] = [given.slice(0, -1) as unknown as Given, given.at(-2) as SessionFlags]
+    how.check?.(...asked)
+    end(await Session.run(flags, (session) => work(session, ...asked), how.instead))
+  })
 }
 
 function sessionOptions(): readonly Option[] {
@@ -113,8 +132,7 @@ export class Session {
     const [entry, another] = asked
     if (entry !== undefined && another === undefined) return entry
     const known = (another === undefined ? consumers : asked).map(titleOf).join(', ')
-    throw new CommandError(
-      EXIT.usage,
+    throw misuse(
       another === undefined
         ? `expected a consumer of the config (${known}), got ${JSON.stringify(name)}`
         : `${JSON.stringify(name)} is several consumers: say one of ${known}`,

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { CommandError, EXIT } from '../exit.ts'
+import type { End } from '../session.ts'
+import { misuse } from '../exit.ts'
 import { BROKERS } from './brokers.ts'
 import { runDemo } from './demo.ts'
 import { KILL_STEPS, type DemoRequest, type KillStep } from './request.ts'
@@ -24,7 +25,7 @@ Servers, by environment (with these defaults):
 
 Exit code 0: nothing lost, no effect twice. 1: something was. 2: usage. 3: refused. 4: a server cannot be reached.`
 
-export function addDemo(program: Command, exit: (code: number) => void): void {
+export function addDemo(program: Command, end: End): void {
   program
     .command('demo')
     .description('Handles real SMS notifications once each, through redeliveries, re-sends, a rebalance and crashes.')
@@ -54,14 +55,14 @@ export function addDemo(program: Command, exit: (code: number) => void): void {
     )
     .addHelpText('after', EXAMPLES)
     .allowExcessArguments(false)
-    .action(async (flags: DemoFlags) => exit(await runDemo(requestOf(flags))))
+    .action(async (flags: DemoFlags) => end(await runDemo(requestOf(flags))))
 }
 
 function requestOf(flags: DemoFlags): DemoRequest {
   const { input, store = isInstalled(PGLITE) ? 'pglite' : 'memory', effects, killAt } = flags
   if (store === 'memory' && killAt !== undefined) {
     const why = 'there would be nothing to go on from; pick another store'
-    throw new CommandError(EXIT.usage, `--kill-at with --store memory: ${why}`)
+    throw misuse(`--kill-at with --store memory: ${why}`)
   }
   return { ...flags, input, store, state: flags.state ?? `.consume-once-demo/${store}`, effects, killAt }
 }

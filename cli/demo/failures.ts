@@ -1,5 +1,5 @@
 import { describeError } from '../../src/internal.ts'
-import { CommandError, EXIT } from '../exit.ts'
+import { CommandError, EXIT, misuse } from '../exit.ts'
 
 /** Runs what needs something that the user gave. @throws CommandError, exit 2 */
 export async function given<T>(what: string, use: () => T | Promise<T>, advice: string = ''): Promise<T> {
@@ -7,7 +7,7 @@ export async function given<T>(what: string, use: () => T | Promise<T>, advice: 
     return await use()
   } catch (cause) {
     const text = `${what}: ${describeError(cause)}. ${advice}Nothing was produced.`
-    throw new CommandError(EXIT.usage, text, { cause })
+    throw misuse(text, { cause })
   }
 }
 
@@ -27,5 +27,5 @@ export async function reached<T>(server: string, variable: string, calling: Prom
 export function serverUrl(variable: string, fallback: string): string {
   const url = process.env[variable] ?? fallback
   if (/^[a-z]+:\/\//.test(url) && URL.canParse(url)) return url
-  throw new CommandError(EXIT.usage, `${variable}: expected a URL such as ${fallback}, got one that cannot be read`)
+  throw misuse(`${variable}: expected a URL such as ${fallback}, got one that cannot be read`)
 }

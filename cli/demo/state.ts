@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { CommandError, EXIT } from '../exit.ts'
+import { refusal } from '../exit.ts'
 import { given } from './failures.ts'
 import { messagesIn, type Input, type InputMessage } from './input.ts'
 import { ndjson, readNdjson, type DeadLetterRow } from './ledger.ts'
@@ -48,7 +48,7 @@ export class DemoState {
     lock(join(dir, 'lock'))
     if (known !== undefined && known.store !== store) {
       const why = `With ${store} nothing of it would be known and every effect would happen again.`
-      throw new CommandError(EXIT.refused, `${dir} belongs to a demo with --store ${known.store}. ${why} ${advice}`)
+      throw refusal(`${dir} belongs to a demo with --store ${known.store}. ${why} ${advice}`)
     }
     // A memory store loses its records on exit, so messages that were handled with it do not belong to this run.
     if (store === 'memory') for (const name of OF_ALL_RUNS) rmSync(join(dir, name), { recursive: true, force: true })
@@ -126,5 +126,5 @@ function lock(path: string): void {
     return writeFileSync(path, String(process.pid))
   }
   const advice = `wait for it, or remove ${path}`
-  throw new CommandError(EXIT.refused, `another demo (process ${owner}) runs on this state: ${advice}`)
+  throw refusal(`another demo (process ${owner}) runs on this state: ${advice}`)
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { Admin, ConfiguredConsumer } from '../../src/index.ts'
 import type { AuditEntry, AuditPage, AuditQuery } from '../../src/internal.ts'
-import { CommandError, EXIT } from '../exit.ts'
+import { EXIT, misuse } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
 import { parsePositive, parseTime } from '../parse.ts'
-import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { addRefOptions } from './inspect.ts'
 import { adminFor, checkKey, KEY_LENGTH, type RefFlags } from './refs.ts'
 
@@ -35,7 +35,7 @@ Examples:
 JSON has the record as it was before each decision. Redis keeps the newest 10,000 or so, of all consumers.
 Exit code 0: shown. 2: usage. 4: the store cannot be reached.`
 
-export function addAudit(program: Command, exit: (code: number) => void): void {
+export function addAudit(program: Command, end: End): void {
   const command = program
     .command('audit')
     .description('Shows who decided what about messages, when and why. Changes nothing.')
@@ -48,22 +48,18 @@ export function addAudit(program: Command, exit: (code: number) => void): void {
     .option('--limit <count>', `decisions to show (default: ${SHOWN_AT_ONCE})`, parsePositive)
     .option('--after <cursor>', 'the next page: `next` of the one before')
     .option('--all', 'every page')
-  addRefOptions(addSessionOptions(command))
-    .addHelpText('after', HELP)
-    .action(async (consumer: string, id: string | undefined, flags: AuditFlags) => {
-      exit(await Session.run(flags, (session) => audit(session, consumer, id, flags)))
-    })
+  runs(addRefOptions(addSessionOptions(command)), end, HELP, audit)
 }
 
 async function audit(session: Session, name: string, id: string | undefined, flags: AuditFlags): Promise<number> {
   const entry = session.consumer(name)
   const admin = adminFor(entry, flags)
-  if (id === undefined && flags.key) throw new CommandError(EXIT.usage, '--key: expected a key, got none')
+  if (id === undefined && flags.key) throw misuse('--key: expected a key, got none')
   if (flags.after !== undefined && (id !== undefined || flags.all === true)) {
-    throw new CommandError(EXIT.usage, '--after: expected neither an ID nor --all, which show every page')
+    throw misuse('--after: expected neither an ID nor --all, which show every page')
   }
   if (flags.all === true && flags.limit !== undefined) {
-    throw new CommandError(EXIT.usage, '--all: expected no --limit')
+    throw misuse('--all: expected no --limit')
   }
   const isChosen = Object.values(whichOf(flags)).some((one) => one !== undefined)
   const { entries, next } = await pageOf(session, { entry, admin, id, flags })
@@ -83,7 +79,7 @@ type Which = Omit<AuditQuery, 'limit' | 'after'>
 
 function whichOf({ by, decision, since, until }: AuditFlags): Which {
   if (since !== undefined && until !== undefined && since >= until) {
-    throw new CommandError(EXIT.usage, '--since, --until: expected a time before --until, got a later one')
+    throw misuse('--since, --until: expected a time before --until, got a later one')
   }
   return { by, decision, since, until }
 }
@@ -118,7 +114,7 @@ async function ofKey(session: Session, admin: Admin, text: string, which: Which)
   const found = (await allOf(session, admin, which)).filter(({ key }) => key.startsWith(text))
   const keys = new Set(found.map(({ key }) => key))
   if (keys.size <= 1) return found
-  throw new CommandError(EXIT.usage, `--key ${JSON.stringify(text)}: ${keys.size} keys begin so; give more characters`)
+  throw misuse(`--key ${JSON.stringify(text)}: ${keys.size} keys begin so; give more characters`)
 }
 
 async function allOf(session: Session, admin: Admin, which: Which): Promise<readonly AuditEntry[]> {

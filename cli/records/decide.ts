@@ -1,26 +1,16 @@
 import type { Command } from 'commander'
-import {
-  type Admin,
-  type Decided,
-  type DecideVerdict,
-  type Decider,
-  type Inspected,
-  type RecordRef,
-} from '../../src/index.ts'
-import { verdictOn, type Decision as AnyDecision } from '../../src/internal.ts'
+import type { DecideVerdict, Decider, Inspected, RecordRef } from '../../src/index.ts'
 import { isUnproven } from '../../src/people/admin.ts'
+import { carryOut, foreseen, type PersonsDecision as Decision } from '../../src/people/decisions.ts'
 import { consequenceOf } from '../../src/people/decision-text.ts'
 import { confirm } from '../confirm.ts'
-import { CommandError, EXIT } from '../exit.ts'
+import { EXIT, misuse } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
-import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { addDeciderOptions, deciderOf, type DeciderFlags } from './decider.ts'
 import { addRefOptions } from './inspect.ts'
 import { adminFor, nameOf, refsOf, type RefFlags } from './refs.ts'
 import { recordJson, stateCell } from './show.ts'
-
-/** About records that are there. */
-type Decision = Exclude<AnyDecision, 'import'>
 
 type DecideFlags = SessionFlags &
   RefFlags &
@@ -52,41 +42,35 @@ Examples:
 ${CODES}`,
 }
 
-export function addDecisions(program: Command, exit: (code: number) => void): void {
+export function addDecisions(program: Command, end: End): void {
   const add = (command: Command, decisionOf: (flags: DecideFlags) => Decision): void => {
     command
       .argument('<consumer>', 'name of a consumer of the config, or group/name')
       .argument('<ids...>', 'message IDs, or - for standard input, one a line')
       .option('--unscoped', 'with --key: decide also what does not say of which consumer it is, on Redis')
-    addRefOptions(addSessionOptions(addDeciderOptions(command))).action(
-      async (consumer: string, ids: readonly string[], flags: DecideFlags) => {
-        const decision = decisionOf(flags)
-        exit(await Session.run(flags, (session) => decide(session, { consumer, ids, flags, decision })))
-      },
-    )
+    const asked = addRefOptions(addSessionOptions(addDeciderOptions(command)))
+    const help = EXAMPLES[command.name() as keyof typeof EXAMPLES]
+    const work = (session: Session, consumer: string, ids: readonly string[], flags: DecideFlags): Promise<number> =>
+      decide(session, { consumer, ids, flags, decision: decisionOf(flags) })
+    runs(asked, end, help, work, { check: (_, __, flags) => void decisionOf(flags) })
   }
   const resolve = program
     .command('resolve')
     .description('Decides about messages that are parked, in doubt or given up.')
     .option('--done', 'the effect happened')
     .option('--rerun', 'it is to run; the old handler has ended')
-    .addHelpText('after', EXAMPLES.resolve)
   add(resolve, resolution)
-  const reopen = program
-    .command('reopen')
-    .description('Lets messages that were given up run at their next delivery.')
-    .addHelpText('after', EXAMPLES.reopen)
+  const reopen = program.command('reopen').description('Lets messages that were given up run at their next delivery.')
   add(reopen, () => 'reopen')
   const forget = program
     .command('forget')
     .description('Lets messages that are done happen again at their next delivery, on purpose.')
-    .addHelpText('after', EXAMPLES.forget)
   add(forget, () => 'forget')
 }
 
 function resolution({ done, rerun }: DecideFlags): Decision {
   if ((done === undefined) === (rerun === undefined)) {
-    throw new CommandError(EXIT.usage, 'resolve: expected one of --done and --rerun')
+    throw misuse('resolve: expected one of --done and --rerun')
   }
   return done === true ? 'done' : 'rerun'
 }
@@ -98,7 +82,6 @@ interface Request {
   readonly decision: Decision
 }
 
-/** For a store, a key without a record is open already. For a person it is probably a mistyped ID. */
 type Verdict = DecideVerdict | 'no-record' | 'unproven'
 
 interface Row {
@@ -112,16 +95,12 @@ async function decide(session: Session, { consumer, ids, flags, decision }: Requ
   const admin = adminFor(entry, flags)
   const asked = await refsOf({ session, admin }, ids, flags)
   const refs = flags.unscoped === true ? asked.map(unscoped) : asked
-  const rows = foreseen(await session.answer(admin.inspect(refs)), decision)
+  const rows = rowsOf(await session.answer(admin.inspect(refs)), decision)
   preview(rows, decision)
   const keys = rows.filter(({ verdict }) => verdict === 'decided').map(({ record }) => record.key)
   if (keys.length > 0) await confirm(`${entry.consumer.name} ${keys.length}`, flags.yes) // mutant: cli-asks-nobody
-  // By key, to decide exactly the records that were shown: an ID, or --unscoped, says that they are of this consumer.
-  const deciding = methodOf(admin, decision)(
-    keys.map((key) => ({ key, unscoped: true })),
-    decider,
-  )
-  const verdicts = new Map((await session.answer(deciding)).map(({ key, verdict }) => [key, verdict]))
+  const decided = await session.answer(carryOut(admin, decision, keys, decider))
+  const verdicts = new Map(decided.map(({ key, verdict }) => [key, verdict]))
   const outcome = rows.map(({ record, verdict }) => ({ record, verdict: verdicts.get(record.key) ?? verdict }))
   tell(session, outcome, { decision, consumer: titleOf(entry), scope: admin.scope, ...decider })
   return outcome.some(({ verdict }) => isFinding(verdict)) ? EXIT.findings : EXIT.ok
@@ -131,26 +110,11 @@ function unscoped(ref: RecordRef): RecordRef {
   return typeof ref === 'object' && 'key' in ref ? { ...ref, unscoped: true } : ref
 }
 
-function methodOf(
-  admin: Admin,
-  decision: Decision,
-): (refs: readonly RecordRef[], why: Decider) => Promise<readonly Decided[]> {
-  switch (decision) {
-    case 'done':
-    case 'rerun':
-      return (refs, why) => admin.resolve(refs, { ...why, as: decision })
-    case 'reopen':
-      return (refs, why) => admin.reopen(refs, why)
-    case 'forget':
-      return (refs, why) => admin.forget(refs, why)
-  }
-}
-
 /**
  * Each record once.
  * @throws CommandError if an ID has several
  */
-function foreseen(records: readonly Inspected[], decision: Decision): readonly Row[] {
+function rowsOf(records: readonly Inspected[], decision: Decision): readonly Row[] {
   const byId = new Map<string, Inspected>()
   for (const record of records) {
     const { ref, key, origin } = record
@@ -158,20 +122,15 @@ function foreseen(records: readonly Inspected[], decision: Decision): readonly R
     const known = byId.get(ref)
     if (known !== undefined && known.key !== key) {
       const where = `${known.origin} and ${origin}`
-      throw new CommandError(EXIT.usage, `${JSON.stringify(ref)} has records under ${where}: say which by --origin`)
+      throw misuse(`${JSON.stringify(ref)} has records under ${where}: say which by --origin`)
     }
     byId.set(ref, record)
   }
   const byKey = new Map(records.map((record) => [record.key, record]))
   return [...byKey.values()].map((record) => {
-    return { record, verdict: verdictFor(record, decision) }
+    const verdict = foreseen(record, decision)
+    return { record, verdict: verdict === 'decided' && isUnproven(record) ? 'unproven' : verdict }
   })
-}
-
-function verdictFor(record: Inspected, decision: Decision): Verdict {
-  if (record.state === 'absent' && record.scope !== 'another') return 'no-record'
-  const verdict = verdictOn(decision, record)
-  return verdict === 'decided' && isUnproven(record) ? 'unproven' : verdict
 }
 
 function isFinding(verdict: Verdict): boolean {

@@ -1,7 +1,7 @@
-import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import type { Decider } from '../../src/index.ts'
-import { CommandError, EXIT } from '../exit.ts'
+import { osUser } from '../../src/people/os-user.ts'
+import { misuse } from '../exit.ts'
 
 export interface DeciderFlags {
   readonly reason: string
@@ -19,15 +19,6 @@ export function addDeciderOptions(command: Command): Command {
 
 /** @throws CommandError if no reason is given */
 export function deciderOf({ by, reason }: Omit<DeciderFlags, 'yes'>): Decider {
-  if (reason.trim() === '') throw new CommandError(EXIT.usage, '--reason: expected why, got nothing')
+  if (reason.trim() === '') throw misuse('--reason: expected why, got nothing')
   return { by: by ?? osUser(), reason } // mutant: cli-hides-who-decides
-}
-
-function osUser(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A user ID without an entry, as in many containers.
-    return `uid ${process.getuid?.() ?? 'unknown'}`
-  }
 }

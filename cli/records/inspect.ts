@@ -2,10 +2,10 @@ import { Option, type Command } from 'commander'
 import type { Admin, ConfiguredConsumer, RecordView } from '../../src/index.ts'
 import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import type { ListedState, ListQuery, RecordPage } from '../../src/internal.ts'
-import { CommandError, EXIT } from '../exit.ts'
+import { EXIT, misuse } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
 import { RAW_IDS, parsePositive, parseTime } from '../parse.ts'
-import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { findAt, placeJson, placeText } from './at.ts'
 import { advise } from './advise.ts'
 import { adminFor, recordsIn, refsOf, type Asked, type RefFlags } from './refs.ts'
@@ -49,7 +49,7 @@ Examples:
 An ID is given as text; that of a CloudEvent as <bytes of source>:<source><id>.
 Exit code 0: shown. 1: no message, or none with a usable ID, is there (--at). 2: usage. 3: the broker has deleted it (--at). 4: store or broker cannot be reached.`
 
-export function addInspect(program: Command, exit: (code: number) => void): void {
+export function addInspect(program: Command, end: End): void {
   const command = program
     .command('inspect')
     .description('Shows what is known of messages. Changes nothing.')
@@ -67,11 +67,7 @@ export function addInspect(program: Command, exit: (code: number) => void): void
     .option('--limit <count>', 'records in a list (default: 100), or counted in each state (10000)', parsePositive)
     .option('--after <cursor>', 'the next page: `next` of the one before')
     .option('--all', 'every page of a list')
-  addRefOptions(addSessionOptions(command))
-    .addHelpText('after', EXAMPLES)
-    .action(async (consumer: string, ids: readonly string[], flags: InspectFlags) => {
-      exit(await Session.run(flags, (session) => inspect(session, consumer, ids, flags)))
-    })
+  runs(addRefOptions(addSessionOptions(command)), end, EXAMPLES, inspect)
 }
 
 export function addRefOptions(command: Command): Command {
@@ -89,21 +85,18 @@ async function inspect(session: Session, name: string, ids: readonly string[], f
   const [state] = states
   const asked = [...states, ids[0], flags.stats, flags.at].filter((one) => one !== undefined)
   if (asked.length !== 1) {
-    throw new CommandError(
-      EXIT.usage,
-      'expected message IDs, or one of --parked, --in-doubt, --processing, --given-up, --stats, --at',
-    )
+    throw misuse('expected message IDs, or one of --parked, --in-doubt, --processing, --given-up, --stats, --at')
   }
   const filter = filterOf(flags, state)
   if (flags.stats === true) return stats(session, admin, head, flags.limit)
   if (flags.at !== undefined) {
     if (flags.key || flags.origin !== undefined) {
-      throw new CommandError(EXIT.usage, '--at: expected neither --key nor --origin: the message itself tells')
+      throw misuse('--at: expected neither --key nor --origin: the message itself tells')
     }
     return showAt(session, entry, flags.at, head)
   }
   if (flags.all === true && (state === undefined || flags.limit !== undefined || flags.after !== undefined)) {
-    throw new CommandError(EXIT.usage, '--all: expected a list, and neither --limit nor --after')
+    throw misuse('--all: expected a list, and neither --limit nor --after')
   }
   if (state !== undefined) {
     const page =
@@ -154,16 +147,10 @@ function filterOf(flags: InspectFlags, state: ListedState | undefined): Filter |
   const { olderThan, reason: text, limit, after } = flags
   if (olderThan === undefined && text === undefined) return undefined
   if (state === undefined || limit !== undefined || after !== undefined) {
-    throw new CommandError(
-      EXIT.usage,
-      '--older-than, --reason: expected a list, and neither --limit nor --after: they search every page',
-    )
+    throw misuse('--older-than, --reason: expected a list, and neither --limit nor --after: they search every page')
   }
   if (olderThan !== undefined && state !== 'parked' && state !== 'given-up') {
-    throw new CommandError(
-      EXIT.usage,
-      `--older-than: expected --parked or --given-up: what is ${state} has no such time`,
-    )
+    throw misuse(`--older-than: expected --parked or --given-up: what is ${state} has no such time`)
   }
   return ({ since = 0, reason = '', cause = '' }) =>
     (olderThan === undefined || since < olderThan) &&

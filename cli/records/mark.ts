@@ -3,7 +3,7 @@ import { confirm } from '../confirm.ts'
 import { EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { RAW_IDS, readIds } from '../parse.ts'
-import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { addDeciderOptions, deciderOf, type DeciderFlags } from './decider.ts'
 import { adminFor, nameOf, type RefFlags } from './refs.ts'
 
@@ -19,7 +19,7 @@ Examples:
 
 Exit code 0: all are done now. 1: some have another record, which stays as it is. 2: usage. 3: not confirmed. 4: the store cannot be reached; safe to repeat.`
 
-export function addMark(program: Command, exit: (code: number) => void): void {
+export function addMark(program: Command, end: End): void {
   const command = program
     .command('mark')
     .description('Records messages as done that happened before the library was used.')
@@ -27,11 +27,7 @@ export function addMark(program: Command, exit: (code: number) => void): void {
     .requiredOption('--from-file <file>', 'message IDs, one a line; - for standard input')
     .option('--origin <name>', 'the topic or queue that the messages are published to, if the consumer has several')
     .option(...RAW_IDS)
-  addSessionOptions(addDeciderOptions(command))
-    .addHelpText('after', HELP)
-    .action(async (consumer: string, flags: MarkFlags) => {
-      exit(await Session.run(flags, (session) => mark(session, consumer, flags)))
-    })
+  runs(addSessionOptions(addDeciderOptions(command)), end, HELP, mark)
 }
 
 async function mark(session: Session, name: string, flags: MarkFlags): Promise<number> {

@@ -2,9 +2,9 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { positionsOf, type GoOnFrom } from '../../src/index.ts'
 import { type HoldVerdict, type ListedPosition } from '../../src/internal.ts'
 import { confirm } from '../confirm.ts'
-import { CommandError, EXIT } from '../exit.ts'
+import { EXIT, misuse } from '../exit.ts'
 import { printable, printJson, printText, say, table } from '../output.ts'
-import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { addDeciderOptions, deciderOf, type DeciderFlags } from './decider.ts'
 
 interface ReleaseFlags extends SessionFlags, DeciderFlags {
@@ -31,16 +31,12 @@ Writes, with the position as it was, who (--by), when and why (--reason), in the
 Shows what would change, then asks you to type the consumer and the partition, unless you give --yes.
 Exit code 0: released. 1: not held, or no such position. 2: usage. 3: not confirmed. 4: the store cannot be reached.`
 
-export function addPositions(program: Command, exit: (code: number) => void): void {
+export function addPositions(program: Command, end: End): void {
   const positions = program
     .command('positions')
     .description('Shows where each partition of a consumer on postgresOffsets goes on. Changes nothing.')
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
-  addSessionOptions(positions)
-    .addHelpText('after', POSITIONS_EXAMPLES)
-    .action(async (consumer: string, flags: SessionFlags) => {
-      exit(await Session.run(flags, (session) => list(session, consumer)))
-    })
+  runs(addSessionOptions(positions), end, POSITIONS_EXAMPLES, list)
   const hold = program
     .command('release-hold')
     .description('Says where a partition that is held goes on.')
@@ -49,12 +45,9 @@ export function addPositions(program: Command, exit: (code: number) => void): vo
     .option('--from-beginning', 'at offset 0: all of the topic that was created anew is handled')
     .option('--from <offset>', 'at this offset: what lies before it is not handled', parseOffset)
     .option('--keep', 'at the stored position: it is right')
-  addDeciderOptions(addSessionOptions(hold))
-    .addHelpText('after', RELEASE_EXAMPLES)
-    .action(async (consumer: string, stream: string, flags: ReleaseFlags) => {
-      const from = goOnFrom(flags)
-      exit(await Session.run(flags, (session) => release(session, { consumer, stream, from, flags })))
-    })
+  runs(addDeciderOptions(addSessionOptions(hold)), end, RELEASE_EXAMPLES, release, {
+    check: (_, __, flags) => void goOnFrom(flags),
+  })
 }
 
 function parseOffset(text: string): bigint {
@@ -69,7 +62,7 @@ function goOnFrom({ keep, fromBeginning, from }: ReleaseFlags): GoOnFrom {
   if (from !== undefined) asked.push(from)
   const [only, another] = asked
   if (only !== undefined && another === undefined) return only
-  throw new CommandError(EXIT.usage, 'release-hold: expected one of --from-beginning, --from and --keep')
+  throw misuse('release-hold: expected one of --from-beginning, --from and --keep')
 }
 
 async function list(session: Session, name: string): Promise<number> {
@@ -101,14 +94,8 @@ function positionJson({ stream, next, held, heldSince }: ListedPosition): Record
   }
 }
 
-interface Releasing {
-  readonly consumer: string
-  readonly stream: string
-  readonly from: GoOnFrom
-  readonly flags: ReleaseFlags
-}
-
-async function release(session: Session, { consumer, stream, from, flags }: Releasing): Promise<number> {
+async function release(session: Session, consumer: string, stream: string, flags: ReleaseFlags): Promise<number> {
+  const from = goOnFrom(flags)
   const decider = deciderOf(flags)
   const entry = session.consumer(consumer)
   const admin = positionsOf(entry.consumer, entry.subscription)

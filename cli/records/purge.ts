@@ -5,7 +5,7 @@ import { EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, say } from '../output.ts'
 import { parsePositive } from '../parse.ts'
-import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { adminFor } from './refs.ts'
 
 interface PurgeFlags extends SessionFlags {
@@ -23,18 +23,14 @@ Exit code 0: nothing over is left. 2: usage. 3: not confirmed. 4: the store cann
 /** How often a purge reports its progress without a terminal. */
 const TELL_EVERY_MS = 5_000
 
-export function addPurge(program: Command, exit: (code: number) => void): void {
+export function addPurge(program: Command, end: End): void {
   const command = program
     .command('purge')
     .description('Removes records whose retention has ended.')
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
     .option('--batch <count>', 'records removed in one transaction', parsePositive, 10_000)
     .option('--yes', 'do not ask', false)
-  addSessionOptions(command)
-    .addHelpText('after', EXAMPLES)
-    .action(async (consumer: string, flags: PurgeFlags) => {
-      exit(await Session.run(flags, (session) => purge(session, consumer, flags)))
-    })
+  runs(addSessionOptions(command), end, EXAMPLES, purge)
 }
 
 async function purge(session: Session, name: string, { batch, yes }: PurgeFlags): Promise<number> {

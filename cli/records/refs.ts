@@ -1,6 +1,6 @@
 import { adminOf, type Admin, type ConfiguredConsumer, type Inspected, type RecordRef } from '../../src/index.ts'
 import { type ListedState, type RecordPage } from '../../src/internal.ts'
-import { CommandError, EXIT } from '../exit.ts'
+import { misuse } from '../exit.ts'
 import { readIds } from '../parse.ts'
 import type { Session } from '../session.ts'
 import { EachOnce } from '../../src/people/each-once.ts'
@@ -35,7 +35,7 @@ export async function refsOf(
   flags: RefFlags,
 ): Promise<readonly RecordRef[]> {
   const texts = given.length === 1 && given[0] === '-' ? readIds('ids', '-', { isRaw: flags.rawIds === true }) : given
-  if (texts.length === 0) throw new CommandError(EXIT.usage, 'expected at least one message ID, got none')
+  if (texts.length === 0) throw misuse('expected at least one message ID, got none')
   if (!flags.key) return texts
   for (const text of texts) checkKey(text)
   const wholeBy = await wholeKeys({ session, admin }, new Set(texts.filter((text) => text.length < KEY_LENGTH)))
@@ -44,8 +44,7 @@ export async function refsOf(
 
 export function checkKey(text: string): void {
   if (/^[\w-]{4,22}$/.test(text)) return
-  throw new CommandError(
-    EXIT.usage,
+  throw misuse(
     `--key: expected a key of 22 characters of base64url, or its first 4 or more, got ${JSON.stringify(text)}`,
   )
 }
@@ -69,15 +68,12 @@ function onlyOne(text: string, keys: readonly string[]): string {
   if (key === undefined) {
     const states = `${SEARCHED.slice(0, -1).join(', ')} or ${SEARCHED.at(-1)}`
     const problem = `${given}: no key of what is ${states} begins so; give all ${KEY_LENGTH} characters for what is done`
-    throw new CommandError(EXIT.usage, problem)
+    throw misuse(problem)
   }
   if (another === undefined) return key
   const more = keys.length > CANDIDATES ? ` and ${keys.length - CANDIDATES} more` : ''
   const shown = keys.slice(0, CANDIDATES).join(', ')
-  throw new CommandError(
-    EXIT.usage,
-    `${given} is the beginning of ${keys.length} keys: ${shown}${more}; give more characters`,
-  )
+  throw misuse(`${given} is the beginning of ${keys.length} keys: ${shown}${more}; give more characters`)
 }
 
 /** All records in a state, page by page, each within the session's time limit. */

@@ -14,7 +14,7 @@ import { EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, say } from '../output.ts'
 import { parsePositive, parseTime, RAW_IDS, readIds } from '../parse.ts'
-import { addSessionOptions, Session, type SessionFlags } from '../session.ts'
+import { addSessionOptions, runs, type End, type Session, type SessionFlags } from '../session.ts'
 import { collect, parsePosition, parseRate } from './parse.ts'
 import { Meter } from '../meter.ts'
 import { planText } from './plan-text.ts'
@@ -56,7 +56,7 @@ Examples:
 
 Exit code 0: planned. 1: a run would refuse this plan. 2: usage. 3: the place cannot be read again. 4: broker or store cannot be reached.`
 
-export function addPlan(replay: Command, exit: (code: number) => void): void {
+export function addPlan(replay: Command, end: End): void {
   const command = replay
     .command('plan')
     .description('Reads a range again and tells what a replay would do. Changes nothing.')
@@ -81,11 +81,7 @@ export function addPlan(replay: Command, exit: (code: number) => void): void {
     .option('--rate <per second>', 'tell how long a run takes at this rate', parseRate)
     .option('--samples', 'show up to five messages of each bucket', false)
     .option('--out <file>', 'write the plan, for `replay run`')
-  addSessionOptions(command)
-    .addHelpText('after', HELP)
-    .action(async (consumer: string, flags: PlanFlags) => {
-      exit(await Session.run(flags, (session) => plan(session, consumer, flags)))
-    })
+  runs(addSessionOptions(command), end, HELP, plan)
 }
 
 export function addSelectionOptions(command: Command): Command {

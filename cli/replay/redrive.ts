@@ -8,7 +8,7 @@ import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { parsePositive } from '../parse.ts'
 import { deciderOf } from '../records/decider.ts'
-import { addSessionOptions, Session, titleOf, type SessionFlags } from '../session.ts'
+import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { Meter } from '../meter.ts'
 import { collect, parseRate } from './parse.ts'
 import { idsText } from './plan-text.ts'
@@ -41,7 +41,7 @@ Examples:
 
 Exit code 0: redriven, or shown. 1: some were left. 2: usage. 3: refused, or not confirmed. 4: broker or store cannot be reached; safe to repeat.`
 
-export function addRedrive(program: Command, exit: (code: number) => void): void {
+export function addRedrive(program: Command, end: End): void {
   const command = program
     .command('redrive')
     .description('Sends dead letters back to where they came from.')
@@ -57,14 +57,10 @@ export function addRedrive(program: Command, exit: (code: number) => void): void
     .option('--reason <text>', 'why, for the audit: a ticket, or a sentence; no payload, no secret')
     .option('--by <name>', 'who decides, for the audit (default: the user of the operating system)')
     .option('--yes', 'do not ask', false)
-  addSessionOptions(addSelectionOptions(command))
-    .addOption(
-      new Option('--include <what...>', 'dead letters that lack what you select by: left out otherwise').choices(LACKS),
-    )
-    .addHelpText('after', HELP)
-    .action(async (consumer: string, flags: RedriveFlags) => {
-      exit(await Session.run(flags, (session) => redriveDeadLetters(session, consumer, flags)))
-    })
+  addSessionOptions(addSelectionOptions(command)).addOption(
+    new Option('--include <what...>', 'dead letters that lack what you select by: left out otherwise').choices(LACKS),
+  )
+  runs(command, end, HELP, redriveDeadLetters)
 }
 
 async function redriveDeadLetters(session: Session, name: string, flags: RedriveFlags): Promise<number> {

@@ -1,37 +1,16 @@
 import { Option, type Command } from 'commander'
 import { fileJournal } from '../../adapters/file/index.ts'
-import {
-  entriesOf,
-  redriveEntriesOf,
-  redriveReportLines,
-  redrivesOf,
-  REPORT_FORMATS,
-  replaysOf,
-  reportLines,
-  type Redrives,
-  type RedriveStatus,
-  type Replays,
-  type ReplayStatus,
-  type ReportFormat,
-} from '../../src/replay/index.ts'
+import { REPORT_FORMATS, type ReportFormat } from '../../src/replay/index.ts'
+import { isRedrive, workInfo, workReport, worksOf, type Works, type WorkStatus } from '../../src/replay/works.ts'
 import { isConsumeOnceError } from '../../src/index.ts'
-import { CommandError, EXIT } from '../exit.ts'
+import { EXIT, misuse, refusal } from '../exit.ts'
 import { deciderOf, type DeciderFlags } from '../records/decider.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
-import { addSessionOptions, Session, type SessionFlags } from '../session.ts'
+import { addSessionOptions, runs, type End, type Session, type SessionFlags } from '../session.ts'
 
 export interface Found {
-  readonly replays: Replays
-  readonly status: ReplayStatus
-}
-
-interface FoundRedrive {
-  readonly redrives: Redrives
-  readonly status: RedriveStatus
-}
-
-function isRedrive(found: Found | FoundRedrive): found is FoundRedrive {
-  return 'redrives' in found
+  readonly works: Works
+  readonly status: WorkStatus
 }
 
 const EXAMPLES: Readonly<Record<string, string>> = {
@@ -59,25 +38,16 @@ Examples:
 Exit code 0: shown. 2: usage, or the journal is not here. 3: no such replay. 4: the store cannot be reached.`,
 }
 
-export function addReplays(replay: Command, exit: (code: number) => void): void {
-  const add = (command: Command, work: (session: Session, flags: ReportFlags, id: string) => Promise<number>): void => {
-    addSessionOptions(command)
-      .addHelpText('after', EXAMPLES[command.name()] ?? '')
-      .action(async (id: string, flags: ReportFlags) => {
-        exit(await Session.run(flags, (session) => work(session, flags, id)))
-      })
-  }
+export function addReplays(replay: Command, end: End): void {
+  const add = (command: Command, work: (session: Session, id: string, flags: ReportFlags) => Promise<number>): void =>
+    runs(addSessionOptions(command), end, EXAMPLES[command.name()] ?? '', work)
   add(
     replay.command('status').description('Shows replays and redrives that were begun.').argument('[id]', 'one of them'),
-    (session, _, id) => status(session, id),
+    show,
   )
-  add(whyOf(idOf(replay.command('pause').description('Pauses a replay or a redrive.'))), (session, flags, id) =>
-    ask(session, id, 'pause', flags),
-  )
-  add(
-    whyOf(idOf(replay.command('abort').description('Ends a replay or a redrive for good, running or paused.'))),
-    (session, flags, id) => ask(session, id, 'abort', flags),
-  )
+  const pause = idOf(replay.command('pause').description('Pauses a replay or a redrive.'))
+  const abort = idOf(replay.command('abort').description('Ends a replay or a redrive for good, running or paused.'))
+  for (const command of [pause, abort]) add(whyOf(command), ask(command.name() as 'pause' | 'abort'))
   const report = idOf(replay.command('report').description('Tells what became of each message.'))
     .addOption(new Option('--format <format>', 'how').choices(REPORT_FORMATS).default('text'))
     .option('--journal <file>', 'where the journal is now (default: where the run wrote it)')
@@ -103,35 +73,29 @@ type ReportFlags = SessionFlags &
 /** Looks through the consumers of the config. @throws CommandError, exit 3: none or several, or it is a redrive */
 export async function find(session: Session, id: string): Promise<Found> {
   const found = await findEither(session, id)
-  if (!isRedrive(found)) return found
+  if (!isRedrive(found.status)) return found
   const { id: whole, consumer } = found.status
-  throw new CommandError(
-    EXIT.refused,
-    `${whole} is a redrive, which is not resumed: do what is left by consume-once redrive ${consumer}`,
-  )
+  throw refusal(`${whole} is a redrive, which is not resumed: do what is left by consume-once redrive ${consumer}`)
 }
 
-async function findEither(session: Session, id: string): Promise<Found | FoundRedrive> {
+async function findEither(session: Session, id: string): Promise<Found> {
   const found = (await all(session)).filter(({ status: { id: whole } }) => whole.startsWith(id))
   const [one, another] = found
   if (one !== undefined && another === undefined) return one
   const known = found.map(({ status: { id: whole } }) => whole).join(', ')
-  throw new CommandError(
-    EXIT.refused,
+  throw refusal(
     one === undefined
       ? `no replay or redrive ${JSON.stringify(id)} was begun by a consumer of this config`
       : `${JSON.stringify(id)} is the beginning of ${known}: give more characters`,
   )
 }
 
-async function all(session: Session): Promise<readonly (Found | FoundRedrive)[]> {
-  const found: (Found | FoundRedrive)[] = []
+async function all(session: Session): Promise<readonly Found[]> {
+  const found: Found[] = []
   for (const { consumer, subscription } of session.config.consumers) {
     try {
-      const replays = replaysOf(consumer, subscription)
-      for (const one of await session.answer(replays.list())) found.push({ replays, status: one })
-      const redrives = redrivesOf(consumer, subscription)
-      for (const one of await session.answer(redrives.list())) found.push({ redrives, status: one })
+      const works = worksOf(consumer, subscription)
+      for (const status of await session.answer(works.list())) found.push({ works, status })
     } catch (error) {
       // A consumer whose store keeps no replays has none.
       if (!isConsumeOnceError(error) || error.code !== 'CONFIG_INVALID') throw error
@@ -140,69 +104,48 @@ async function all(session: Session): Promise<readonly (Found | FoundRedrive)[]>
   return found
 }
 
-async function status(session: Session, id: string | undefined): Promise<number> {
-  const shown = id === undefined ? await all(session) : [await findEither(session, id)]
+async function show(session: Session, id: string | undefined): Promise<number> {
+  const shown = (id === undefined ? await all(session) : [await findEither(session, id)]).map((one) => one.status)
   if (session.isJson) {
-    printJson('replay status', {
-      replays: shown.filter((one) => !isRedrive(one)).map((one) => one.status),
-      redrives: shown.filter(isRedrive).map((one) => one.status),
-    })
+    const redrives = shown.filter(isRedrive)
+    printJson('replay status', { replays: shown.filter((one) => !isRedrive(one)), redrives })
     return EXIT.ok
   }
-  const rows = shown.map((one) => (isRedrive(one) ? redriveRow(one.status) : replayRow(one.status)))
   const heads = ['REPLAY', 'CONSUMER', 'FROM', 'STATUS', 'SEEN', 'HANDLED', 'FAILED', 'REDRIVEN', 'BEGUN', 'WHY']
-  printText(rows.length === 0 ? 'no replay was begun' : table(heads, rows))
+  printText(shown.length === 0 ? 'no replay was begun' : table(heads, shown.map(row)))
   return EXIT.ok
 }
 
-function replayRow(one: ReplayStatus): string[] {
-  const counts = [String(one.totals.handled), String(one.totals.failed + one.totals.parked), '']
-  return row({ ...one, seen: one.of - one.left, counts })
-}
-
-function redriveRow(one: RedriveStatus): string[] {
-  const from = one.places.join(', ')
-  return row({ ...one, from, seen: one.looked, counts: ['', '', String(one.totals.redriven)] })
-}
-
-interface Row extends Pick<ReplayStatus, 'id' | 'consumer' | 'from' | 'status' | 'of' | 'startedAt' | 'by' | 'reason'> {
-  readonly because?: string | undefined
-  readonly seen: number
-  readonly counts: readonly string[]
-}
-
-function row(one: Row): string[] {
+function row(one: WorkStatus): string[] {
+  const { id, consumer, from, status: now, because, of, startedAt, by, reason } = workInfo(one)
+  const seen = isRedrive(one) ? one.looked : of - one.left
+  const counts = isRedrive(one)
+    ? ['', '', String(one.totals.redriven)]
+    : [String(one.totals.handled), String(one.totals.failed + one.totals.parked), '']
   return [
-    one.id,
-    one.consumer,
-    printable(one.from),
-    one.because === undefined ? one.status : `${one.status} (${printable(one.because)})`,
-    `${one.seen.toLocaleString('en')}/${one.of.toLocaleString('en')}`,
-    ...one.counts,
-    new Date(one.startedAt).toISOString(),
-    printable(`${one.by}: ${one.reason}`),
+    id,
+    consumer,
+    printable(from),
+    because === undefined ? now : `${now} (${printable(because)})`,
+    `${seen.toLocaleString('en')}/${of.toLocaleString('en')}`,
+    ...counts,
+    new Date(startedAt).toISOString(),
+    printable(`${by}: ${reason}`),
   ]
 }
 
-async function ask(
-  session: Session,
-  id: string,
-  request: 'pause' | 'abort',
-  { reason = NO_REASON, by }: ReportFlags,
-): Promise<number> {
-  const why = deciderOf({ reason, ...(by === undefined ? {} : { by }) })
-  const found = await findEither(session, id)
-  const { id: whole } = found.status
-  const asking = isRedrive(found) ? found.redrives[request](whole, why) : found.replays[request](whole, why)
-  const now = await session.answer<ReplayStatus | RedriveStatus>(asking)
-  if (session.isJson) printJson(`replay ${request}`, { id: now.id, status: now.status, request: now.request })
-  else say(`${isRedrive(found) ? '' : 'replay '}${now.id}: ${askedText(found.status, now)}`)
-  return EXIT.ok
-}
+const ask =
+  (request: 'pause' | 'abort') =>
+  async (session: Session, id: string, { reason = NO_REASON, by }: ReportFlags): Promise<number> => {
+    const why = deciderOf({ reason, ...(by === undefined ? {} : { by }) })
+    const { works, status: before } = await findEither(session, id)
+    const now = await session.answer(works[request](before.id, why))
+    if (session.isJson) printJson(`replay ${request}`, { id: now.id, status: now.status, request: now.request })
+    else say(`${isRedrive(now) ? '' : 'replay '}${now.id}: ${askedText(before, now)}`)
+    return EXIT.ok
+  }
 
-type Either = Pick<ReplayStatus, 'id' | 'status' | 'request'>
-
-function askedText(before: Either, now: Either): string {
+function askedText(before: WorkStatus, now: WorkStatus): string {
   if (now.status === 'paused' && before.status === 'paused') return 'was paused before; nothing was changed'
   if (now.status === 'paused' || now.status === 'aborted') return `is ${now.status}; no process ran it`
   const ifDead = now.request === 'abort' ? '; if that process has died, nobody can resume it all the same' : ''
@@ -211,22 +154,19 @@ function askedText(before: Either, now: Either): string {
 
 async function tellReport(
   session: Session,
-  { format = 'text', journal, json }: ReportFlags,
   id: string,
+  { format = 'text', journal, json }: ReportFlags,
 ): Promise<number> {
-  const found = await findEither(session, id)
-  const path = journal ?? found.status.journal
+  const { status: found } = await findEither(session, id)
+  const path = journal ?? found.journal
   const how = json ? 'json' : format
-  if (path === undefined) throw new CommandError(EXIT.usage, `${found.status.id} was begun without a journal`)
+  if (path === undefined) throw misuse(`${found.id} was begun without a journal`)
   try {
-    const lines = isRedrive(found)
-      ? redriveReportLines(found.status, redriveEntriesOf(fileJournal(path)), how)
-      : reportLines(found.status, entriesOf(fileJournal(path)), how)
-    for await (const line of lines) printText(line)
+    for await (const line of workReport(found, fileJournal(path), how)) printText(line)
     return EXIT.ok
   } catch (cause) {
     if ((cause as { readonly code?: unknown }).code !== 'ENOENT') throw cause
     const problem = `the journal ${path} is not here: look on the machine of the run, and name it by --journal`
-    throw new CommandError(EXIT.usage, problem, { cause })
+    throw misuse(problem, { cause })
   }
 }

@@ -15,12 +15,12 @@ import {
 } from '../../src/replay/index.ts'
 import { describeError } from '../../src/internal.ts'
 import { agrees, confirm } from '../confirm.ts'
-import { CommandError, EXIT } from '../exit.ts'
+import { EXIT, misuse, refusal } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, say } from '../output.ts'
 import { parsePositive } from '../parse.ts'
 import { addDeciderOptions, deciderOf, type DeciderFlags } from '../records/decider.ts'
-import { addSessionOptions, Session, type SessionFlags } from '../session.ts'
+import { addSessionOptions, runs, type End, type Session, type SessionFlags } from '../session.ts'
 import { Meter } from '../meter.ts'
 import { parseRate } from './parse.ts'
 import { planText } from './plan-text.ts'
@@ -55,25 +55,17 @@ Examples:
   consume-once replay resume 7f3a91c2 --reason OPS-812                  goes on where it ended, also after kill -9
 ${CODES}`
 
-export function addRun(replay: Command, exit: (code: number) => void): void {
+export function addRun(replay: Command, end: End): void {
   const run = replay
     .command('run')
     .description('Handles what a plan allows.')
     .argument('<plan>', 'the file that `replay plan --out` wrote')
-  addRunOptions(run)
-    .addHelpText('after', RUN_HELP)
-    .action(async (path: string, flags: RunFlags) => {
-      exit(await Session.run(flags, (session) => runPlan(session, readPlan(path), path, flags)))
-    })
+  runs(addRunOptions(run), end, RUN_HELP, runPlan)
   const resume = replay
     .command('resume')
     .description('Goes on with a replay that was paused, interrupted or killed.')
     .argument('<id>', 'ID of the replay, or its first characters')
-  addRunOptions(resume)
-    .addHelpText('after', RESUME_HELP)
-    .action(async (id: string, flags: RunFlags) => {
-      exit(await Session.run(flags, (session) => resumeReplay(session, id, flags)))
-    })
+  runs(addRunOptions(resume), end, RESUME_HELP, resumeReplay)
 }
 
 function addRunOptions(command: Command): Command {
@@ -95,20 +87,21 @@ function readPlan(path: string): ReplayPlan {
     if (typeof plan !== 'object' || plan === null) throw new TypeError(`it has ${JSON.stringify(plan)}`)
     return plan as ReplayPlan
   } catch (cause) {
-    throw new CommandError(EXIT.usage, `${path}: expected a plan of \`replay plan --out\`: ${describeError(cause)}`, {
+    throw misuse(`${path}: expected a plan of \`replay plan --out\`: ${describeError(cause)}`, {
       cause,
     })
   }
 }
 
-async function runPlan(session: Session, plan: ReplayPlan, path: string, flags: RunFlags): Promise<number> {
+async function runPlan(session: Session, path: string, flags: RunFlags): Promise<number> {
+  const plan = readPlan(path)
   const journal = flags.journal ?? `${path.replace(/\.json$/, '')}.${plan.id}.journal.ndjson`
   return start(session, plan, { journal, left: plan.toHandle }, flags)
 }
 
 async function resumeReplay(session: Session, id: string, flags: RunFlags): Promise<number> {
-  const { replays, status } = await find(session, id)
-  const state: RunState = await replays.state(status.id)
+  const { works, status } = await find(session, id)
+  const state: RunState = await works.state(status.id)
   const journal = flags.journal ?? state.journal.name
   return start(session, state.plan, { journal, left: leftOf(state) }, flags)
 }
@@ -168,8 +161,7 @@ async function refuseOver(
   const over = known.find((replay) => replay.id === id)
   if (over?.status !== 'finished' && over?.status !== 'aborted') return
   const since = new Date(over.endedAt ?? over.savedAt).toISOString()
-  throw new CommandError(
-    EXIT.refused,
+  throw refusal(
     `replay ${id} is ${over.status} since ${since}: make a new plan; \`replay report ${id}\` tells what became of it`,
   )
 }
@@ -180,7 +172,7 @@ function consumerOf({ config }: Session, { consumer: name, group }: ReplayPlan):
     ({ consumer, subscription }) => consumer.name === name && subscription.group === group,
   )
   if (entry !== undefined) return entry
-  throw new CommandError(EXIT.refused, `the plan is for ${name} of ${group}, which the config does not have`)
+  throw refusal(`the plan is for ${name} of ${group}, which the config does not have`)
 }
 
 function endedOf({ totals }: RunProgress): number {

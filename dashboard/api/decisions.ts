@@ -2,6 +2,7 @@
 
 import type { DecideVerdict, Key } from '../../src/core/record.ts'
 import type { AuditEntry } from '../../src/ports/replay.ts'
+import type { PersonsDecision } from '../../src/people/decisions.ts'
 import type { RecordRow, RecordsQuery } from './records.ts'
 import type { ConsumerQuery } from './session.ts'
 
@@ -25,11 +26,11 @@ export interface PauseAnswer {
 }
 
 /** `done`: the effect happened. `rerun`, `reopen`: it runs at its next delivery. `forget`: it is done, and happens again. */
-export type DecisionKind = 'done' | 'rerun' | 'reopen' | 'forget'
+export type { PersonsDecision as DecisionKind } from '../../src/people/decisions.ts'
 
 /** One of `keys` and `matching`. */
 export interface PreviewRequest extends ConsumerQuery {
-  readonly decision: DecisionKind
+  readonly decision: PersonsDecision
   /** At most 1,000. */
   readonly keys?: readonly string[]
   /** All that match, at most 1,000 in one decision. */
@@ -39,7 +40,7 @@ export interface PreviewRequest extends ConsumerQuery {
 export interface DecisionPreview {
   /** Good for 5 minutes, once, for exactly these records in the state in which they were shown. */
   readonly token: string
-  readonly decision: DecisionKind
+  readonly decision: PersonsDecision
   /** What happens to a message, in plain words. */
   readonly effect: string
   /** How many change: send it as `confirm`. */

@@ -6,8 +6,8 @@ import type { EpochMs } from '../../src/core/units.ts'
 import type { PlanProgress } from '../../src/replay/make-plan.ts'
 import type { ReplayPlan } from '../../src/replay/plan.ts'
 import type { RedriveResult } from '../../src/replay/redrive-options.ts'
-import type { ReplayStatus } from '../../src/replay/report.ts'
 import type { RunProgress, RunResult } from '../../src/replay/run-options.ts'
+import type { WorkInfo } from '../../src/replay/works.ts'
 import type { ApiError, ConsumerQuery } from './session.ts'
 
 export type JobKind = 'plan' | 'replay' | 'dead-letters' | 'redrive'
@@ -105,22 +105,17 @@ export interface StopRequest extends ReplayRequest {
   readonly reason: string
 }
 
-/** A replay or a redrive. */
-export interface ReplayInfo extends Omit<ReplayStatus, 'totals' | 'journal'> {
-  readonly kind: 'replay' | 'redrive'
-  readonly totals: Readonly<Record<string, number>>
-  readonly journal: string | undefined
-}
+export type { WorkInfo as ReplayInfo }
 
 export interface ReplaysAnswer {
   readonly now: EpochMs
   /** The newest first. */
-  readonly replays: readonly ReplayInfo[]
+  readonly replays: readonly WorkInfo[]
 }
 
 export interface ReplayAnswer {
   readonly now: EpochMs
-  readonly status: ReplayInfo
+  readonly status: WorkInfo
   /** Replays only. */
   readonly plan: ReplayPlan | undefined
   /** It is a replay and runs in this process: its rate, and the time that is left. */

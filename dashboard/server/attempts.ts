@@ -2,22 +2,17 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { Logger } from '../../src/ports/logger.ts'
+import { Buckets, dropOldest } from './bounded.ts'
 import { HttpError } from './http-error.ts'
 
 /** Wrong credentials of one address that are looked at, at once and afterwards. */
 const BURST = 10
 const EACH_MS = 5_000
-const MOST_CLIENTS = 1_000
 /** Credentials that were right lately are looked at although others try from the same address, such as that of a proxy. */
 const MOST_RIGHT = 1_000
 /** Between two lines of the log. */
 const LINE_MS = 60_000
 const MOST_NAMED = 5
-
-interface Bucket {
-  tokens: number
-  at: number
-}
 
 /** One use of credentials; one of these is called when it is known what they are. */
 export interface Attempt {
@@ -32,7 +27,7 @@ export class Attempts {
   readonly #clock: Clock
   readonly #log: Logger | undefined
   readonly #secret: Buffer = randomBytes(32)
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets: Buckets
   readonly #right = new Set<string>()
   readonly #named = new Set<string>()
   #wrong = 0
@@ -42,6 +37,7 @@ export class Attempts {
   constructor({ clock, log }: { readonly clock: Clock; readonly log: Logger | undefined }) {
     this.#clock = clock
     this.#log = log
+    this.#buckets = new Buckets({ burst: BURST, eachMs: EACH_MS }, clock)
   }
 
   /**
@@ -52,10 +48,10 @@ export class Attempts {
   begin(client: string | undefined, credentials: string): Attempt {
     const name = nameOf(client)
     const digest = createHmac('sha256', this.#secret).update(credentials).digest('base64url')
-    const bucket = this.#bucketOf(name)
+    const bucket = this.#buckets.of(name)
     if (bucket.tokens < 1 && !this.#right.has(digest)) {
       this.#note(name, 'ignored')
-      const waitMs = Math.ceil((1 - bucket.tokens) * EACH_MS)
+      const waitMs = this.#buckets.waitMs(bucket, 1)
       throw new HttpError(429, 'HTTP_TOO_MANY', 'too many wrong credentials from this address: wait', waitMs)
     }
     bucket.tokens--
@@ -79,17 +75,6 @@ export class Attempts {
     this.#tell()
     this.#cancel?.()
     this.#cancel = undefined
-  }
-
-  #bucketOf(name: string): Bucket {
-    const now = this.#clock.monotonic()
-    const bucket = this.#buckets.get(name) ?? { tokens: BURST, at: now }
-    bucket.tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / EACH_MS)
-    bucket.at = now
-    this.#buckets.delete(name)
-    this.#buckets.set(name, bucket)
-    dropOldest(this.#buckets, MOST_CLIENTS)
-    return bucket
   }
 
   #note(name: string, what: 'wrong' | 'ignored'): void {
@@ -139,11 +124,4 @@ function networkOf(address: string): string {
     .slice(0, 4)
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':')
-}
-
-function dropOldest(kept: Map<string, unknown> | Set<string>, most: number): void {
-  for (const oldest of kept.keys()) {
-    if (kept.size <= most) return
-    kept.delete(oldest)
-  }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/ports/clock.ts'
+import { dropOldest } from './bounded.ts'
 
 interface Entry<T> {
   readonly value: Promise<T>
@@ -28,10 +29,7 @@ export class Cached<T> {
     const entry: Entry<T> = { value: ask(), goodUntil: Number.POSITIVE_INFINITY }
     this.#entries.delete(key)
     this.#entries.set(key, entry)
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= MOST) break
-      this.#entries.delete(oldest)
-    }
+    dropOldest(this.#entries, MOST)
     void this.#settle(key, entry, begun)
     return entry.value
   }

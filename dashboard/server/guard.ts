@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { userInfo } from 'node:os'
+import { osUser } from '../../src/people/os-user.ts'
 import { HttpError } from './http-error.ts'
 import { isLoopbackName } from './loopback.ts'
 import type { Attempts } from './attempts.ts'
@@ -118,13 +118,4 @@ function isIn(allowed: readonly string[], host: string): boolean {
 export function isEqual(given: string, expected: string): boolean {
   const [a, b] = [given, expected].map((text) => createHmac('sha256', 'compared').update(text).digest())
   return a !== undefined && b !== undefined && timingSafeEqual(a, b)
-}
-
-function osUser(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A user ID without an entry, as in many containers.
-    return `uid ${process.getuid?.() ?? 'unknown'}`
-  }
 }

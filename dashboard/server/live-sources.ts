@@ -2,6 +2,7 @@ import type { Clock } from '../../src/ports/clock.ts'
 import { describeError } from '../../src/foundation/errors.ts'
 import { withoutSecrets } from '../../src/foundation/without-secrets.ts'
 import type { LiveAnswer, LiveEntry, LiveInstance, LiveSnapshot } from '../api.ts'
+import { limitedText } from './bounded.ts'
 import { Cached } from './cached.ts'
 import type { DashboardOptions } from './options.ts'
 import { answerWithin } from './answer-within.ts'
@@ -106,21 +107,12 @@ async function read({ url, headers }: Instance, key: string | undefined): Promis
   const options = { headers, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) } as const
   const response = await fetch(asked, options)
   if (!response.ok) throw new Error(`answered ${response.status}`)
-  const snapshot: unknown = JSON.parse(await answerWithin(TIMEOUT_MS, limitedText(response)))
+  const tooLarge = (): Error => new Error(`answered more than ${LARGEST_ANSWER} bytes`)
+  const text = limitedText(response.body, LARGEST_ANSWER, tooLarge)
+  const snapshot: unknown = JSON.parse(await answerWithin(TIMEOUT_MS, text))
   const { schemaVersion, consumers } = (snapshot ?? {}) as Partial<LiveSnapshot>
   if (schemaVersion !== 1 || !Array.isArray(consumers)) throw new Error('answered something else than live signals')
   return snapshot as LiveSnapshot
-}
-
-async function limitedText({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length
-    if (bytes > LARGEST_ANSWER) throw new Error(`answered more than ${LARGEST_ANSWER} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 /** The cause tells more than `fetch failed`. */

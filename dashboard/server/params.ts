@@ -1,3 +1,4 @@
+import { limitedText } from './bounded.ts'
 import { badRequest, HttpError } from './http-error.ts'
 
 const LONGEST_TEXT = 2_000
@@ -13,7 +14,9 @@ export class Params {
 
   /** @throws HttpError 400, 413 */
   static async ofBody(request: Request): Promise<Params> {
-    const text = await limitedText(request)
+    const tooLarge = (): HttpError => new HttpError(413, 'HTTP_TOO_LARGE', `expected at most ${LARGEST_BODY} bytes`)
+    if (Number(request.headers.get('content-length') ?? 0) > LARGEST_BODY) throw tooLarge()
+    const text = await limitedText(request.body, LARGEST_BODY, tooLarge)
     let body: unknown
     try {
       body = JSON.parse(text)
@@ -119,18 +122,4 @@ export class Params {
   #get(name: string): string | number | boolean | object | undefined {
     return Object.hasOwn(this.#fields, name) ? ((this.#fields[name] as object | null) ?? undefined) : undefined
   }
-}
-
-async function limitedText(request: Request): Promise<string> {
-  const tooLarge = (): HttpError => new HttpError(413, 'HTTP_TOO_LARGE', `expected at most ${LARGEST_BODY} bytes`)
-  if (Number(request.headers.get('content-length') ?? 0) > LARGEST_BODY) throw tooLarge()
-  if (request.body === null) return ''
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of request.body as ReadableStream<Uint8Array>) {
-    bytes += chunk.length
-    if (bytes > LARGEST_BODY) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

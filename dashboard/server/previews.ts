@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../src/ports/clock.ts'
 import type { RecordView } from '../../src/core/record.ts'
 import type { DecisionKind } from '../api.ts'
+import { dropOldest } from './bounded.ts'
 import { HttpError } from './http-error.ts'
 
 /** A decision that a person has seen, and has not confirmed yet. */
@@ -31,10 +32,7 @@ export class Previews {
   keep(previewed: Previewed): string {
     const token = randomBytes(18).toString('base64url')
     this.#kept.set(token, { ...previewed, until: this.#clock.monotonic() + GOOD_FOR_MS })
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= MOST) break
-      this.#kept.delete(oldest)
-    }
+    dropOldest(this.#kept, MOST)
     return token
   }
 

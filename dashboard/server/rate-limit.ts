@@ -1,7 +1,6 @@
 import type { Clock } from '../../src/ports/clock.ts'
+import { Buckets } from './bounded.ts'
 import { HttpError } from './http-error.ts'
-
-const MOST_CLIENTS = 1_000
 
 export interface RateLimits {
   /** Tokens of a client that was quiet. */
@@ -12,40 +11,22 @@ export interface RateLimits {
   readonly waiting: number
 }
 
-interface Bucket {
-  tokens: number
-  at: number
-}
-
 /** A token bucket for each client, and a bound for all: a page that is open often does not burden the store of live consumers. */
 export class RateLimit {
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets: Buckets
   readonly #limits: RateLimits
-  readonly #clock: Clock
   readonly #waiting: (() => void)[] = []
   #running = 0
 
   constructor(limits: RateLimits, clock: Clock) {
     this.#limits = limits
-    this.#clock = clock
+    this.#buckets = new Buckets({ burst: limits.burst, eachMs: 1_000 / limits.perSecond }, clock)
   }
 
   /** @throws HttpError 429 */
   take(client: string, cost: number): void {
-    const { burst, perSecond } = this.#limits
-    const now = this.#clock.monotonic()
-    const bucket = this.#buckets.get(client) ?? { tokens: burst, at: now }
-    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond)
-    bucket.at = now
-    this.#buckets.delete(client)
-    this.#buckets.set(client, bucket)
-    if (this.#buckets.size > MOST_CLIENTS) {
-      for (const oldest of this.#buckets.keys()) {
-        this.#buckets.delete(oldest)
-        break
-      }
-    }
-    if (bucket.tokens < cost) throw tooMany(Math.ceil(((cost - bucket.tokens) / perSecond) * 1_000))
+    const bucket = this.#buckets.of(client)
+    if (bucket.tokens < cost) throw tooMany(this.#buckets.waitMs(bucket, cost))
     bucket.tokens -= cost
   }
 

@@ -1,7 +1,5 @@
-import type { DecideVerdict, Decision, RecordView } from '../core/record.ts'
-
-/** About records that are there. */
-export type PersonsDecision = Exclude<Decision, 'import'>
+import type { DecideVerdict, RecordView } from '../core/record.ts'
+import type { PersonsDecision } from './decisions.ts'
 
 /** The consequence for a message, for the preview. */
 export const EFFECT: Readonly<Record<PersonsDecision, string>> = {

@@ -3,6 +3,7 @@ import type { DurationMs } from '../core/units.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError, describeError } from '../foundation/errors.ts'
 import { millis, or, readOptions, refuse, type Table } from '../foundation/options.ts'
+import { withoutSecrets } from '../foundation/without-secrets.ts'
 import { durationText } from '../core/duration-text.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { shorterThanHandlers } from './idle-limit.ts'
@@ -65,7 +66,12 @@ export async function doctor(
     look('store', store.checkup?.bind(store), timeoutMs),
     look('broker', subscription?.checkup?.bind(subscription, checked), timeoutMs),
   ])
-  const findings = [...ofStore.findings, ...ofIdleLimit(definition), ...ofBroker.findings]
+  const told = [...ofStore.findings, ...ofIdleLimit(definition), ...ofBroker.findings]
+  const findings = told.map((finding) => ({
+    ...finding,
+    found: withoutSecrets(finding.found),
+    meaning: withoutSecrets(finding.meaning),
+  }))
   return {
     consumer: name,
     strategy,

@@ -1,8 +1,64 @@
+import { adminOf, type Inspected } from '../people/admin.ts'
+import type { Consumer } from '../consumer/define-consumer.ts'
 import type { ReplayItem } from '../ports/replay.ts'
-import type { ReplayedConsumer } from './place.ts'
+import type { Subscription } from '../ports/subscription.ts'
+import { ReplayedConsumer } from './place.ts'
 
-/** The message at an offset of `place`, such as `sms@3`. `undefined`: none is there. Changes nothing. */
-export async function readAt(
+/** A message of a log, by its place. */
+export interface Position {
+  readonly topic: string
+  readonly partition: string
+  readonly offset: bigint
+}
+
+/** Of `topic/partition/offset`, as logs show it. */
+export function positionIn(text: string): Position | undefined {
+  const [, topic, partition, offset] = /^([^/]+)\/(\d{1,9})\/(\d{1,18})$/.exec(text) ?? []
+  if (topic === undefined || partition === undefined || offset === undefined) return undefined
+  return { topic, partition, offset: BigInt(offset) }
+}
+
+/** One message of a topic, with its record. */
+export interface MessageAt {
+  readonly item: ReplayItem
+  /** Text: why the message has no key. */
+  readonly record: Inspected | string
+  /** The record is of another message with the same ID. */
+  readonly isConflict: boolean
+}
+
+export const NOTHING_THERE =
+  'no message is there: the partition ends before it, or the offset was compacted away or belongs to a transaction'
+
+/**
+ * Reads the message there from the broker, and its record from the store. Changes nothing.
+ *
+ * @param ask - asks a server, in bounded time
+ * @returns `undefined`: `NOTHING_THERE`
+ */
+export async function messageAt(
+  consumer: Consumer,
+  subscription: Subscription,
+  { topic, partition, offset }: Position,
+  ask: <T>(work: () => Promise<T>) => Promise<T>,
+): Promise<MessageAt | undefined> {
+  const of = new ReplayedConsumer(consumer, subscription)
+  const place = `${subscription.replay?.system}:${topic}@${partition}`
+  const stop = new AbortController()
+  try {
+    const item = await ask(() => readAt(of, { place, offset, signal: stop.signal }))
+    if (item === undefined) return undefined
+    const key = await of.keyOf(item.message)
+    if (typeof key !== 'string') return { item, record: key.detail, isConflict: false }
+    const [record] = await ask(() => adminOf(consumer, subscription).inspect([{ key }]))
+    if (record === undefined) throw new TypeError('a key without a record or its absence (messageAt)')
+    return { item, record, isConflict: of.isConflict(item, record) }
+  } finally {
+    stop.abort()
+  }
+}
+
+async function readAt(
   of: ReplayedConsumer,
   { place, offset, signal }: { readonly place: string; readonly offset: bigint; readonly signal: AbortSignal },
 ): Promise<ReplayItem | undefined> {

@@ -1,6 +1,7 @@
-import type { Decided, Inspected, RecordRef } from '../../../src/people/admin.ts'
-import { verdictOn, type DecideVerdict } from '../../../src/core/record.ts'
+import type { Decided, Inspected } from '../../../src/people/admin.ts'
+import type { DecideVerdict } from '../../../src/core/record.ts'
 import type { Decider } from '../../../src/people/decider.ts'
+import { carryOut, DECISIONS, foreseen } from '../../../src/people/decisions.ts'
 import { consequenceOf, EFFECT } from '../../../src/people/decision-text.ts'
 import type { DecisionAnswer, DecisionKind, DecisionPreview, RecordRow } from '../../api.ts'
 import { adminOfShown, type Shown } from '../consumers.ts'
@@ -10,8 +11,6 @@ import type { Params } from '../params.ts'
 import { isUnchanged, versionOf } from '../previews.ts'
 import type { Asked, Services } from '../services.ts'
 import { filterIn, matches, rowOf } from './records.ts'
-
-export const DECISIONS: readonly DecisionKind[] = ['done', 'rerun', 'reopen', 'forget']
 
 /** Records in one decision. */
 const MOST = 1_000
@@ -38,7 +37,7 @@ export async function preview(services: Services, { params, principal }: Asked):
   const { keys, hasMore } = await keysOf(services, shown, params)
   const rows: PreviewedRow[] = []
   await inspectEach(services, { shown, keys }, (record) => {
-    rows.push({ record, verdict: verdictFor(record, decision) })
+    rows.push({ record, verdict: foreseen(record, decision) })
   })
   const count = (which: Verdict): number => rows.filter(({ verdict }) => verdict === which).length
   const changing = rows.filter(({ verdict }) => verdict === 'decided').map(({ record }) => record)
@@ -84,8 +83,8 @@ export async function decide(services: Services, { params, principal }: Asked): 
   const decider: Decider = { by: principal.by, reason }
   const decided: Decided[] = []
   for (let at = 0; at < same.length; at += PAGE) {
-    const refs = same.slice(at, at + PAGE).map((key) => ({ key, unscoped: true }))
-    decided.push(...(await services.asking(() => carryOut(shown, previewed.decision, refs, decider))))
+    const part = same.slice(at, at + PAGE)
+    decided.push(...(await services.asking(() => carryOut(adminOfShown(shown), previewed.decision, part, decider))))
   }
   services.counts.clear()
   services.groups.clear()
@@ -99,10 +98,6 @@ export async function decide(services: Services, { params, principal }: Asked): 
     refused: refusedKeys.length,
     refusedKeys: refusedKeys.slice(0, SHOWN),
   }
-}
-
-function verdictFor(record: Inspected, decision: DecisionKind): Verdict {
-  return record.state === 'absent' && record.scope !== 'another' ? 'no-record' : verdictOn(decision, record)
 }
 
 /** The person who decides has read this in the preview, so `--unscoped` is not needed. */
@@ -130,24 +125,6 @@ export function reasonIn(params: Params): string {
   const reason = params.text('reason').trim()
   if (reason === '' || reason.length > 1_000) throw badRequest('reason: expected 1 to 1000 characters, for the audit')
   return reason
-}
-
-function carryOut(
-  shown: Shown,
-  decision: DecisionKind,
-  refs: readonly RecordRef[],
-  decider: Decider,
-): Promise<readonly Decided[]> {
-  const admin = adminOfShown(shown)
-  switch (decision) {
-    case 'done':
-    case 'rerun':
-      return admin.resolve(refs, { ...decider, as: decision })
-    case 'reopen':
-      return admin.reopen(refs, decider)
-    case 'forget':
-      return admin.forget(refs, decider)
-  }
 }
 
 async function keysOf(

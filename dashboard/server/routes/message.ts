@@ -2,9 +2,8 @@ import type { Inspected } from '../../../src/people/admin.ts'
 import { adviceOf, lookAt } from '../../../src/people/advice.ts'
 import type { Named } from '../../../src/people/command-text.ts'
 import { verdictOn } from '../../../src/core/record.ts'
-import type { ReplayItem } from '../../../src/ports/replay.ts'
-import { ReplayedConsumer } from '../../../src/replay/place.ts'
-import { readAt } from '../../../src/replay/read-at.ts'
+import { DECISIONS } from '../../../src/people/decisions.ts'
+import { messageAt, NOTHING_THERE, positionIn, type MessageAt } from '../../../src/replay/read-at.ts'
 import type { AuditRow, DecisionKind, MessageAnswer, MessageRecord, ShownMessage } from '../../api.ts'
 import { storyOf } from '../message/story.ts'
 import { isConflictIn, verdictsOf } from '../message/verdict.ts'
@@ -13,7 +12,6 @@ import { badRequest, HttpError } from '../http-error.ts'
 import { lookThrough } from '../looking.ts'
 import { shownMessage } from '../payload.ts'
 import type { Asked, Services } from '../services.ts'
-import { DECISIONS } from './decisions.ts'
 import { LIST_STATES, rowOf } from './records.ts'
 
 const KEY_LENGTH = 22
@@ -65,41 +63,29 @@ async function find(services: Services, shown: Shown, { id, key, at, origin }: G
     const whole = await wholeKey(services, shown, key ?? '')
     return { ...none, records: await services.asking(() => admin.inspect([{ key: whole }])) }
   }
-  const { entry } = shown
-  const of = new ReplayedConsumer(entry.consumer, entry.subscription)
-  const item = await itemAt(services, of, at)
-  const found = shownMessage(item, services.options, entry.consumer.name)
-  const its = await of.keyOf(item.message)
-  if (typeof its !== 'string') return { ...none, records: [], message: found, noId: its.detail }
-  const records = await services.asking(() => admin.inspect([{ key: its }]))
-  return { ...none, records, message: found, isConflict: records.some((record) => of.isConflict(item, record)) }
+  const { consumer } = shown.entry
+  const { item, record, isConflict } = await foundAt(services, shown, at)
+  const found = shownMessage(item, services.options, consumer.name)
+  if (typeof record === 'string') return { ...none, records: [], message: found, noId: record }
+  return { ...none, records: [record], message: found, isConflict }
 }
 
-async function itemAt(services: Services, of: ReplayedConsumer, at: string): Promise<ReplayItem> {
-  const [, topic, partition, offset] = /^([^/]+)\/(\d{1,9})\/(\d{1,18})$/.exec(at) ?? []
-  if (topic === undefined || partition === undefined || offset === undefined) {
-    throw badRequest('at: expected topic/partition/offset')
-  }
-  const { replay, origins } = of.subscription
+async function foundAt(
+  services: Services,
+  { entry: { consumer, subscription } }: Shown,
+  at: string,
+): Promise<MessageAt> {
+  const position = positionIn(at)
+  if (position === undefined) throw badRequest('at: expected topic/partition/offset')
+  const { replay, origins } = subscription
   if (replay?.system !== 'kafka') throw badRequest('at: only messages of Kafka can be found by their place')
-  if (![...origins, ...replay.deadLetters].includes(topic)) {
-    throw badRequest(
-      `at: expected one of the topics of this consumer: ${[...origins, ...replay.deadLetters].join(', ')}`,
-    )
+  const topics = [...origins, ...replay.deadLetters]
+  if (!topics.includes(position.topic)) {
+    throw badRequest(`at: expected one of the topics of this consumer: ${topics.join(', ')}`)
   }
-  const stop = new AbortController()
-  const place = { place: `kafka:${topic}@${partition}`, offset: BigInt(offset), signal: stop.signal }
-  try {
-    const item = await services.asking(() => readAt(of, place))
-    if (item !== undefined) return item
-  } finally {
-    stop.abort()
-  }
-  throw new HttpError(
-    404,
-    'HTTP_NOT_FOUND',
-    'no message is there: the partition ends before it, or the offset was compacted away or belongs to a transaction',
-  )
+  const found = await messageAt(consumer, subscription, position, (work) => services.asking(work))
+  if (found !== undefined) return found
+  throw new HttpError(404, 'HTTP_NOT_FOUND', NOTHING_THERE)
 }
 
 /** Done records are not searched for the beginning of a key: there may be millions. */

@@ -4,11 +4,10 @@ import { fileJournal } from '../../../adapters/file/index.ts'
 import { planReplay, type PlanOptions } from '../../../src/replay/make-plan.ts'
 import type { ReplayRules } from '../../../src/core/replay.ts'
 import { isRedriveId } from '../../../src/replay/redrive-id.ts'
-import { redriveEntriesOf, redrivesOf, type Redrives, type RedriveStatus } from '../../../src/replay/redrives.ts'
-import { entriesOf, replaysOf, type Replays, type ReplayStatus } from '../../../src/replay/report.ts'
-import { redriveReportLines, REPORT_FORMATS, reportLines } from '../../../src/replay/report-text.ts'
+import { REPORT_FORMATS } from '../../../src/replay/report-text.ts'
 import { leftOf } from '../../../src/replay/run-state.ts'
 import { runReplay } from '../../../src/replay/run.ts'
+import { workInfo, workReport, worksOf, type Works, type WorkStatus } from '../../../src/replay/works.ts'
 import type { ReplayPlan } from '../../../src/replay/plan.ts'
 import type { JobInfo, ReplayAnswer, ReplayInfo, ReplaysAnswer } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
@@ -133,7 +132,7 @@ async function planOf(
     }
     return { plan: job.result, left: job.result.toHandle }
   }
-  const state = await services.asking(() => replaysOfShown(shown).state(resumed ?? ''))
+  const state = await services.asking(() => worksOfShown(shown).state(resumed ?? ''))
   if (state.journal.name !== journalOf(services, state.plan.id)) {
     throw new HttpError(
       409,
@@ -148,23 +147,23 @@ export async function list(services: Services, { params }: Asked): Promise<Repla
   const shown = services.consumers.of(params)
   const now = services.clock.now()
   if (shown.definition.store.admin?.replays === undefined) return { now, replays: [] }
-  const both = await services.asking(() => Promise.all([replaysOfShown(shown).list(), redrivesOfShown(shown).list()]))
-  const replays = both.flat().map(infoOf)
+  const replays = (await services.asking(() => worksOfShown(shown).list())).map(workInfo)
   return { now, replays: replays.toSorted((a, b) => b.startedAt - a.startedAt) }
 }
 
 export async function one(services: Services, { params }: Asked): Promise<ReplayAnswer> {
   const shown = services.consumers.of(params)
   const id = params.text('id')
+  const works = worksOfShown(shown)
   const planIn = async (): Promise<ReplayPlan | undefined> =>
-    isRedriveId(id) ? undefined : (await replaysOfShown(shown).state(id)).plan
-  const [status, made] = await services.asking(() => Promise.all([statusIn(shown, id), planIn()]))
+    isRedriveId(id) ? undefined : (await works.state(id)).plan
+  const [status, made] = await services.asking(() => Promise.all([works.status(id), planIn()]))
   const running = services.jobs
     .list()
     .find((job) => job.kind === 'replay' && job.state === 'running' && job.progress?.id === id)
   const progress = running?.kind === 'replay' ? running.progress : undefined
   const hasReport = journalHere(services, status) !== undefined
-  return { now: services.clock.now(), status: infoOf(status), plan: made, progress, hasReport }
+  return { now: services.clock.now(), status: workInfo(status), plan: made, progress, hasReport }
 }
 
 export async function pause(services: Services, asked: Asked): Promise<ReplayInfo> {
@@ -179,7 +178,7 @@ async function ask(services: Services, { params, principal }: Asked, request: 'p
   const shown = services.consumers.of(params)
   const id = params.text('id')
   const why = { by: principal.by.slice(0, 200), reason: reasonIn(params) }
-  return infoOf(await services.asking((): Promise<EitherStatus> => eitherOf(shown, id)[request](id, why)))
+  return workInfo(await services.asking(() => worksOfShown(shown)[request](id, why)))
 }
 
 const TYPES = { text: 'text/plain', md: 'text/markdown', csv: 'text/csv', json: 'application/x-ndjson' } as const
@@ -188,7 +187,7 @@ export async function report(services: Services, { params }: Asked): Promise<Res
   const shown = services.consumers.of(params)
   const format = params.maybeOneOf('format', REPORT_FORMATS) ?? 'text'
   const id = params.text('id')
-  const status = await services.asking(() => statusIn(shown, id))
+  const status = await services.asking(() => worksOfShown(shown).status(id))
   const path = journalHere(services, status)
   if (path === undefined) {
     const { journal } = status
@@ -198,11 +197,7 @@ export async function report(services: Services, { params }: Asked): Promise<Res
         : `the journal ${journal} is not in the folder of this dashboard`
     throw new HttpError(404, 'HTTP_NOT_FOUND', problem)
   }
-  const journal = fileJournal(path)
-  const told = isRedrive(status)
-    ? redriveReportLines(status, redriveEntriesOf(journal), format)
-    : reportLines(status, entriesOf(journal), format)
-  const lines = told[Symbol.asyncIterator]()
+  const lines = workReport(status, fileJournal(path), format)[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -216,38 +211,13 @@ export async function report(services: Services, { params }: Asked): Promise<Res
   })
   const headers = {
     'content-type': `${TYPES[format]}; charset=utf-8`,
-    'content-disposition': `attachment; filename="${isRedrive(status) ? '' : 'replay-'}${id.replaceAll(/[^\w-]/g, '')}.${format === 'text' ? 'txt' : format}"`,
+    'content-disposition': `attachment; filename="${isRedriveId(id) ? '' : 'replay-'}${id.replaceAll(/[^\w-]/g, '')}.${format === 'text' ? 'txt' : format}"`,
   }
   return new Response(body, { headers })
 }
 
-function replaysOfShown({ entry }: Shown): Replays {
-  return replaysOf(entry.consumer, entry.subscription)
-}
-
-function redrivesOfShown({ entry }: Shown): Redrives {
-  return redrivesOf(entry.consumer, entry.subscription)
-}
-
-type EitherStatus = ReplayStatus | RedriveStatus
-
-function eitherOf(shown: Shown, id: string): Replays | Redrives {
-  return isRedriveId(id) ? redrivesOfShown(shown) : replaysOfShown(shown)
-}
-
-async function statusIn(shown: Shown, id: string): Promise<EitherStatus> {
-  return eitherOf(shown, id).status(id)
-}
-
-function isRedrive(status: EitherStatus): status is RedriveStatus {
-  return 'places' in status
-}
-
-function infoOf(status: EitherStatus): ReplayInfo {
-  if (!isRedrive(status)) return { kind: 'replay', ...status }
-  const { places, of, looked, because, endedAt, journal, ...rest } = status
-  const left = Math.max(0, of - looked)
-  return { kind: 'redrive', ...rest, from: places.join(', '), of, left, because, endedAt, journal }
+function worksOfShown({ entry }: Shown): Works {
+  return worksOf(entry.consumer, entry.subscription)
 }
 
 function folderOf({ options }: Services): string {
@@ -259,7 +229,7 @@ export function journalOf(services: Services, id: string): string {
 }
 
 /** Undefined if its report cannot be told here. */
-function journalHere(services: Services, { journal }: EitherStatus): string | undefined {
+function journalHere(services: Services, { journal }: WorkStatus): string | undefined {
   return journal !== undefined && isOwnJournal(services, journal) && existsSync(journal) ? journal : undefined
 }
 

@@ -164,17 +164,20 @@ function Story({ story, linkTo }: { story: MessageRecord['story']; linkTo: (at: 
 
 function factsOf(record: MessageRecord): readonly (readonly [string, ComponentChildren])[] {
   const { attempt, maxAttempts, leaseLeftMs, fence } = record
-  const time = (at: number | undefined): JSX.Element | undefined => (at === undefined ? undefined : <Time at={at} />)
   return [
     ['Reason', record.reason],
     ['Last error', record.cause],
     ['Attempts', attempt === undefined ? undefined : `${count(attempt)} of ${count(maxAttempts)}`],
-    ['Since', time(record.since)],
-    ['Runs not before', time(record.notBefore)],
+    ['Since', timeOf(record.since)],
+    ['Runs not before', timeOf(record.notBefore)],
     ['Lease left', leaseLeftMs === undefined ? undefined : duration(leaseLeftMs)],
     ['Fence', fence === undefined ? undefined : String(fence)],
-    ['Kept until', time(record.keepUntil)],
+    ['Kept until', timeOf(record.keepUntil)],
     ['Result', record.hasResult === true ? 'is kept for duplicates' : undefined],
     ['Found', record.found],
   ]
+}
+
+function timeOf(at: number | undefined): JSX.Element | undefined {
+  return at === undefined ? undefined : <Time at={at} />
 }

@@ -39,7 +39,8 @@ export function runs<Given extends readonly unknown[]>(
 ): void {
   command.addHelpText('after', help).action(async (...given: unknown[]) => {
     // The last one is the command itself.
-    const [asked, flags] = [given.slice(0, -1) as unknown as Given, given.at(-2) as SessionFlags]
+    const asked = given.slice(0, -1) as unknown as Given
+    const flags = given.at(-2) as SessionFlags
     how.check?.(...asked)
     end(await Session.run(flags, (session) => work(session, ...asked), how.instead))
   })

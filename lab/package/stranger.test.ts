@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { extname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -8,6 +17,8 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 const run = promisify(execFile)
 const WITHIN_MS = 300_000
+/** The tarball that a release will publish. */
+const GIVEN = process.env['CONSUME_ONCE_TARBALL']
 
 /** Packages that a user has besides this one, in the versions that the tests use, and two TypeScripts. */
 const BESIDE = [
@@ -130,7 +141,8 @@ describe('the packed package, installed by a stranger', () => {
   const tarball = join(dir, `consume-once-${version}.tgz`)
 
   beforeAll(async () => {
-    await run('npm', ['run', '--silent', 'pack', '--', dir])
+    if (GIVEN === undefined) await run('npm', ['run', '--silent', 'pack', '--', dir])
+    else copyFileSync(GIVEN, tarball)
     writeFileSync(join(dir, 'package.json'), '{ "type": "module", "private": true }')
     const beside = BESIDE.map((name) => `${name}@${devDependencies[name]}`)
     await inDir('npm', [

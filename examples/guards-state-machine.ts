@@ -25,7 +25,7 @@ const orders = defineConsumer({
   name: 'orders',
   id: messageId.header('event-id'),
   decode: json<{ order: string; status: string }>(),
-  store: pgliteInbox({ db }),
+  store: pgliteInbox({ pglite: db }),
   handle: async (ctx) => {
     const {
       payload: { order, status },

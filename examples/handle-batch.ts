@@ -12,7 +12,7 @@ const readings = defineConsumer({
   name: 'store-readings',
   id: messageId.header('reading-id'),
   decode: json<{ sensor: string; celsius: number }>(),
-  store: pgliteInbox({ db }),
+  store: pgliteInbox({ pglite: db }),
   handleBatch: async ({ messages, tx }) => {
     const rows = messages.map(({ payload }) => payload)
     await tx.query('insert into reading select * from unnest($1::text[], $2::float[])', [

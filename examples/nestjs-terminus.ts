@@ -32,7 +32,7 @@ const broker = new MemoryBroker()
 
 @Injectable()
 class SmsHandler {
-  @HandleOnce({ name: 'sms', id: messageId.header('id'), from: { topic: 'sms', group: 'sms' } })
+  @HandleOnce({ name: 'sms', id: messageId.header('id'), startWith: { topic: 'sms', group: 'sms' } })
   send(): void {}
 }
 

@@ -52,7 +52,12 @@ class ClientsModule {}
 class SmsHandler {
   @Inject(SmsProvider) private readonly provider!: SmsProvider
 
-  @HandleOnce({ name: 'sms', id: messageId.payload('/smsId'), decode: json<Sms>(), from: { topics: [topic], group } })
+  @HandleOnce({
+    name: 'sms',
+    id: messageId.payload('/smsId'),
+    decode: json<Sms>(),
+    startWith: { topics: [topic], group },
+  })
   async send({ payload, idempotencyKey }: HandlerContext<Sms>) {
     await this.provider.send(payload, { idempotencyKey })
   }

@@ -47,7 +47,7 @@ const reports = defineConsumer({
 const options = {
   topics: [reportTopic],
   group: 'reports',
-  consumer: { sessionTimeout: 6_000, heartbeatInterval: 2_000 },
+  consumerConfig: { sessionTimeout: 6_000, heartbeatInterval: 2_000 },
 }
 const running = await runKafka(kafka, reports, options)
 // #endregion

@@ -14,7 +14,7 @@ export type KafkaEvent =
   | 'commit-refused'
   /** A commit was refused because it must not be sent: the partition is read again. */
   | 'invariant-broken'
-  /** `start: 'latest'`: the group had never committed in this topic. */
+  /** `startAt: 'latest'`: the group had never committed in this topic. */
   | 'started-at-end'
   /** kafkajs skipped messages; they are read now. */
   | 'offset-skipped'

@@ -131,7 +131,7 @@ export class KafkaSource implements Source {
       },
     )
     this.#offsets = new GroupOffsets(adminClient, options.group, () => this.#subscription.present)
-    if (options.start === 'latest')
+    if (options.startAt === 'latest')
       this.#firstStart = new FirstStart(adminClient, this.#offsets, options.topology.sources)
     this.#gate = new BatchGate({
       assignment: this.#assignment,
@@ -153,7 +153,7 @@ export class KafkaSource implements Source {
       resuming: (epoch) => this.#gate.lookBack(epoch),
     })
     this.#standstill = new Standstill({
-      sessionMs: options.consumer.sessionTimeout,
+      sessionMs: options.consumerConfig.sessionTimeout,
       holds: this.#holds,
       report: this.#report,
       epochs: () => this.#assignment.epochs,
@@ -175,7 +175,7 @@ export class KafkaSource implements Source {
       limits: { bytes: options.maxBytesInFlight, watermarkLag: options.maxWatermarkLag },
       order: options.order,
       originOf: (topic, named) => options.topology.originOf(topic, named),
-      heartbeatEveryMs: options.consumer.heartbeatInterval,
+      heartbeatEveryMs: options.consumerConfig.heartbeatInterval,
       report: this.#report,
       readAgain: (epoch) => this.#readAgain(epoch),
     })

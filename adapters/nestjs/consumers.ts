@@ -23,9 +23,9 @@ import { DEFAULTABLE, handlersOf, type HandleOnceOptions } from './handle-once.t
 
 export interface ConsumeOnceModuleOptions extends StopOptions {
   /** Options of every consumer that its decorator does not give, such as `store` and `log`. */
-  readonly defaults?: Partial<Omit<HandleOnceOptions, 'name' | 'from'>>
-  /** Starts a consumer: `(consumer, from) => runKafka(kafka, consumer, from)`. */
-  readonly start: (consumer: Consumer, from: never) => Running
+  readonly defaults?: Partial<Omit<HandleOnceOptions, 'name' | 'startWith'>>
+  /** Starts a consumer: `(consumer, options) => runKafka(kafka, consumer, options)`. */
+  readonly start: (consumer: Consumer, startWith: never) => Running
   /**
    * The start of the application waits until every consumer has joined, and fails with the first that cannot. Probes
    * that the application serves are then down until the broker is there.
@@ -121,14 +121,14 @@ export class ConsumeOnceConsumers {
 
   #startOf(provider: unknown): void {
     for (const { method, options } of handlersOf(provider)) {
-      const { from, ...own } = options
+      const { startWith, ...own } = options
       if (this.#running.has(own.name)) {
         throw new ConfigError([`HandleOnce: expected one handler with the name '${own.name}', got two`])
       }
       const handle = (context: unknown): unknown =>
         (provider as Record<string, (given: unknown) => unknown>)[method]?.(context)
       const given = { ...this.#options.defaults, ...own, handle } as unknown as ConsumerOptions<unknown, unknown, never>
-      const running = this.#options.start(defineConsumer(given), from as never)
+      const running = this.#options.start(defineConsumer(given), startWith as never)
       // A handle may be awaited too: its methods tell it from a promise of one.
       const isHandle = typeof (running as Partial<Running> | undefined)?.stop === 'function'
       this.#running.set(own.name, isHandle ? running : atOnce('start', running, START_AT_ONCE))

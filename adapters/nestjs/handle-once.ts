@@ -10,16 +10,16 @@ import {
 } from '../../src/internal.ts'
 
 /** Functions that take any payload and any transaction: the method says which. */
-type Taken = Omit<ConsumerSettings<never, never, never>, 'name' | 'store' | 'decode' | 'schema'>
+type Taken = Omit<ConsumerSettings<never, never, never>, 'name' | 'store' | 'decode' | 'payloadSchema'>
 /** What gives payloads and transactions of any type. */
-type Given = Pick<ConsumerSettings<unknown, unknown, unknown>, 'store' | 'decode' | 'schema'>
+type Given = Pick<ConsumerSettings<unknown, unknown, unknown>, 'store' | 'decode' | 'payloadSchema'>
 
 /** What a handler consumes, and the options of its consumer beside the defaults of the module. */
 export interface HandleOnceOptions extends Partial<Taken>, Partial<Given> {
   /** As of `defineConsumer`. */
   readonly name: string
   /** Given to `start` of the module: for example `{ topics: ['sms'], group: 'sms' }` for `runKafka`. */
-  readonly from: unknown
+  readonly startWith: unknown
 }
 
 /** A method that handles messages, found by its decorator. */
@@ -28,7 +28,7 @@ export interface DecoratedHandler {
   readonly options: HandleOnceOptions
 }
 
-type Defaultable = Omit<HandleOnceOptions, 'name' | 'from'>
+type Defaultable = Omit<HandleOnceOptions, 'name' | 'startWith'>
 
 const { handle: _, handleBatch: __, name, ...rules } = CONSUMER
 
@@ -40,8 +40,13 @@ export const DEFAULTABLE: Table<Defaultable, keyof Defaultable> = Object.fromEnt
 const HANDLE_ONCE: Table<HandleOnceOptions, keyof Defaultable> = {
   ...DEFAULTABLE,
   name,
-  from: needed(where('what `start` takes', (from) => from !== undefined)),
-  [ELSEWHERE]: { handle: 'the method is the handler', handleBatch: 'for batches use defineConsumer() in `start`' },
+  startWith: needed(where('what `start` takes', (given) => given !== undefined)),
+  [ELSEWHERE]: {
+    from: 'it is now called startWith',
+    schema: 'it is now called payloadSchema',
+    handle: 'the method is the handler',
+    handleBatch: 'for batches use defineConsumer() in `start`',
+  },
 }
 
 const HANDLERS: unique symbol = Symbol('consume-once.handlers')

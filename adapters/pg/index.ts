@@ -207,8 +207,8 @@ function partsOf(parts: PgParts, strategy: 'inbox' | 'offsets'): StoreParts<PgTr
 }
 
 function onPglite(store: string, options: PgliteInboxOptions): PgParts {
-  const { db, schema } = optionsOf(store, PGLITE, options)
-  const [sessions, tables] = [new PgliteSessions(db), tablesIn(schema)]
+  const { pglite, schema } = optionsOf(store, PGLITE, options)
+  const [sessions, tables] = [new PgliteSessions(pglite), tablesIn(schema)]
   const prepare = (): Promise<void> => migrate(sessions, tables, 'auto')
   return { sessions, tables, lockTimeoutMs: SQL.lockTimeoutMs.default, flushing: 'at-once', prepare }
 }

@@ -1,4 +1,5 @@
 import {
+  ELSEWHERE,
   ConfigError,
   having,
   matching,
@@ -77,9 +78,9 @@ export interface PostgresInboxOptions extends PostgresOffsetsOptions {
 export interface PgliteInboxOptions extends InSchema {
   /**
    * A `PGlite` without `relaxedDurability`. You close it. It has one connection: one transaction runs at a time, and a
-   * query on `db` itself, even in a handler, waits for its end.
+   * query on `pglite` itself, even in a handler, waits for its end.
    */
-  readonly db: PgliteLike
+  readonly pglite: PgliteLike
 }
 
 export type PgliteLeaseOptions = PgliteInboxOptions
@@ -140,7 +141,11 @@ export const INBOX: Table<PostgresInboxOptions, 'statementTimeoutMs'> = {
   durability: or('commit', oneOf('commit', 'flush-ticker')),
 }
 
-export const PGLITE: Table<PgliteInboxOptions> = { db: needed(having('a PGlite', 'transaction')), schema: SCHEMA }
+export const PGLITE: Table<PgliteInboxOptions> = {
+  pglite: needed(having('a PGlite', 'transaction')),
+  schema: SCHEMA,
+  [ELSEWHERE]: { db: 'it is now called pglite' },
+}
 
 /** The options of any store on a pool. Leases have no transactions of handlers. */
 export type PoolOptions = Complete<PostgresLeaseOptions> &

@@ -28,7 +28,12 @@ export const STORES: Readonly<Record<StoreName, (state: DemoState) => Promise<De
     mkdirSync(dir, { recursive: true })
     const { PGlite } = await given('--store pglite', () => import('@electric-sql/pglite'))
     const db = await PGlite.create(dir)
-    return onInbox(schema, { store: pgliteInbox({ db, schema }), db, where: `PGlite, ${dir}`, close: () => db.close() })
+    return onInbox(schema, {
+      store: pgliteInbox({ pglite: db, schema }),
+      db,
+      where: `PGlite, ${dir}`,
+      close: () => db.close(),
+    })
   },
   postgres: async ({ namespace: schema }) => {
     const connectionString = serverUrl('DATABASE_URL', 'postgres://postgres:postgres@127.0.0.1:5432/postgres')

@@ -26,7 +26,7 @@ export interface SelectionFlags {
   readonly rawIds?: boolean
   readonly where?: readonly string[]
   readonly reasonIs?: readonly string[]
-  readonly max?: number
+  readonly lookAtMost?: number
   readonly include?: readonly (Lack | 'given-up')[]
 }
 
@@ -96,7 +96,7 @@ export function addSelectionOptions(command: Command): Command {
       collect,
     )
     .option('--reason-is <reason>', 'dead letters: only with this reason; may be repeated', collect)
-    .option('--max <count>', 'the most messages to look at', parsePositive)
+    .option('--look-at-most <count>', 'the most messages to look at', parsePositive)
 }
 
 export function selectionOf({ since, until, idsFrom, rawIds, where, reasonIs, include }: SelectionFlags): {
@@ -123,14 +123,14 @@ async function plan(session: Session, name: string, flags: PlanFlags): Promise<n
     ...(maxReplays === undefined ? {} : { maxReplays }),
   }
   using interrupts = new Interrupts()
-  const { from, fromPosition, toPosition, max, groupBy, out } = flags
+  const { from, fromPosition, toPosition, lookAtMost, groupBy, out } = flags
   const place = from === '-' ? 'file:-' : from
   const job = planReplay(consumer, subscription, {
     ...selectionOf(flags),
     from: place,
     fromPosition,
     toPosition,
-    max,
+    lookAtMost,
     groupBy,
     rules,
     places: [fileReplay()],

@@ -67,7 +67,7 @@ async function redriveDeadLetters(session: Session, name: string, flags: Redrive
   const { dryRun, reason = '', by } = flags
   const decider = dryRun ? { by: '', reason } : deciderOf({ reason, ...(by === undefined ? {} : { by }) })
   const entry = session.consumer(name)
-  const { from, destination, allowDestination, treatUnknownAs: unknown, maxReplays, rate, max } = flags
+  const { from, destination, allowDestination, treatUnknownAs: unknown, maxReplays, rate, lookAtMost } = flags
   const options: RedriveOptions = {
     ...selectionOf(flags),
     from,
@@ -76,7 +76,7 @@ async function redriveDeadLetters(session: Session, name: string, flags: Redrive
     unknown,
     maxReplays,
     rate,
-    max,
+    lookAtMost,
   }
   const go = async (how: Partial<RedriveOptions>): Promise<RedriveResult> => {
     const job = redrive(entry.consumer, entry.subscription, { ...options, ...how })

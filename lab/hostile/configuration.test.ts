@@ -23,7 +23,7 @@ const TARGETS: Readonly<Record<Target, (options: Options) => unknown>> = {
   postgresLease: (options) => postgresLease({ pool: new Pool(), ...options }),
   postgresOffsets: (options) => postgresOffsets({ pool: new Pool(), ...options }),
   pgliteInbox: (options) =>
-    pgliteInbox({ db: { query: () => {}, transaction: () => {}, exec: () => {} }, ...options } as never),
+    pgliteInbox({ pglite: { query: () => {}, transaction: () => {}, exec: () => {} }, ...options } as never),
   mysqlInbox: (options) => mysqlInbox({ pool: createPool({ database: 'orders' }), ...options }),
   mysqlLease: (options) => mysqlLease({ pool: createPool({ database: 'orders' }), ...options }),
   'redisLease of ioredis': (options) => redisLease({ redis: new Redis({ lazyConnect: true }), ...options }),

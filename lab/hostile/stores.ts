@@ -80,7 +80,7 @@ export const STORES: readonly HostileStore[] = [
     backend: 'pglite',
     open: async () => {
       const [db, schema] = [await newPglite(), uniqueName('inbox')]
-      const store = pgliteInbox({ db, schema })
+      const store = pgliteInbox({ pglite: db, schema })
       await store.open()
       await db.query(`create table ${schema}.effect (name text not null)`)
       return {
@@ -97,7 +97,7 @@ export const STORES: readonly HostileStore[] = [
     backend: 'pglite',
     open: async () => {
       const db = await newPglite()
-      return lease(pgliteLease({ db, schema: uniqueName('lease') }), () => db.close())
+      return lease(pgliteLease({ pglite: db, schema: uniqueName('lease') }), () => db.close())
     },
   },
   ...REDIS,

@@ -84,7 +84,7 @@ class Traffic {
   static async start(consumer: KafkaConsumerOptions = {}): Promise<Traffic> {
     const topic = await cluster.topic(3, { 'min.insync.replicas': '1' })
     const traffic = new Traffic(topic, uniqueName('group'))
-    await cluster.open({ topics: [topic], group: traffic.groupId, consumer }, traffic.intake)
+    await cluster.open({ topics: [topic], group: traffic.groupId, consumerConfig: consumer }, traffic.intake)
     traffic.#sending = traffic.#send()
     await traffic.untilMore(20)
     return traffic
@@ -164,7 +164,7 @@ describe('a Kafka source', () => {
     expect(other.leader).not.toBe(leader)
     // A poll so long that it is under way on one broker while the fetch from the other one rejoins.
     const consumer = { maxWaitTimeInMs: 3_000, sessionTimeout: 10_000 }
-    const { intake } = await cluster.open({ topics: [topic], group: groupId, consumer })
+    const { intake } = await cluster.open({ topics: [topic], group: groupId, consumerConfig: consumer })
     await cluster.send(topic, ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
     await intake.untilDelivered(10)
     for (const position of ['0@0', '0@1']) intake.at(position).settle()
@@ -188,7 +188,11 @@ describe('a Kafka source', () => {
       )
     // It must not learn about the new leader by itself, nor by a rejoin: it keeps asking the old one.
     const consumer = { metadataMaxAge: 600_000, sessionTimeout: 30_000 }
-    const { source, intake, kafkaConsumer } = await cluster.open({ topics: [topic], group: groupId, consumer })
+    const { source, intake, kafkaConsumer } = await cluster.open({
+      topics: [topic],
+      group: groupId,
+      consumerConfig: consumer,
+    })
     intake.onDeliver = (delivery) => delivery.settle()
     await cluster.untilCommitted(groupId, topic, [400])
     let sent = 400

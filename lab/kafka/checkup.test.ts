@@ -123,7 +123,7 @@ describeKafka('kafkaSubscription, on a broker', () => {
   it('reports where a group begins whose offsets have expired', async () => {
     const config = { 'retention.ms': '-1' }
     expect((await examineTopic(config)).verdicts['kafka.offsets-retention']).toBe('weaker')
-    expect((await examineTopic({}, { start: 'latest' })).verdicts['kafka.offsets-retention']).toBe('weaker')
+    expect((await examineTopic({}, { startAt: 'latest' })).verdicts['kafka.offsets-retention']).toBe('weaker')
     const offsets = { of: { strategy: 'offsets' } } as const
     expect((await examineTopic(config, offsets)).verdicts['kafka.offsets-retention']).toBe('holds')
   })
@@ -283,7 +283,7 @@ describeKafka('kafkaSubscription, on brokers with unsafe settings of their own',
       'kafka.auto-create-topics': 'weaker',
       'kafka.offsets-retention': 'holds',
     })
-    const unsafe = await examine(cluster.client(), { topics: [one], group: 'g', start: 'latest' })
+    const unsafe = await examine(cluster.client(), { topics: [one], group: 'g', startAt: 'latest' })
     expect(unsafe.verdicts).toMatchObject({ 'kafka.replication': 'weaker', 'kafka.offsets-retention': 'weaker' })
     const offsets = unsafe.findings.find(({ check }) => check === 'kafka.offsets-retention')
     expect(offsets?.meaning).toContain('away for 1 h loses its offsets')

@@ -9,7 +9,7 @@ openedOnce(Cluster, (made) => (cluster = made))
 
 describeHolding('Kafka', async () => {
   const [topic, dead, group] = [await cluster.topic(2), await cluster.topic(1), uniqueName('group')]
-  const options = { ...FAST, topics: [topic], group, start: 'earliest', deadLetter: { topic: dead } } as const
+  const options = { ...FAST, topics: [topic], group, startAt: 'earliest', deadLetter: { topic: dead } } as const
   return {
     run: (consumer) => runKafka(cluster.client(), consumer, options),
     send: async (ids) => {

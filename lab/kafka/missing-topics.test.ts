@@ -80,7 +80,7 @@ describe('a start while one of two source topics is missing', () => {
       await send(kept, ['before'])
       const begun = performance.now()
       const { source, intake } = await cluster.open(
-        { topics: [deleted, kept], group: groupId, start },
+        { topics: [deleted, kept], group: groupId, startAt: start },
         RecordingIntake.settling(),
       )
       expect(performance.now() - begun).toBeLessThan(25_000) // Offsets of a missing topic are waited for longer.

@@ -57,7 +57,7 @@ describe('a topic that was deleted and created anew', () => {
     const running = await on.start({
       before: () => isMadeAgain,
       maxWatermarkLag: 10,
-      consumer: { metadataMaxAge: 300_000 },
+      consumerConfig: { metadataMaxAge: 300_000 },
     })
     await running.watching.until(() => running.watching.told('partition-paused') > 0)
     await makeAgain(on)

@@ -82,7 +82,7 @@ export class OnOffsets {
       topics: [this.topic],
       ...options,
       group: this.group,
-      consumer: { ...FAST.consumer, ...options.consumer },
+      consumerConfig: { ...FAST.consumerConfig, ...options.consumerConfig },
     })
     this.#started.push(running)
     return { running, watching, starts }

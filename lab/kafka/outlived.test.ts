@@ -47,7 +47,10 @@ async function join(store: Store<PgTransaction>, topic: string, groupId: string)
     },
   })
   // Nobody but the other one is to join: a member that gets no CPU for long is not taken for dead.
-  const patient = { ...FAST, consumer: { ...FAST.consumer, sessionTimeout: 30_000, rebalanceTimeout: 30_000 } }
+  const patient = {
+    ...FAST,
+    consumerConfig: { ...FAST.consumerConfig, sessionTimeout: 30_000, rebalanceTimeout: 30_000 },
+  }
   const running = await runKafka(cluster.client(), consumer, { ...patient, topics: [topic], group: groupId })
   started.push(running)
   return { watching, starts, aborts, letGo: held.open }

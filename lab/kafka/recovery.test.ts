@@ -18,7 +18,7 @@ describe('a Kafka source whose consumer dies', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['a', 'b'])
     const consumer = { partitionAssigners: [failingOn(2)] }
-    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumer })
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumerConfig: consumer })
     await intake.untilDelivered(2)
     const [first, second] = intake.deliveries
     first?.settle()
@@ -41,7 +41,7 @@ describe('a Kafka source whose consumer dies', () => {
   it('can be paused, resumed, stopped and closed in between', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const consumer = { partitionAssigners: [failingOn(2)] }
-    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumer })
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumerConfig: consumer })
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await intake.untilTold('connection-lost')
     source.pause()
@@ -91,7 +91,7 @@ describe('a Kafka source whose consumer dies', () => {
   it('keeps a pause while it builds a new consumer', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const consumer = { partitionAssigners: [failingOn(2)] }
-    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumer })
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumerConfig: consumer })
     source.pause()
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await intake.untilTold('rebuilt')
@@ -169,7 +169,7 @@ describe('a Kafka source whose broker is killed', () => {
     }
     // The broker waits for the member it has lost until its session is over.
     const consumer = { sessionTimeout: 2_000, rebalanceTimeout: 2_000 }
-    const { source } = await own.open({ topics: [topic], group: groupId, consumer }, intake)
+    const { source } = await own.open({ topics: [topic], group: groupId, consumerConfig: consumer }, intake)
     await own.untilCommitted(groupId, topic, [2, 2])
     await kafka.kill()
     await intake.until(() => !source.health().ready || intake.told('connection-lost').length > 0)

@@ -96,7 +96,7 @@ it('a million messages: bounded memory, at a rate of the order of a bare read', 
     await one.send(topic, messages, (sent / 2_500) % 4)
   }
   const bare = await bareRead(one, topic, 1_000_000)
-  const reader = await placesOf(one, topic, { consumer: {} }).open(topic)
+  const reader = await placesOf(one, topic, { consumerConfig: {} }).open(topic)
   const range = await reader.range({})
   globalThis.gc?.()
   const before = process.memoryUsage()

@@ -74,7 +74,7 @@ describe('a record batch that takes longer than the session to decode', () => {
       ...FAST,
       topics: [topic],
       group,
-      consumer: { ...FAST.consumer, ...session },
+      consumerConfig: { ...FAST.consumerConfig, ...session },
     })
     running.push(one)
     await watching.untilTold('standstill')

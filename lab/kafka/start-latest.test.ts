@@ -20,7 +20,7 @@ afterEach(async () => {
 })
 
 function latest(topic: string, groupId: string): KafkaOptions {
-  return { topics: [topic], group: groupId, start: 'latest' }
+  return { topics: [topic], group: groupId, startAt: 'latest' }
 }
 
 function valuesOf(...intakes: readonly RecordingIntake[]): readonly string[] {

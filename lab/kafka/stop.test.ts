@@ -75,7 +75,7 @@ describe('stopping a Kafka source', () => {
   it('delivers nothing after its intake has ended, keeps its membership, and a resume changes nothing', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const consumer = { sessionTimeout: 1_000, heartbeatInterval: 150 }
-    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumer })
+    const { source, intake } = await cluster.open({ topics: [topic], group: groupId, consumerConfig: consumer })
     await cluster.send(topic, ['a'])
     await intake.untilDelivered(1)
     await source.stopIntake()
@@ -102,12 +102,16 @@ describe('stopping a Kafka source', () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const gate = new Held()
     const consumer = { partitionAssigners: [gate.assigner] }
-    const opening = cluster.open({ topics: [topic], group: groupId, consumer })
+    const opening = cluster.open({ topics: [topic], group: groupId, consumerConfig: consumer })
     await eventually(async () => gate.entered === 1)
     gate.open()
     const { source, intake } = await opening
     const second = new Held()
-    const other = cluster.open({ topics: [topic], group: groupId, consumer: { partitionAssigners: [second.assigner] } })
+    const other = cluster.open({
+      topics: [topic],
+      group: groupId,
+      consumerConfig: { partitionAssigners: [second.assigner] },
+    })
     await intake.untilTold('rebalancing')
     const closing = source.close()
     second.open()
@@ -131,8 +135,13 @@ describe('stopping a Kafka source', () => {
   it('during its first join leaves nothing behind that lives on', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const gate = new Held()
-    const consumer = { ...FAST.consumer, partitionAssigners: [gate.assigner] }
-    const { source } = kafkaSource(cluster.client(), { ...FAST, topics: [topic], group: groupId, consumer })
+    const consumer = { ...FAST.consumerConfig, partitionAssigners: [gate.assigner] }
+    const { source } = kafkaSource(cluster.client(), {
+      ...FAST,
+      topics: [topic],
+      group: groupId,
+      consumerConfig: consumer,
+    })
     const intake = new RecordingIntake()
     const opening = source.open(intake)
     const refusal = opening.catch((error: unknown) => error)
@@ -148,9 +157,14 @@ describe('stopping a Kafka source', () => {
   it('cancels the first join of a consumer whose health is told all the while', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const gate = new Held()
-    const consumer = { ...FAST.consumer, partitionAssigners: [gate.assigner] }
+    const consumer = { ...FAST.consumerConfig, partitionAssigners: [gate.assigner] }
     const sms = defineConsumer({ name: 'sms', store: memoryStore(), handle: () => {} })
-    const running = runKafka(cluster.client(), sms, { ...FAST, topics: [topic], group: groupId, consumer })
+    const running = runKafka(cluster.client(), sms, {
+      ...FAST,
+      topics: [topic],
+      group: groupId,
+      consumerConfig: consumer,
+    })
     await eventually(async () => gate.entered === 1)
     expect(running.health()).toMatchObject({
       live: true,
@@ -181,7 +195,7 @@ describe('stopping a Kafka source', () => {
     const [topic, groupId] = [await own.topic(), uniqueName('group')]
     // Long enough that the group is empty only because the member has left, not because the broker dropped it.
     const consumer = { sessionTimeout: 60_000 }
-    const { source, intake } = await own.open({ topics: [topic], group: groupId, consumer })
+    const { source, intake } = await own.open({ topics: [topic], group: groupId, consumerConfig: consumer })
     await own.send(topic, ['a'])
     await intake.untilDelivered(1)
     kafka.freeze()

@@ -35,7 +35,7 @@ describe('a Kafka source on three brokers', () => {
     }
     // Long polls, so that some are under way on one broker while a fetch from another rejoins.
     const consumer = { maxWaitTimeInMs: 2_000, metadataMaxAge: 30_000, heartbeatInterval: 500 }
-    await cluster.open({ topics: [topic], group: groupId, consumer }, intake)
+    await cluster.open({ topics: [topic], group: groupId, consumerConfig: consumer }, intake)
 
     const moved = new AbortController()
     const sending = (async () => {

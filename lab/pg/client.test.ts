@@ -63,7 +63,7 @@ describePostgres('pgClient', () => {
   it('refuses what is no ctx.tx, and one of PGlite', async () => {
     expect(() => pgClient({ query: lent.tx.query })).toThrow('expected ctx.tx of postgresInbox')
     const db = await newPglite()
-    const embedded = pgliteInbox({ db })
+    const embedded = pgliteInbox({ pglite: db })
     await embedded.open()
     const { claim } = await hold(embedded, newItem())
     expect(() => pgClient(lend(claim).tx)).toThrow('expected ctx.tx of postgresInbox')

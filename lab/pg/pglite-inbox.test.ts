@@ -25,7 +25,7 @@ describePglite('pgliteInbox', () => {
   const createHarness = async (): Promise<InboxHarness<PgTransaction>> => {
     const schema = uniqueName('inbox')
     const opened = async (): Promise<Store<PgTransaction>> => {
-      const store = pgliteInbox({ db, schema })
+      const store = pgliteInbox({ pglite: db, schema })
       await store.open()
       return store
     }
@@ -72,7 +72,7 @@ describePglite('pgliteInbox', () => {
     try {
       for (const round of ['first', 'second']) {
         const kept = await newPglite(folder)
-        const inbox = pgliteInbox({ db: kept })
+        const inbox = pgliteInbox({ pglite: kept })
         await inbox.open()
         const answer = await claim(inbox, done)
         expect(answer.verdict).toBe(round === 'first' ? 'claimed' : 'done')
@@ -141,7 +141,7 @@ describePglite('pgliteInbox', () => {
 
   it('rejects when it is closed', async () => {
     const closed = await newPglite()
-    const inbox = pgliteInbox({ db: closed })
+    const inbox = pgliteInbox({ pglite: closed })
     await inbox.open()
     await closed.close()
     expect(await codeOf(claim(inbox, newItem()))).toMatch(/^STORE_/)

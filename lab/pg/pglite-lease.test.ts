@@ -21,7 +21,7 @@ describePglite('pgliteLease', () => {
   const createHarness = async (): Promise<LeaseHarness & { readonly store: Store; readonly schema: string }> => {
     const schema = uniqueName('lease')
     const opened = async (): Promise<Store> => {
-      const store = pgliteLease({ db, schema })
+      const store = pgliteLease({ pglite: db, schema })
       await store.open()
       return store
     }
@@ -54,7 +54,7 @@ describePglite('pgliteLease', () => {
 
   it('shares its database with an inbox', async () => {
     const { store, schema, close } = await createHarness()
-    const inbox = pgliteInbox({ db, schema })
+    const inbox = pgliteInbox({ pglite: db, schema })
     await inbox.open()
     const { item, claim: ofInbox } = await holdNew(inbox)
     const claiming = claim(store, item)

@@ -1,5 +1,6 @@
 import type { Backoff } from '../core/backoff.ts'
 import {
+  ELSEWHERE,
   either,
   flag,
   func,
@@ -27,7 +28,7 @@ export type AnyConsumerOptions = ConsumerOptions<unknown, unknown, unknown>
 
 export type WithoutDefault =
   | 'id'
-  | 'schema'
+  | 'payloadSchema'
   | 'handle'
   | 'handleBatch'
   | 'batchSize'
@@ -56,7 +57,7 @@ export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
   store: needed(having('a store such as postgresInbox({ pool }), redisLease({ redis }) or memoryStore()', 'claim')),
   id: ID,
   decode: or(json(), func()),
-  schema: where('a Standard Schema, such as one of zod, valibot or arktype', (value) => hasValidate(value)),
+  payloadSchema: where('a Standard Schema, such as one of zod, valibot or arktype', (value) => hasValidate(value)),
   handle: func(),
   handleBatch: func(),
   concurrency: or(64, whole()),
@@ -88,6 +89,7 @@ export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
   observe: either(func<Observer>(), listOf(func<Observer>())),
   trace: having('what otelTracing() returns', 'begin'),
   scope: plainText(),
+  [ELSEWHERE]: { schema: 'it is now called payloadSchema' },
 }
 
 function hasValidate(schema: unknown): boolean {

@@ -15,7 +15,7 @@ export type Decode<Decoded> = (value: Uint8Array | null, message: Message) => De
 /**
  * Decodes JSON from UTF-8 bytes, strictly: invalid UTF-8 is an error. A leading byte order mark is dropped, and a
  * tombstone is `null`. This is the default. Call it with a type argument to name the type you expect, or give a
- * `schema` to check it.
+ * `payloadSchema` to check it.
  */
 export function json<Decoded = unknown>(): Decode<Decoded> {
   const decoder = new TextDecoder('utf-8', { fatal: true })

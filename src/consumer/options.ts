@@ -13,7 +13,7 @@ import type { WhenBusy } from './when-busy.ts'
 /** The argument of every handler. */
 interface HandlerContextBase<Payload> {
   readonly message: Message
-  /** The decoded payload. With a `schema`, it has passed the check and has the schema's output type. */
+  /** The decoded payload. With a `payloadSchema`, it has passed the check and has the schema's output type. */
   readonly payload: Payload
   /**
    * Aborts when the handler exceeds `handlerTimeoutMs` or the stop deadline passes. Under a lease it also aborts when
@@ -129,7 +129,7 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    * A Standard Schema (zod, valibot, arktype, ...) that checks and types the payload. A message that fails it is given
    * up and dead-lettered. It may answer by a promise, under the same rules as `decode`.
    */
-  readonly schema?: StandardSchema<Decoded, Payload>
+  readonly payloadSchema?: StandardSchema<Decoded, Payload>
   /**
    * Lease only. The number of messages that can be claimed at once, whether they are handled one by one or in batches.
    * It is also the most that a crash can repeat. An inbox uses `transactions` instead.
@@ -207,7 +207,7 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    * `hand-back`: it goes to a retry place at once, delayed until the other's lease is over, and gives up the order of
    * its key. `{ waitMs }`: it waits in its lane for at most so many milliseconds, and is then handed back. The last two
    * need a source with retry places: a start without one fails with `CONFIG_INVALID`.
-   * @defaultValue where RabbitMQ has `retry`, its `busyWaitMs` (2 seconds), otherwise `wait`
+   * @defaultValue `{ waitMs: 2000 }` where RabbitMQ has `retry`, otherwise `wait`
    */
   readonly whenBusy?: WhenBusy
   /**

@@ -3,6 +3,7 @@ import { BUCKETS, stepFor, type Bucket, type ReplayRules } from '../core/replay.
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
 import {
+  ELSEWHERE,
   judged,
   needed,
   object,
@@ -38,7 +39,7 @@ export interface PlanOptions extends Selection {
   readonly fromPosition?: bigint | undefined
   readonly toPosition?: bigint | undefined
   /** The most messages to look at. */
-  readonly max?: number | undefined
+  readonly lookAtMost?: number | undefined
   /** @defaultValue nothing happens again: `unknown` refuses, given up and in doubt are left */
   readonly rules?: Partial<ReplayRules> | undefined
   /** A field whose different values are counted, such as `$message.payload#/to`. */
@@ -60,7 +61,7 @@ export interface PlanProgress {
 /** Messages that are looked up in one call of the store. */
 const LOOKED_AT_ONCE = 250
 
-type WithoutDefault = keyof Selection | 'fromPosition' | 'toPosition' | 'max' | 'groupBy'
+type WithoutDefault = keyof Selection | 'fromPosition' | 'toPosition' | 'lookAtMost' | 'groupBy'
 
 const POSITION: Rule<bigint> = where('a position as a bigint', (value) => typeof value === 'bigint')
 
@@ -69,7 +70,7 @@ const PLAN: Table<PlanOptions, WithoutDefault> = {
   from: needed(plainText()),
   fromPosition: POSITION,
   toPosition: POSITION,
-  max: whole(),
+  lookAtMost: whole(),
   rules: or({}, object(RULES)),
   groupBy: judged('a field such as $message.payload#/to', (field) => {
     const parsed = parseField(String(field))
@@ -78,6 +79,7 @@ const PLAN: Table<PlanOptions, WithoutDefault> = {
   places: or([], PLACES),
   clock: clockOption(),
   entropy: entropyOption(),
+  [ELSEWHERE]: { max: 'it is now called lookAtMost' },
 }
 
 /**
@@ -130,7 +132,7 @@ async function makePlan(
   const asked = readOptions(RULES, given, { name: '', problems: [] })
   const rules: ReplayRules = isDeadLetters && given?.givenUp === undefined ? { ...asked, givenUp: 'handle' } : asked
   const horizon = await of.horizon(createdAt)
-  const { fromPosition, toPosition, max } = options
+  const { fromPosition, toPosition, lookAtMost: max } = options
   // A queue has no order of time: its messages are selected one by one.
   const times = reader.takes ? {} : { since, until }
   const range = await reader.range({ ...times, from: fromPosition, to: toPosition, max })

@@ -19,19 +19,19 @@ export interface RedriveOptions extends Selection, Partial<Decider> {
   readonly keys?: readonly Key[] | undefined
   /** Destinations beside the topics or the queue of the consumer. @defaultValue none */
   readonly allowDestinations?: readonly string[] | undefined
-  /** Messages without a record that may have been handled before. @defaultValue 'leave' */
-  readonly unknown?: 'handle' | 'leave' | undefined
+  /** Messages without a record that may have been handled before. `skip`: they stay there. @defaultValue `skip` */
+  readonly unknown?: 'handle' | 'skip' | undefined
   /** A message that was redriven as often as this is left. @defaultValue 2 */
   readonly maxReplays?: number | undefined
   /**
-   * `foreseen` of a dry run: no other dead letter is sent back, whatever lies there by then. `max` does not count then.
+   * `foreseen` of a dry run: no other dead letter is sent back, whatever lies there by then. `lookAtMost` does not count then.
    * @defaultValue all that lie there at the start
    */
   readonly foreseen?: Foreseen | undefined
   /** Gets a line for each dead letter that is looked at: `fileJournal(path)`. A dry run writes none. @defaultValue none */
   readonly journal?: ReplayJournal | undefined
   /** The most dead letters to look at, over all places. */
-  readonly max?: number | undefined
+  readonly lookAtMost?: number | undefined
   /** Dead letters per second. @defaultValue as fast as the broker confirms them */
   readonly rate?: number | undefined
   /** @defaultValue the system clock */
@@ -48,7 +48,7 @@ export type RedriveWithoutDefault =
   | 'keys'
   | 'foreseen'
   | 'journal'
-  | 'max'
+  | 'lookAtMost'
   | 'rate'
 
 export type CheckedRedrive = Complete<RedriveOptions, RedriveWithoutDefault>
@@ -100,7 +100,7 @@ export interface RedriveResult {
   /** The places, in the order in which they were read. */
   readonly from: readonly string[]
   readonly dryRun: boolean
-  /** Dead letters that lay there at the start, or `max`; with `foreseen` those of it that are still there. */
+  /** Dead letters that lay there at the start, or `lookAtMost`; with `foreseen` those of it that are still there. */
   readonly looked: number
   readonly totals: Readonly<Record<RedriveOutcome, number>>
   /** How many are redriven, by destination and by reason. */

@@ -54,13 +54,16 @@ const REDRIVE: Table<RedriveOptions, RedriveWithoutDefault> = {
   foreseen: where('that of the result of a dry run of this consumer', (value) => value instanceof ForeseenLetters),
   journal: JOURNAL,
   allowDestinations: or([], TEXTS),
-  unknown: or('leave', oneOf('handle', 'leave')),
+  unknown: or('skip', oneOf('handle', 'skip')),
   maxReplays: or(2, whole()),
-  max: whole(),
+  lookAtMost: whole(),
   rate: RATE,
   clock: clockOption(),
   entropy: entropyOption(),
-  [ELSEWHERE]: { places: 'give one as `from`: a redrive knows the dead-letter places of its consumer' },
+  [ELSEWHERE]: {
+    max: 'it is now called lookAtMost',
+    places: 'give one as `from`: a redrive knows the dead-letter places of its consumer',
+  },
 }
 
 /**
@@ -127,7 +130,7 @@ async function eachPlace(work: Work): Promise<readonly string[]> {
   const warnings: string[] = []
   let size = 0
   for (const from of places) {
-    if (signal.aborted || (foreseen === undefined && deadLetters.looked === ctx.options.max)) break
+    if (signal.aborted || (foreseen === undefined && deadLetters.looked === ctx.options.lookAtMost)) break
     if (foreseen !== undefined && foreseen.rangeOf(from) === undefined) continue
     const place = await redrivePlace(work, from, size)
     size = place.size
@@ -152,7 +155,7 @@ async function redrivePlace(
 ): Promise<{ readonly size: number; readonly warnings: readonly string[] }> {
   const { of, clock } = ctx
   const { foreseen } = ctx
-  const { dryRun, max, rate } = ctx.options
+  const { dryRun, lookAtMost: max, rate } = ctx.options
   const id = idOf(from)
   const hold = dryRun ? undefined : await takeHold(of, { id, owner, clock, state: () => stateOf(ctx, id, from) })
   const open: { close(): Promise<void> }[] = []

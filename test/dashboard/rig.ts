@@ -255,7 +255,7 @@ export class Rig implements AsyncDisposable {
   }
 
   get #kafkaOptions(): KafkaOptions {
-    return { ...FAST, topics: [this.topic], group: this.#group, start: 'earliest' }
+    return { ...FAST, topics: [this.topic], group: this.#group, startAt: 'earliest' }
   }
 
   /** The queue is as an administrator declared it. */

@@ -116,7 +116,7 @@ describe.each([
       ...FAST,
       topics: [topic],
       group: groupId,
-      consumer: { ...FAST.consumer, ...fetches },
+      consumerConfig: { ...FAST.consumerConfig, ...fetches },
     })
     ends.push(() => running.stop({ deadlineMs: 500 }))
     await cluster.untilCommitted(groupId, topic, [high])
@@ -173,7 +173,7 @@ describe.each([
       ...FAST,
       topics: [topic],
       group: groupId,
-      consumer: { ...FAST.consumer, ...fetches },
+      consumerConfig: { ...FAST.consumerConfig, ...fetches },
     })
     ends.push(async () => {
       await running.stop({ deadlineMs: 500 })
@@ -185,7 +185,9 @@ describe.each([
   })
 
   it('a replay reads no message of an aborted transaction and all others (K22)', async () => {
-    const reader = await placesOf(cluster, topic, { consumer: { ...FAST.consumer, ...fetches } }).open(topic)
+    const reader = await placesOf(cluster, topic, { consumerConfig: { ...FAST.consumerConfig, ...fetches } }).open(
+      topic,
+    )
     const values = valuesOf(await readAll(reader, await reader.range({})))
     expect(values.map((value) => (JSON.parse(value) as Payload).id).toSorted()).toEqual(committedIds())
   })

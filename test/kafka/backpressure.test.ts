@@ -55,7 +55,10 @@ describe('a partition that holds too much', () => {
       const consumer = { maxBytesPerPartition: 5_000 } // A batch of kafkajs is what goes beyond a limit at most.
       const intake = stuckOn0(maxInFlight)
       await fill(topic, numbered(3_000, size), 0)
-      const { source } = await cluster.open({ topics: [topic], group: groupId, consumer, ...limits }, intake)
+      const { source } = await cluster.open(
+        { topics: [topic], group: groupId, consumerConfig: consumer, ...limits },
+        intake,
+      )
       await intake.untilTold('partition-paused')
       const taken = intake.stuck.length
 
@@ -93,7 +96,10 @@ describe('a partition that holds too much', () => {
     }
     const consumer = { maxBytesPerPartition: 5_000 }
     await fill(topic, numbered(5_000), 0)
-    const { source } = await cluster.open({ topics: [topic], group: groupId, consumer, maxWatermarkLag: 1_000 }, intake)
+    const { source } = await cluster.open(
+      { topics: [topic], group: groupId, consumerConfig: consumer, maxWatermarkLag: 1_000 },
+      intake,
+    )
     await intake.untilTold('partition-paused')
     const taken = intake.deliveries.length
     expect(taken).toBeGreaterThanOrEqual(1_000)
@@ -108,7 +114,7 @@ describe('a partition that holds too much', () => {
     const consumer = { maxBytesPerPartition: 5_000 }
     const intake = stuckOn0(100)
     await fill(topic, numbered(2_000), 0)
-    const { source } = await cluster.open({ topics: [topic], group: groupId, consumer }, intake)
+    const { source } = await cluster.open({ topics: [topic], group: groupId, consumerConfig: consumer }, intake)
     await intake.untilTold('partition-paused')
     const before = intake.stuck.length
     const joins = intake.told('group-joined').length

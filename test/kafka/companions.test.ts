@@ -30,7 +30,11 @@ interface Joined {
 /** As in a process of its own: no registry of groups sees it. */
 async function join(consumerName: string, options: KafkaOptions): Promise<Joined> {
   const kafka = cluster.client()
-  const resolved = resolveKafka({ ...FAST, ...options, consumer: { ...FAST.consumer, ...options.consumer } })
+  const resolved = resolveKafka({
+    ...FAST,
+    ...options,
+    consumerConfig: { ...FAST.consumerConfig, ...options.consumerConfig },
+  })
   const parts = {
     kafka,
     adminClient: new AdminClient(kafka),
@@ -110,7 +114,7 @@ describe('members of a group in several processes', () => {
     const options = {
       topics: [topic],
       group: groupId,
-      consumer: { partitionAssigners: [PartitionAssigners.roundRobin] },
+      consumerConfig: { partitionAssigners: [PartitionAssigners.roundRobin] },
     }
     const [first, second] = [await join('sms', options), await join('mail', options)]
     await eventually(async () => partitionsOf(first) === 1 && partitionsOf(second) === 1)

@@ -18,9 +18,9 @@ import { server } from '../kit/servers/server.ts'
 import { Signal } from '../kit/signal.ts'
 
 /** Everything as fast as the tests' brokers allow. */
-export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumer'> = {
+export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumerConfig'> = {
   commitEveryMs: 50,
-  consumer: {
+  consumerConfig: {
     sessionTimeout: 6_000,
     rebalanceTimeout: 6_000,
     heartbeatInterval: 150,
@@ -92,7 +92,7 @@ export class Cluster implements AsyncDisposable {
     const broker = kafkaSource(client, {
       ...FAST,
       ...options,
-      consumer: { ...FAST.consumer, ...options.consumer },
+      consumerConfig: { ...FAST.consumerConfig, ...options.consumerConfig },
     })
     this.#sources.push(broker.source)
     await broker.source.open(intake)

@@ -46,12 +46,12 @@ describe('the options of a Kafka source', () => {
     ],
     [
       'a heartbeat too slow for its session',
-      { consumer: { heartbeatInterval: 10_001 } },
-      'consumer.heartbeatInterval: expected at most a third of sessionTimeout (30000), got 10001: one late heartbeat would end the membership; lower it, or raise sessionTimeout to 30003',
+      { consumerConfig: { heartbeatInterval: 10_001 } },
+      'consumerConfig.heartbeatInterval: expected at most a third of sessionTimeout (30000), got 10001: one late heartbeat would end the membership; lower it, or raise sessionTimeout to 30003',
     ],
     [
       'a fetch too long for its session',
-      { consumer: { maxWaitTimeInMs: 10_001 } },
+      { consumerConfig: { maxWaitTimeInMs: 10_001 } },
       'at most a third of sessionTimeout',
     ],
     [
@@ -92,31 +92,35 @@ describe('the options of a Kafka source', () => {
     ['a misspelt option', { topic: 't' }, 'topic: unknown option; did you mean topics?'],
     [
       'a misspelt option of the consumer',
-      { consumer: { sesionTimeout: 1 } },
-      'consumer.sesionTimeout: unknown option; did you mean sessionTimeout?',
+      { consumerConfig: { sesionTimeout: 1 } },
+      'consumerConfig.sesionTimeout: unknown option; did you mean sessionTimeout?',
     ],
     [
       'a misspelt option of its retries',
-      { consumer: { retry: { retrys: 9 } } },
-      'consumer.retry.retrys: unknown option; did you mean retries?',
+      { consumerConfig: { retry: { retrys: 9 } } },
+      'consumerConfig.retry.retrys: unknown option; did you mean retries?',
     ],
-    ['a consumer option beside it', { sessionTimeout: 6_000 }, 'sessionTimeout: give it inside of consumer'],
-    ['an option inside of consumer', { consumer: { groupId: 'g' } }, 'consumer.groupId: its name is group'],
+    ['a consumer option beside it', { sessionTimeout: 6_000 }, 'sessionTimeout: give it inside of consumerConfig'],
+    [
+      'an option inside of consumerConfig',
+      { consumerConfig: { groupId: 'g' } },
+      'consumerConfig.groupId: its name is group',
+    ],
     ['the group by its name in kafkajs', { groupId: 'g' }, 'groupId: its name is group'],
     ['what belongs to the client', { ssl: true }, 'ssl: give it to new Kafka()'],
     [
       'a restart of its own',
-      { consumer: { retry: { restartOnFailure: 1 } } },
-      'consumer.retry.restartOnFailure: leave it out: after a crash the adapter builds a new consumer',
+      { consumerConfig: { retry: { restartOnFailure: 1 } } },
+      'consumerConfig.retry.restartOnFailure: leave it out: after a crash the adapter builds a new consumer',
     ],
     [
       'uncommitted messages',
-      { consumer: { readUncommitted: true } },
+      { consumerConfig: { readUncommitted: true } },
       'readUncommitted: leave it out: a message that is aborted later would have had its effect',
     ],
     ['commits of kafkajs', { autoCommit: true }, 'autoCommit: leave it out: handlers run outside of kafkajs'],
-    ['commits by a time', { consumer: { autoCommitInterval: 1 } }, 'commitEveryMs says how often'],
-    ['commits by a number', { consumer: { autoCommitThreshold: 1 } }, 'commitEveryMs says how often'],
+    ['commits by a time', { consumerConfig: { autoCommitInterval: 1 } }, 'commitEveryMs says how often'],
+    ['commits by a number', { consumerConfig: { autoCommitThreshold: 1 } }, 'commitEveryMs says how often'],
     ['a handler of messages', { eachMessage: () => {} }, 'eachMessage: leave it out: the handler is that of'],
     ['a handler of batches', { eachBatch: () => {} }, 'eachBatch: leave it out: the handler is that of'],
     [
@@ -154,7 +158,7 @@ describe('the options of a Kafka source', () => {
     }
     const factors = { factor: 0.5, multiplier: 3, initialRetryTime: 7 }
     const consumer: object = { ...passed, sessionTimeout: undefined, retry: { retries: 12, ...factors } }
-    const { source } = kafkaSource(kafka, { topics: ['t'], group: groupId, consumer })
+    const { source } = kafkaSource(kafka, { topics: ['t'], group: groupId, consumerConfig: consumer })
     await source.open(new RecordingIntake())
     const { retry, ...config } = kafka.newest.config
     expect(config).toEqual({
@@ -256,7 +260,7 @@ describe('the first start', () => {
     const running = runKafka(cluster.client(), consumer, {
       topics: [topic],
       group: uniqueName('group'),
-      consumer: tooShort,
+      consumerConfig: tooShort,
     })
     await expect(running).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE' })
   })

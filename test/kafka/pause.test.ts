@@ -22,7 +22,7 @@ async function start(topic: string, group: string): Promise<{ readonly one: Runn
     store: memoryStore(),
     handle: ({ message }) => void handled.push(String(message.headers['id'])),
   })
-  const one = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], group, start: 'earliest' })
+  const one = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], group, startAt: 'earliest' })
   running.push(one)
   return { one, handled }
 }

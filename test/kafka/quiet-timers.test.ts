@@ -66,7 +66,7 @@ describe('quiet timers', () => {
     intake.onDeliver = (delivery) => delivery.settle()
     // With one request at a time, the others wait for the method that is replaced.
     const consumer = { maxInFlightRequests: 1 }
-    await cluster.open({ topics: [topic], group: groupId, consumer }, intake)
+    await cluster.open({ topics: [topic], group: groupId, consumerConfig: consumer }, intake)
     const set = loops()
     for (const partition of [0, 1]) await cluster.send(topic, ['a', 'b', 'c'], partition)
     await cluster.untilCommitted(groupId, topic, [3, 3])

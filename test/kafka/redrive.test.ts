@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000
 
 it('works through the dead letters of all topics of a consumer', async () => {
   const topics = [await cluster.topic(), await cluster.topic()]
-  const options: KafkaOptions = { ...FAST, topics, group: uniqueName('group'), start: 'earliest' }
+  const options: KafkaOptions = { ...FAST, topics, group: uniqueName('group'), startAt: 'earliest' }
   const handled: string[] = []
   const fault = { isThere: true }
   const consumer = defineConsumer({
@@ -44,7 +44,7 @@ it('works through the dead letters of all topics of a consumer', async () => {
     )
   }
   await live(async () => (await looked()) === 6)
-  expect(await redrive(consumer, subscription, { max: 4 }).result).toMatchObject({ from, looked: 4 })
+  expect(await redrive(consumer, subscription, { lookAtMost: 4 }).result).toMatchObject({ from, looked: 4 })
 
   fault.isThere = false
   const why = { dryRun: false, by: 'kim', reason: 'fixed' }

@@ -203,7 +203,7 @@ describe('reading a range', () => {
       return consumer
     }
     const consumer = { sessionTimeout: 1_000, heartbeatInterval: 150, maxWaitTimeInMs: 100 }
-    const reader = await placesOf(cluster, topic, { consumer }, client).open(topic)
+    const reader = await placesOf(cluster, topic, { consumerConfig: consumer }, client).open(topic)
     const next = new Map<string, number>()
     let [batches, largest] = [0, 0]
     for await (const batch of reader.read(await reader.range({}), {
@@ -231,7 +231,7 @@ describe('reading a range', () => {
     let consumer: Consumer | undefined
     client.consumer = (config) => (consumer = makeConsumer(config))
     const small = { maxBytesPerPartition: 4_000, maxWaitTimeInMs: 100 }
-    const reader = await placesOf(cluster, topic, { consumer: small }, client).open(topic)
+    const reader = await placesOf(cluster, topic, { consumerConfig: small }, client).open(topic)
     const values: string[] = []
     const jumps = ['2500', '0', '2900', '100']
     for await (const batch of reader.read(await reader.range({}), {
@@ -253,7 +253,7 @@ describe('reading a range', () => {
         topic,
         Array.from({ length: 5 }, () => value),
       )
-    const places = placesOf(cluster, topic, { consumer: { maxBytesPerPartition: 50_000, maxWaitTimeInMs: 100 } })
+    const places = placesOf(cluster, topic, { consumerConfig: { maxBytesPerPartition: 50_000, maxWaitTimeInMs: 100 } })
     const reader = await places.open(topic)
     const range = await reader.range({})
     let read = 0

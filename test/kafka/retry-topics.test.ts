@@ -100,7 +100,7 @@ describe('a message on a retry topic', () => {
   it('waits on through a rebalance and through the end of its consumer, and comes once', async () => {
     const { topic, retry, groupId, options } = await openHeld([copy('v', 4_000)], HOUR_MS)
     const consumer = { partitionAssigners: [failingOn(3)] }
-    const { intake } = await cluster.open({ ...options, consumer }, RecordingIntake.settling())
+    const { intake } = await cluster.open({ ...options, consumerConfig: consumer }, RecordingIntake.settling())
     await intake.untilTold('partition-paused')
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await intake.untilTold('group-joined', 2)

@@ -53,7 +53,7 @@ async function start(
   const running = await runKafka(cluster.client(), consumer, {
     ...FAST,
     ...options,
-    consumer: { ...FAST.consumer, ...options.consumer },
+    consumerConfig: { ...FAST.consumerConfig, ...options.consumerConfig },
   })
   started.push(running)
   return { running, watching }
@@ -168,7 +168,7 @@ describe('a consumer on Kafka', () => {
     const gate = new Gate()
     await cluster.send(topic, [body('long')])
     const consumer = { sessionTimeout: 1_000 }
-    const { watching } = await start({ topics: [topic], group: groupId, consumer }, gate.handle)
+    const { watching } = await start({ topics: [topic], group: groupId, consumerConfig: consumer }, gate.handle)
     await new Promise((resolve) => setTimeout(resolve, 1_600))
     gate.letGo()
     await cluster.untilCommitted(groupId, topic, [1])
@@ -196,7 +196,9 @@ describe('a consumer on Kafka', () => {
     await cluster.send(topic, [body('a'), body('b')])
     const consumer = { sessionTimeout: 1_000 }
     const handle: Handle = ({ payload }) => handled.push(payload.id)
-    const { running, watching } = await start({ topics: [topic], group: groupId, consumer }, handle, { store })
+    const { running, watching } = await start({ topics: [topic], group: groupId, consumerConfig: consumer }, handle, {
+      store,
+    })
     await watching.until(() => watching.events.some(({ type }) => type === 'store-down'))
     expect(running.health().ready).toBe(false)
     await new Promise((resolve) => setTimeout(resolve, 1_600))
@@ -287,7 +289,10 @@ describe('a rebalance while handlers run', () => {
       },
     ]
     await cluster.send(topic, [body('a')])
-    const { watching } = await start({ topics: [topic], group: groupId, consumer: { partitionAssigners } }, gate.handle)
+    const { watching } = await start(
+      { topics: [topic], group: groupId, consumerConfig: { partitionAssigners } },
+      gate.handle,
+    )
     await eventually(async () => gate.runs.length === 1)
     await cluster.admin.createPartitions({ topicPartitions: [{ topic, count: 2 }] })
     await watching.until(() => watching.told('rebuilt') === 1)

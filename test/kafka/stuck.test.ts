@@ -20,7 +20,7 @@ interface Payload {
 }
 type Options = ConsumerOptions<Payload, Payload, never>
 /** Shorter than anything that is waited for below. */
-const SHORT_SESSION: NonNullable<KafkaOptions['consumer']> = { ...FAST.consumer, sessionTimeout: 1_000 }
+const SHORT_SESSION: NonNullable<KafkaOptions['consumerConfig']> = { ...FAST.consumerConfig, sessionTimeout: 1_000 }
 
 async function start(
   options: KafkaOptions,
@@ -37,7 +37,7 @@ async function start(
     observe: watching.observe,
     ...settings,
   } as Options)
-  const running = await runKafka(cluster.client(), consumer, { ...FAST, consumer: SHORT_SESSION, ...options })
+  const running = await runKafka(cluster.client(), consumer, { ...FAST, consumerConfig: SHORT_SESSION, ...options })
   started.push(running)
   return { running, watching }
 }

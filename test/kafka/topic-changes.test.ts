@@ -97,7 +97,12 @@ describe('a topic that changes while it is consumed', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, texts('old', 30))
     // Metadata that is old: no other look at the topic is in the way.
-    const options = { topics: [topic], group: groupId, maxWatermarkLag: 10, consumer: { metadataMaxAge: 300_000 } }
+    const options = {
+      topics: [topic],
+      group: groupId,
+      maxWatermarkLag: 10,
+      consumerConfig: { metadataMaxAge: 300_000 },
+    }
     const { intake } = await cluster.open(options)
     await intake.untilTold('partition-paused')
     await cluster.admin.deleteTopics({ topics: [topic] })

@@ -103,7 +103,11 @@ describe("what else is the user's and throws", () => {
     ['the log', { log: { debug: broken, info: broken, warn: broken, error: broken } }, 'handled'],
     [
       'the schema',
-      { schema: { '~standard': { version: 1, vendor: 'test', validate: () => Promise.reject(new TypeError('no')) } } },
+      {
+        payloadSchema: {
+          '~standard': { version: 1, vendor: 'test', validate: () => Promise.reject(new TypeError('no')) },
+        },
+      },
       'dead-lettered',
     ],
   ])('%s: the consumer goes on', async (_what, options, outcome) => {

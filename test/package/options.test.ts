@@ -133,7 +133,7 @@ const NOT_A_SENTENCE = /Cannot (?:read|destructure|convert)|is not (?:a function
 const FOR_AUTHORS = /^\.\/(?:spi|testing)$/
 
 /** Options that take any value: a user function gets it. */
-const ANYTHING = /^(?:from|value|inject|imports)$/
+const ANYTHING = /^(?:startWith|value|inject|imports)$/
 
 /** Values of all kinds, and just outside of the bounds of a rule. */
 function candidatesFor({ least = 1, most = 1 }: AnyRule): readonly unknown[] {
@@ -302,6 +302,14 @@ describe('the options of every public function', () => {
     ['PositionAdmin.release', 'from', 'goOnFrom'],
     ['Migrations.up', 'isDryRun', 'dryRun'],
     ['runInline', 'retry', 'retryWaits'],
+    ['defineConsumer', 'schema', 'payloadSchema'],
+    ['HandleOnce', 'schema', 'payloadSchema'],
+    ['HandleOnce', 'from', 'startWith'],
+    ['runKafka', 'start', 'startAt'],
+    ['runKafka', 'consumer', 'consumerConfig'],
+    ['pgliteInbox', 'db', 'pglite'],
+    ['planReplay', 'max', 'lookAtMost'],
+    ['redrive', 'max', 'lookAtMost'],
   ])('of %s: %s is now called %s, and the old name is refused with the new one', async (name, old, now) => {
     const calls = found.calls.filter((call) => call.name === name && call.known.includes(now))
     expect(calls.length).toBeGreaterThan(0)

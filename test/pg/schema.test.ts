@@ -192,7 +192,7 @@ describe('options of postgresInbox', () => {
     (schema) => {
       const { pool } = fakePool({})
       expect(() => postgresInbox({ pool, schema })).toThrow('schema: expected')
-      expect(() => pgliteInbox({ db: {} as never, schema })).toThrow('schema: expected')
+      expect(() => pgliteInbox({ pglite: {} as never, schema })).toThrow('schema: expected')
       expect(() => postgresMigrationSql({ schema })).toThrow('schema: expected')
     },
   )

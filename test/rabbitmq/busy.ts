@@ -12,9 +12,9 @@ export function itWaitsElsewhereWhileBusy(
   on: () => { readonly rabbit: Rabbit; readonly consumers: Consumers },
 ): void {
   it.each([
-    ['as its queue says', 'queue'],
-    ['as its consumer says', 'hand-back'],
-  ] as const)(`waits in ${where}, %s, leaves its lane free and spends no attempt`, async (_says, waits) => {
+    ['soon', { waitMs: 50 }],
+    ['at once', 'hand-back'],
+  ] as const)(`waits in ${where}, %s, leaves its lane free and spends no attempt`, async (_soon, whenBusy) => {
     const { rabbit, consumers } = on()
     const [queue, other] = [rabbit.name(), rabbit.name()]
     rabbit.delayQueues(queue, 100)
@@ -30,9 +30,8 @@ export function itWaitsElsewhereWhileBusy(
     await begun.opened
     const attempts: string[] = []
     const handle: Handle = ({ payload, attempt }) => attempts.push(`${payload} ${attempt}`)
-    const options = { queue, lane: () => 'one', retry: waits === 'queue' ? { ...way, busyWaitMs: 50 } : way }
-    const whenBusy = waits === 'queue' ? {} : { whenBusy: waits }
-    const { running, watching } = await consumers.run(rabbit.url, options, handle, { ...shared, ...whenBusy })
+    const options = { queue, lane: () => 'one', retry: way }
+    const { running, watching } = await consumers.run(rabbit.url, options, handle, { ...shared, whenBusy })
     await rabbit.send(queue, ['a', 'b'])
     await watching.untilOutcomes('handed-back', 3)
     expect(attempts).toEqual(['b 1'])

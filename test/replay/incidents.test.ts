@@ -45,7 +45,7 @@ describePairs('a bug dead-lettered messages, on %s and %s', (broker, store) => {
     expect(foreseen).toMatchObject({ looked: 60, totals: { redriven: 60 }, destinations: { [incident.place]: 60 } })
     // Not fixed yet: they come back, and the redrive ends all the same.
     await using live = await incident.start({ bugFor: 'globex' })
-    const first = await incident.json<RedriveResult>(['redrive', 'sms', '--max', '10', ...WHY])
+    const first = await incident.json<RedriveResult>(['redrive', 'sms', '--look-at-most', '10', ...WHY])
     expect(first.totals.redriven).toBe(10)
     await live.stop()
 

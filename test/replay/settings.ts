@@ -40,7 +40,7 @@ export interface Replayed {
 
 export function kafkaOptions({ broker, group }: ReplaySettings): KafkaOptions {
   if (!('kafka' in broker)) throw new TypeError('these settings have another broker')
-  return { ...FAST, topics: [broker.topic], group, start: 'earliest' }
+  return { ...FAST, topics: [broker.topic], group, startAt: 'earliest' }
 }
 
 export function kafkaClient(brokers: string[]): Kafka {

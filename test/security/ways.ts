@@ -143,7 +143,9 @@ export const WAYS: readonly Way[] = [
     ['dead-lettered'],
     async (recorder, style) => {
       const message = `expected a number, got ${JSON.stringify(CANARY_PAYLOAD.to)}`
-      const rig = await start(recorder, style, { schema: schemaOf(() => ({ issues: [{ message, path: ['to'] }] })) })
+      const rig = await start(recorder, style, {
+        payloadSchema: schemaOf(() => ({ issues: [{ message, path: ['to'] }] })),
+      })
       await rig.deliver(SENT)
       return rig
     },
@@ -153,7 +155,9 @@ export const WAYS: readonly Way[] = [
     ['dead-lettered'],
     async (recorder, style) => {
       let calls = 0
-      const rig = await start(recorder, style, { schema: schemaOf(() => (calls++ === 0 ? fail() : failLater())) })
+      const rig = await start(recorder, style, {
+        payloadSchema: schemaOf(() => (calls++ === 0 ? fail() : failLater())),
+      })
       await rig.deliver(SENT)
       await rig.deliver({ ...SENT, id: `${CANARY_ID}-b` })
       return rig

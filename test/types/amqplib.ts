@@ -84,7 +84,7 @@ export const messages: readonly Message[] = [
 
 rabbitSource('amqp://localhost', {
   queue: 'sms',
-  retry: { delayQueues: [1_000, { delayMs: 60_000, queue: 'sms.later' }], busyWaitMs: 500, overdueAfterMs: 30_000 },
+  retry: { delayQueues: [1_000, { delayMs: 60_000, queue: 'sms.later' }], overdueAfterMs: 30_000 },
   deadLetter: { exchange: 'dead', routingKey: 'sms' },
   consumerTimeoutMs: 600_000,
 })

@@ -24,7 +24,7 @@ export const consumers: readonly unknown[] = [
   defineConsumer({
     name: 'a',
     store: memoryStore(),
-    schema,
+    payloadSchema: schema,
     id: (m) => m.payload.sentAt,
     handle: ({ payload }) => payload.sentAt.getTime(),
   }),

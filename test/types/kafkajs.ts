@@ -25,10 +25,10 @@ export async function legal(): Promise<void> {
     group: 'g',
     deadLetter: { topic: (origin) => `${origin}.dlq`, headers: 'spring' },
     retry: { topics: [{ delayMs: 60_000 }, { delayMs: 600_000, topic: (origin) => `${origin}.later` }] },
-    start: 'latest',
+    startAt: 'latest',
     setup: 'check',
     order: 'partition',
-    consumer: {
+    consumerConfig: {
       sessionTimeout: 30_000,
       partitionAssigners: [PartitionAssigners.roundRobin],
       rackId: 'a',
@@ -81,7 +81,7 @@ export async function illegal(): Promise<void> {
   // @ts-expect-error the adapter always subscribes from the beginning
   await runKafka(kafka, consumer, { topics: ['t'], group: 'g', fromBeginning: false })
   // @ts-expect-error uncommitted messages may be aborted, and their offsets lie past what the broker tells
-  await runKafka(kafka, consumer, { topics: ['t'], group: 'g', consumer: { readUncommitted: true } })
+  await runKafka(kafka, consumer, { topics: ['t'], group: 'g', consumerConfig: { readUncommitted: true } })
   // @ts-expect-error the adapter decides whether its consumer comes again
-  await runKafka(kafka, consumer, { topics: ['t'], group: 'g', consumer: { retry: { restartOnFailure: 1 } } })
+  await runKafka(kafka, consumer, { topics: ['t'], group: 'g', consumerConfig: { retry: { restartOnFailure: 1 } } })
 }

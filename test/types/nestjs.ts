@@ -12,11 +12,11 @@ declare const schema: StandardSchema<{ smsId: string; sentAt: string }, Sms & { 
 const from = { topics: ['sms'], group: 'sms' }
 
 export const accepted: readonly HandleOnceOptions[] = [
-  { name: 'a', from, id: messageId.payload('/smsId'), decode: json<Sms>() },
-  { name: 'a', from, decode: json<Sms>(), id: ({ payload }: { readonly payload: Sms }) => payload.smsId },
-  { name: 'a', from, schema },
-  { name: 'a', from, store: postgresInbox({ pool }) },
-  { name: 'a', from, store: memoryStore(), onInDoubt: 'park', maxAttempts: 3, observe: () => {} },
+  { name: 'a', startWith: from, id: messageId.payload('/smsId'), decode: json<Sms>() },
+  { name: 'a', startWith: from, decode: json<Sms>(), id: ({ payload }: { readonly payload: Sms }) => payload.smsId },
+  { name: 'a', startWith: from, payloadSchema: schema },
+  { name: 'a', startWith: from, store: postgresInbox({ pool }) },
+  { name: 'a', startWith: from, store: memoryStore(), onInDoubt: 'park', maxAttempts: 3, observe: () => {} },
 ]
 
 export const defaults: ConsumeOnceModuleOptions['defaults'] = { store: postgresInbox({ pool }), decode: json() }

@@ -47,7 +47,7 @@ defineConsumer({
 
 defineConsumer({
   name: 'embedded',
-  store: pgliteInbox({ db, schema: 'mine' }),
+  store: pgliteInbox({ pglite: db, schema: 'mine' }),
   handleBatch: async ({ tx, messages }) => tx.query('select $1::int', [messages.length]),
 })
 
@@ -73,7 +73,7 @@ defineConsumer({
 
 defineConsumer({
   name: 'embedded lease',
-  store: pgliteLease({ db }),
+  store: pgliteLease({ pglite: db }),
   // @ts-expect-error -- a lease has no transaction
   handle: ({ tx }) => tx,
 })
@@ -81,4 +81,4 @@ defineConsumer({
 // @ts-expect-error -- a client has no connections to spare
 postgresInbox({ pool: new Client() })
 // @ts-expect-error -- neither
-pgliteInbox({ db: pool })
+pgliteInbox({ pglite: pool })

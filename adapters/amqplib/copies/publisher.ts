@@ -23,6 +23,9 @@ interface PublisherParts {
   readonly events: RabbitEvents
 }
 
+/** How long a message waits in its lane for another process, unless `whenBusy` of the consumer says so. */
+const BUSY_WAIT_MS: DurationMs = 2_000
+
 /**
  * Moves messages to their dead-letter or retry place: as a confirmed copy with unchanged body, properties and message
  * ID, or with the frame that settles the original. After a rejection the caller tries again, for ever.
@@ -34,7 +37,7 @@ export class RabbitPublisher implements Publisher {
   constructor(parts: PublisherParts) {
     this.#parts = parts
     const { retry } = parts.settings
-    this.busyWaitMs = retry.kind === 'lane' ? undefined : retry.busyWaitMs
+    this.busyWaitMs = retry.kind === 'lane' ? undefined : BUSY_WAIT_MS
   }
 
   async deadLetter(deadLetter: DeadLetter): Promise<void> {

@@ -14,18 +14,8 @@ export interface RabbitDelayQueue {
   readonly queue?: string
 }
 
-interface RabbitBusy {
-  /**
-   * How long a message waits in its lane while another process is busy with it, in milliseconds. After that it leaves
-   * this process, delayed until the other's lease must have ended; no attempt is spent. At least 1. `whenBusy` of the
-   * consumer replaces it.
-   * @defaultValue 2000
-   */
-  readonly busyWaitMs?: DurationMs
-}
-
 /** Copies wait in separate queues, on any server version. */
-export interface RabbitDelayQueues extends RabbitBusy {
+export interface RabbitDelayQueues {
   /**
    * Milliseconds, or `{ delayMs, queue }`. After the first attempt a message waits in the first of these queues, after
    * the second in the second, and then in the last one, up to the consumer's `maxAttempts`. The original is acked when
@@ -46,7 +36,7 @@ export interface RabbitDelayQueues extends RabbitBusy {
 }
 
 /** The queue itself delays returned messages: quorum queues of RabbitMQ 4.3 and later. */
-export interface RabbitDelayedByQueue extends RabbitBusy {
+export interface RabbitDelayedByQueue {
   /**
    * `x-delayed-retry-type: all`, `-min` and `-max` of the queue, in whole milliseconds. A failed message is rejected
    * and waits `minMs` times the number of its returns, at most `maxMs`. A message that another process is busy with is

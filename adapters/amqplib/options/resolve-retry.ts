@@ -5,7 +5,6 @@ import {
   millis,
   needed,
   object,
-  or,
   type DurationMs,
   type Rule,
   type Table,
@@ -21,14 +20,12 @@ export type RetryWay =
   | {
       readonly kind: 'delay-queues'
       readonly queues: readonly DelayQueue[]
-      readonly busyWaitMs: DurationMs
       readonly overdueAfterMs: DurationMs
     }
   | {
       readonly kind: 'delayed-by-queue'
       readonly minMs: DurationMs
       readonly maxMs: DurationMs
-      readonly busyWaitMs: DurationMs
     }
 
 const DELAY_QUEUE: Table<RabbitDelayQueue, 'queue'> = { delayMs: needed(millis()), queue: NAME }
@@ -41,9 +38,13 @@ const OF_THE_CONSUMER = 'give it to defineConsumer()'
 const TABLE: Table<RabbitRetry, 'delayQueues' | 'delayedByQueue' | 'overdueAfterMs'> = {
   delayQueues: listOf(either(millis(), object(DELAY_QUEUE)), { least: 1, what: 'delays' }),
   delayedByQueue: object(BY_QUEUE),
-  busyWaitMs: or(2_000, millis()),
   overdueAfterMs: millis(),
-  [ELSEWHERE]: { maxAttempts: OF_THE_CONSUMER, initialMs: OF_THE_CONSUMER, maxMs: OF_THE_CONSUMER },
+  [ELSEWHERE]: {
+    busyWaitMs: 'give it to defineConsumer(), as whenBusy: { waitMs }',
+    maxAttempts: OF_THE_CONSUMER,
+    initialMs: OF_THE_CONSUMER,
+    maxMs: OF_THE_CONSUMER,
+  },
 }
 
 export const RETRY: Rule<RabbitRetry> = object(TABLE)
@@ -51,15 +52,14 @@ export const RETRY: Rule<RabbitRetry> = object(TABLE)
 /** The options were checked before. */
 export function retryWay(origin: string, retry: RabbitRetry | undefined): RetryWay {
   if (retry === undefined) return { kind: 'lane' }
-  const { busyWaitMs = 2_000 } = retry
-  if (retry.delayQueues === undefined) return { kind: 'delayed-by-queue', ...retry.delayedByQueue, busyWaitMs }
+  if (retry.delayQueues === undefined) return { kind: 'delayed-by-queue', ...retry.delayedByQueue }
   const { delayQueues, overdueAfterMs = 60_000 } = retry
   const queues = delayQueues.map((entry): DelayQueue => {
     const { delayMs, queue = `${origin}.retry.${delayMs}` }: RabbitDelayQueue =
       typeof entry === 'number' ? { delayMs: entry } : entry
     return { delayMs, queue }
   })
-  return { kind: 'delay-queues', queues, busyWaitMs, overdueAfterMs }
+  return { kind: 'delay-queues', queues, overdueAfterMs }
 }
 
 /** @param problems - problems are added here */

@@ -46,7 +46,7 @@ const RABBIT: Table<RabbitOptions, WithoutDefault> = {
   [ELSEWHERE]: {
     delayQueues: INSIDE_RETRY,
     delayedByQueue: INSIDE_RETRY,
-    busyWaitMs: INSIDE_RETRY,
+    busyWaitMs: 'give it to defineConsumer(), as whenBusy: { waitMs }',
     overdueAfterMs: INSIDE_RETRY,
     concurrency: OF_THE_CONSUMER,
     maxAttempts: OF_THE_CONSUMER,

@@ -57,7 +57,7 @@ export class QueueReader implements ReplayReader {
     const { name } = this.#queue
     if ([since, until, from, to].some((bound) => bound !== undefined)) {
       throw new ConfigError([
-        `queue ${name}: expected no time and no position, because RabbitMQ cannot look them up in a queue: bound the range by the number of messages (max), and select messages by a filter`,
+        `queue ${name}: expected no time and no position, because RabbitMQ cannot look them up in a queue: bound the range by the number of messages (lookAtMost), and select messages by a filter`,
       ])
     }
     const found = await ask(this.#link, `check ${name}`, (channel) => channel.checkQueue(name)).catch(

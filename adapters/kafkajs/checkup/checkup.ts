@@ -25,7 +25,7 @@ async function look(
   options: ResolvedKafka,
   consumer: CheckedConsumer,
 ): Promise<readonly CheckFinding[]> {
-  const { topology, group: groupId, start, setup } = options
+  const { topology, group: groupId, startAt: start, setup } = options
   const existing = new Set(await admin.listTopics())
   const sources = topology.sources.filter((topic) => existing.has(topic))
   const asked = await Promise.all(

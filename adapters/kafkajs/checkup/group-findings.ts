@@ -59,7 +59,7 @@ function offsetsRetention(
   const away = `A group that is away for ${durationText(minutes * 60_000)} loses its offsets`
   if (strategy === 'offsets') return holds(check, found)
   if (start === 'latest') {
-    const meaning = `${away} and begins at the end: messages that arrive meanwhile are not handled. Use start: 'earliest', or raise it.`
+    const meaning = `${away} and begins at the end: messages that arrive meanwhile are not handled. Use startAt: 'earliest', or raise it.`
     return weaker(check, found, meaning)
   }
   if (topics.every((settings) => isRemembered(settings, consumer))) return holds(check, found)

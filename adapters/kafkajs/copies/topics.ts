@@ -22,9 +22,9 @@ const LOOK_AGAIN_MS = 250
  * @throws ConfigError `CONFIG_INVALID`
  */
 export async function prepareTopics(adminClient: AdminClient, options: ResolvedKafka, report: Report): Promise<void> {
-  const { topology, setup, consumer } = options
+  const { topology, setup, consumerConfig } = options
   /** With automatic creation the broker creates them on subscribe. */
-  const needed = consumer.allowAutoTopicCreation === true ? [] : topology.sources
+  const needed = consumerConfig.allowAutoTopicCreation === true ? [] : topology.sources
   await adminClient.ask(async (admin) => {
     const existing = await existingOf(admin, needed)
     const isThere = (topic: string): boolean => needed.length === 0 || existing.has(topic)

@@ -18,7 +18,7 @@ import type {
 export interface RunOptions {
   readonly kafka: KafkaLike
   readonly topics: readonly string[]
-  readonly consumer: ConsumerConfigLike
+  readonly consumerConfig: ConsumerConfigLike
   readonly partitionsConsumedConcurrently: number
   readonly report: Report
 }
@@ -112,8 +112,8 @@ export class ConsumerRun {
   constructor(options: RunOptions, listener: RunListener) {
     this.#options = options
     this.#listener = listener
-    const retry = { ...options.consumer.retry, restartOnFailure: async () => false }
-    const { consumer, isReached } = consumerOf(options.kafka, { ...options.consumer, retry })
+    const retry = { ...options.consumerConfig.retry, restartOnFailure: async () => false }
+    const { consumer, isReached } = consumerOf(options.kafka, { ...options.consumerConfig, retry })
     this.consumer = consumer
     this.#isDecodedHere = isReached
     this.#listen()

@@ -100,13 +100,13 @@ export class Membership {
 
   async #join(): Promise<void> {
     if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')
-    const given = { ...this.#options.consumer, ...this.#options.fetching?.() }
+    const given = { ...this.#options.consumerConfig, ...this.#options.fetching?.() }
     const topics = await this.#options.topics()
     const partitionAssigners = given.partitionAssigners ?? (await this.#options.assigners())
     if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')
-    const consumer = partitionAssigners === undefined ? given : { ...given, partitionAssigners }
+    const consumerConfig = partitionAssigners === undefined ? given : { ...given, partitionAssigners }
     const ended = (error: Error): void => this.#ended(run, error)
-    const run: ConsumerRun = new ConsumerRun({ ...this.#options, consumer, topics }, { ...this.#listener, ended })
+    const run: ConsumerRun = new ConsumerRun({ ...this.#options, consumerConfig, topics }, { ...this.#listener, ended })
     this.#run = run
     try {
       await run.start()

@@ -80,7 +80,7 @@ export class Subscription {
     const { adminClient, options } = this.#parts
     const all = options.topology.subscribed
     // With automatic creation the broker creates them on subscribe.
-    if (options.consumer.allowAutoTopicCreation === true) return all
+    if (options.consumerConfig.allowAutoTopicCreation === true) return all
     try {
       const existing = await adminClient.ask((admin) => this.#existing(admin))
       this.#tell(all.filter((topic) => !existing.has(topic)))
@@ -99,10 +99,10 @@ export class Subscription {
    * progress.
    */
   #lookLater(): void {
-    const { topology, consumer } = this.#parts.options
+    const { topology, consumerConfig } = this.#parts.options
     clearTimeout(this.#timer)
     if (this.#isClosed || (this.#missing.length === 0 && this.#present.length === topology.subscribed.length)) return
-    const everyMs = Math.min(LOOK_AGAIN_MS, consumer.metadataMaxAge ?? LOOK_AGAIN_MS)
+    const everyMs = Math.min(LOOK_AGAIN_MS, consumerConfig.metadataMaxAge ?? LOOK_AGAIN_MS)
     this.#timer = setTimeout(() => this.suspect(), everyMs)
   }
 

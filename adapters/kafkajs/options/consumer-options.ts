@@ -75,14 +75,17 @@ export const OWNED_BY_ADAPTER: Readonly<Record<string, string>> = {
   eachBatch: HANDLER,
   eachBatchAutoResolve: 'leave it out: a position moves when the adapter has taken the batch over, never by itself',
   fromBeginning:
-    "leave it out: kafkajs asks it again after each OFFSET_OUT_OF_RANGE, where the end would lose messages; start: 'latest' is for the group's first start",
+    "leave it out: kafkajs asks it again after each OFFSET_OUT_OF_RANGE, where the end would lose messages; startAt: 'latest' is for the group's first start",
 }
 
 export type ConsumerConfig = ConsumerConfigLike &
   Readonly<Record<'heartbeatInterval' | 'maxWaitTimeInMs' | 'sessionTimeout', number>>
 
 /** The configuration for `kafka.consumer()`, with defaults that a short session bounds: a third of it leaves time for two more. */
-export function consumerConfig({ group: groupId, consumer }: Pick<KafkaOptions, 'group' | 'consumer'>): ConsumerConfig {
+export function consumerConfig({
+  group: groupId,
+  consumerConfig: consumer,
+}: Pick<KafkaOptions, 'group' | 'consumerConfig'>): ConsumerConfig {
   const { partitionAssigners, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer ?? {})
   const { sessionTimeout = 30_000 } = given
   const third = Math.max(1, Math.floor(sessionTimeout / 3))
@@ -103,7 +106,7 @@ export function problemsOfSession(
 ): void {
   if (heartbeatInterval * 3 > sessionTimeout) {
     problems.push(
-      `consumer.heartbeatInterval: expected at most a third of sessionTimeout (${sessionTimeout}), got ${heartbeatInterval}: one late heartbeat would end the membership; lower it, or raise sessionTimeout to ${heartbeatInterval * 3}`,
+      `consumerConfig.heartbeatInterval: expected at most a third of sessionTimeout (${sessionTimeout}), got ${heartbeatInterval}: one late heartbeat would end the membership; lower it, or raise sessionTimeout to ${heartbeatInterval * 3}`,
     )
   }
   if (maxWaitTimeInMs * 3 > sessionTimeout) {

@@ -59,7 +59,7 @@ export interface KafkaOptions {
    * time are not handled. All members need the same value.
    * @defaultValue `earliest`
    */
-  readonly start?: 'earliest' | 'latest'
+  readonly startAt?: 'earliest' | 'latest'
   readonly deadLetter?: KafkaDeadLetter
   /**
    * Retry topics: where a failed message waits while it has attempts left. After the first attempt it waits in the
@@ -128,5 +128,5 @@ export interface KafkaOptions {
    * bytes while one of its messages is in flight. For a distant broker (50 ms and more) higher values are faster. A
    * message above these limits is delivered anyway.
    */
-  readonly consumer?: KafkaConsumerOptions
+  readonly consumerConfig?: KafkaConsumerOptions
 }

@@ -33,10 +33,10 @@ type WithoutDefault = 'order' | 'retry'
 type InTopology = 'topics' | 'retry' | 'deadLetter'
 
 /** The options with their defaults. `topology` has those that say where messages come from, and where copies go. */
-export interface ResolvedKafka extends Omit<Complete<KafkaOptions, WithoutDefault>, InTopology> {
+export interface ResolvedKafka extends Omit<Complete<KafkaOptions, WithoutDefault>, InTopology | 'consumerConfig'> {
   readonly topology: Topology
   readonly deadLetterHeaders: DeadLetterHeaders
-  readonly consumer: ConsumerConfig
+  readonly consumerConfig: ConsumerConfig
 }
 
 export const SETUP: Defaulted<'auto' | 'check' | 'off'> = or('auto', oneOf('auto', 'check', 'off'))
@@ -45,7 +45,7 @@ export const ORDER: Rule<Order> = oneOf('key', 'partition', 'none')
 const OPTIONS: Table<KafkaOptions, WithoutDefault> = {
   topics: needed(listOf(where<string>('the name of a topic', isTopicName), { least: 1 })),
   group: needed(plainText()),
-  start: or('earliest', oneOf('earliest', 'latest')),
+  startAt: or('earliest', oneOf('earliest', 'latest')),
   deadLetter: or({}, DEAD_LETTER),
   retry: RETRY,
   setup: SETUP,
@@ -55,24 +55,30 @@ const OPTIONS: Table<KafkaOptions, WithoutDefault> = {
   commitEveryMs: or(1_000, millis()),
   leaveAfterMs: LEAVE_AFTER,
   partitionsConsumedConcurrently: or(8, whole()),
-  consumer: or({}, object(CONSUMER)),
+  consumerConfig: or({}, object(CONSUMER)),
 }
 
 /** Options that belong elsewhere, with the right place. */
 const OF_THE_CLIENT = placed(['brokers', 'clientId', 'ssl', 'sasl', 'logLevel'], 'give it to new Kafka()')
-const OF_THE_CONSUMER = placed(Object.keys(CONSUMER), 'give it inside of consumer')
+const OF_THE_CONSUMER = placed(Object.keys(CONSUMER), 'give it inside of consumerConfig')
 const BESIDE_THE_CONSUMER = placed(Object.keys(OPTIONS), 'give it beside consumer, not inside')
 
 const KAFKA: typeof OPTIONS = {
   ...OPTIONS,
-  consumer: or(
+  consumerConfig: or(
     {},
     object<KafkaConsumerOptions, never>({
       ...CONSUMER,
       [ELSEWHERE]: { ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER, ...OWNED_BY_ADAPTER },
     } as never),
   ),
-  [ELSEWHERE]: { ...OF_THE_CLIENT, ...OF_THE_CONSUMER, ...OWNED_BY_ADAPTER },
+  [ELSEWHERE]: {
+    ...OF_THE_CLIENT,
+    ...OF_THE_CONSUMER,
+    ...OWNED_BY_ADAPTER,
+    start: 'it is now called startAt',
+    consumer: 'it is now called consumerConfig',
+  },
 }
 
 /** @param of - the function that got the options. @throws ConfigError `CONFIG_INVALID`, with all problems at once */
@@ -88,7 +94,7 @@ export function resolveKafka(asked: KafkaOptions, of = 'runKafka'): ResolvedKafk
     ...others,
     topology,
     deadLetterHeaders: deadLetter.headers as DeadLetterHeaders,
-    consumer: consumerConfig(options),
+    consumerConfig: consumerConfig(options),
   })
 }
 

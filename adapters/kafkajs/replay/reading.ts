@@ -62,12 +62,12 @@ export class Reading {
         this.#ahead.notify()
       }
     })
-    const { partitionAssigners: _, ...consumer } = options.consumer
+    const { partitionAssigners: _, ...consumer } = options.consumerConfig
     this.#membership = new Membership(
       {
         kafka,
         partitionsConsumedConcurrently: options.partitionsConsumedConcurrently,
-        consumer: { ...consumer, groupId: this.#groupId, allowAutoTopicCreation: false },
+        consumerConfig: { ...consumer, groupId: this.#groupId, allowAutoTopicCreation: false },
         topics: async () => [topic],
         assigners: async () => undefined,
         isWorthAnotherTry: (error) => adminClient.isWorthAnotherTry(error),
@@ -172,7 +172,7 @@ export class Reading {
     const room = this.#ahead.room().then(() => true)
     const beating = {
       heartbeat: () => payload.heartbeat(),
-      everyMs: this.#given.options.consumer.heartbeatInterval,
+      everyMs: this.#given.options.consumerConfig.heartbeatInterval,
       limitMs: Infinity,
     }
     return (await whileBeating(room, beating)) === true

@@ -8,7 +8,7 @@ const LOOK_AGAIN_MS = 100
 const SETTLE_WITHIN_MS = 30_000
 
 /**
- * `start: 'latest'`: where a group begins in a topic without committed offsets. kafkajs itself always begins at the
+ * `startAt: 'latest'`: where a group begins in a topic without committed offsets. kafkajs itself always begins at the
  * beginning, because it would apply another setting after every OFFSET_OUT_OF_RANGE too.
  *
  * The ends are read before the group is joined. Nothing of a partition is taken before its end is committed, in the

@@ -27,7 +27,7 @@ export const crashOnKafka: CrashBroker = {
       topics: [job.place],
       group: job.name,
       deadLetter: { topic: deadLetterTopic(job) },
-      consumer: CONSUMER,
+      consumerConfig: CONSUMER,
     })
     return () => running.stop()
   },

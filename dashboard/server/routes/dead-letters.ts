@@ -29,7 +29,7 @@ export async function look(services: Services, { params, principal }: Asked): Pr
     kind: 'dead-letters',
     consumer: shown.id,
     by: principal.by,
-    job: () => jobOf(shown, { dryRun: true, max, ...selectionOf(only) }),
+    job: () => jobOf(shown, { dryRun: true, lookAtMost: max, ...selectionOf(only) }),
     progressOf: (progress: RedriveProgress) => {
       const meant = progress.deadLetters.filter(({ outcome }) => outcome !== 'filtered')
       sample.push(...meant.slice(0, SAMPLE - sample.length))

@@ -76,7 +76,7 @@ function planOptions(params: Params, from: string): PlanOptions {
     where: params.maybeTexts('where', MOST_TEXTS),
     reasons: params.maybeTexts('reasons', MOST_TEXTS),
     include: params.maybeTexts('include', MOST_TEXTS) as PlanOptions['include'],
-    max: params.maybeWhole('max', { least: 1, most: MOST_PLANNED }) ?? PLANNED,
+    lookAtMost: params.maybeWhole('max', { least: 1, most: MOST_PLANNED }) ?? PLANNED,
     groupBy: params.maybeText('groupBy'),
     rules: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   }

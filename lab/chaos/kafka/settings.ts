@@ -17,7 +17,7 @@ export function sourceOf(brokers: readonly string[], topic: string, groupId: str
     topics: [topic],
     group: groupId,
     commitEveryMs: 200,
-    consumer: {
+    consumerConfig: {
       sessionTimeout: SESSION_MS,
       rebalanceTimeout: SESSION_MS,
       heartbeatInterval: 500,

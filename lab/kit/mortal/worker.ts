@@ -74,7 +74,7 @@ export type KafkaCrashPoint = Exclude<CrashPoint, 'before the handler' | 'after 
 
 export class KafkaWorker extends MortalWorker {
   constructor({ brokers, topics, groupId, sessionTimeoutMs, dropIn, ...config }: KafkaConfig) {
-    const consumer = { ...FAST.consumer, sessionTimeout: sessionTimeoutMs, rebalanceTimeout: sessionTimeoutMs }
+    const consumer = { ...FAST.consumerConfig, sessionTimeout: sessionTimeoutMs, rebalanceTimeout: sessionTimeoutMs }
     const source = {
       kind: 'kafka',
       brokers,

@@ -80,7 +80,7 @@ const HEARTBEAT_EVERY_MS = 200
 
 async function dropIntoKafka(spec: KafkaSpec, consumer: Consumer): Promise<Stop> {
   const { eachBatch, eachMessage } = await import('../../../adapters/kafkajs/index.ts')
-  const { topics, group, consumer: config } = spec.options
+  const { topics, group, consumerConfig: config } = spec.options
   const kafka = await clientOf(spec)
   const options = { group, kafka, heartbeatEveryMs: HEARTBEAT_EVERY_MS }
   const { partitionAssigners: _, ...ownConfig } = config ?? {}

@@ -119,7 +119,7 @@ export class Decoding {
   }
 
   #checked(payload: unknown, message: Message): Decoded | Promise<Decoded> {
-    const { schema } = this.#services.consumer
+    const { payloadSchema: schema } = this.#services.consumer
     if (schema === undefined) return { is: 'decoded', payload }
     const read = (result: Validated): Decoded =>
       result.issues === undefined
@@ -164,7 +164,7 @@ export class Decoding {
 
 const NONE: readonly RunItem[] = []
 
-type Validated = Awaited<ReturnType<NonNullable<ResolvedConsumer['schema']>['~standard']['validate']>>
+type Validated = Awaited<ReturnType<NonNullable<ResolvedConsumer['payloadSchema']>['~standard']['validate']>>
 
 function readOr(failed: (error: unknown) => Decoded, read: () => Decoded): Decoded {
   try {

@@ -6,7 +6,7 @@ export type ProgramName = 'deploy' | 'short' | 'nest' | 'fastify'
 interface KafkaPlace {
   readonly kind: 'kafka'
   readonly brokers: readonly string[]
-  readonly options: Pick<KafkaOptions, 'commitEveryMs' | 'consumer'>
+  readonly options: Pick<KafkaOptions, 'commitEveryMs' | 'consumerConfig'>
 }
 
 interface RabbitPlace {

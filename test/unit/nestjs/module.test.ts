@@ -43,7 +43,7 @@ async function newApp(options: Partial<HandleOnceOptions> = {}, times = 1): Prom
   Injectable()(Sms)
   const descriptor = Object.getOwnPropertyDescriptor(Sms.prototype, 'send') as PropertyDescriptor
   for (let time = 0; time < times; time++) {
-    HandleOnce({ name: 'sms', from: { topic: 'sms', group: 'g' }, ...options })(Sms.prototype, 'send', descriptor)
+    HandleOnce({ name: 'sms', startWith: { topic: 'sms', group: 'g' }, ...options })(Sms.prototype, 'send', descriptor)
   }
   const consumeOnce: DynamicModule = ConsumeOnceModule.forRootAsync({
     imports: [Clients],
@@ -82,7 +82,7 @@ function consumersOn(open: () => Promise<void>, start: typeof startOwn = startOw
   }
   const descriptor = Object.getOwnPropertyDescriptor(Sms.prototype, 'send') as PropertyDescriptor
   const store = storeWith(() => ({ open }))
-  HandleOnce({ name: 'sms', store, from: { topic: 'sms', group: 'g' } })(Sms.prototype, 'send', descriptor)
+  HandleOnce({ name: 'sms', store, startWith: { topic: 'sms', group: 'g' } })(Sms.prototype, 'send', descriptor)
   const discovery = { getProviders: () => [{ instance: new Sms() }] } as unknown as DiscoveryService
   return new ConsumeOnceConsumers({ start, waitForReady: true }, discovery)
 }

@@ -24,7 +24,7 @@ const WAYS: readonly Way[] = [
   {
     what: 'fails its schema, which is asynchronous',
     sent: { payload: 'bad' },
-    settings: { schema: asyncSchema() },
+    settings: { payloadSchema: asyncSchema() },
     reason: 'schema',
   },
   { what: 'has no ID', sent: { id: undefined }, reason: 'no-id' },
@@ -64,7 +64,7 @@ function fail(error: Error): NonNullable<Way['effect']> {
   }
 }
 
-function asyncSchema(): NonNullable<RigOptions['schema']> {
+function asyncSchema(): NonNullable<RigOptions['payloadSchema']> {
   return {
     '~standard': {
       version: 1,

@@ -70,8 +70,8 @@ describe('options of runRabbit', () => {
       { delayQueues: [5], delayedByQueue: { minMs: 1, maxMs: 2 } },
       'retry: expected delayQueues or delayedByQueue, got both',
     ],
-    ['neither way', { busyWaitMs: 5 }, 'retry: expected delayQueues or delayedByQueue, got neither'],
-    ['a busy wait of nothing', { delayQueues: [5], busyWaitMs: 0 }, 'retry.busyWaitMs: expected a whole number from 1'],
+    ['neither way', {}, 'retry: expected delayQueues or delayedByQueue, got neither'],
+    ['its own wait', { delayQueues: [5], busyWaitMs: 5 }, 'retry.busyWaitMs: give it to defineConsumer(), as whenBusy'],
     [
       'maxMs below minMs',
       { delayedByQueue: { minMs: 5, maxMs: 4 } },

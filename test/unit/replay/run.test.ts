@@ -99,7 +99,7 @@ describe('a plan', () => {
     ['expected a topic', { from: 'memory:other' }],
     ['groupBy: expected', { groupBy: 'to' }],
     ['reasons[0]: expected "no-id", "undecodable"', { reasons: ['given-up'] }],
-    ['idz: unknown option', { idz: ['a'], max: 1 }],
+    ['idz: unknown option', { idz: ['a'], lookAtMost: 1 }],
     ['rules.agian: unknown option; expected one of again, givenUp', { rules: { agian: true, again: true } }],
   ])('refuses options: %s', async (problem, options) => {
     await expect(new World().plan(options)).rejects.toThrow(problem)

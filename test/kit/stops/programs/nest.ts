@@ -27,7 +27,7 @@ const { places } = JSON.parse(process.env['STOP_SPEC'] ?? '') as { readonly plac
 for (const [at, name] of (['first', 'second', 'third'] as const).entries()) {
   if (at >= places.length) continue
   const descriptor = Object.getOwnPropertyDescriptor(Handlers.prototype, name) as PropertyDescriptor
-  HandleOnce({ name, store: memoryStore(), from: {} })(Handlers.prototype, name, descriptor)
+  HandleOnce({ name, store: memoryStore(), startWith: {} })(Handlers.prototype, name, descriptor)
 }
 
 class Clients implements OnApplicationShutdown {

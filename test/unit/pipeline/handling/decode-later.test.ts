@@ -36,7 +36,7 @@ describe.each(STYLES)('a payload that is decoded later ($strategy, $handler)', (
     const rig = await startRig({
       style,
       decode: async (value) => parsed(value),
-      schema: {
+      payloadSchema: {
         '~standard': { version: 1, vendor: 'test', validate: async (value) => ({ value: { checked: value } }) },
       },
       effect: (work) => payloads.push(work.payload),

@@ -27,7 +27,7 @@ describe.each(STYLES)('a payload ($strategy, $handler)', (style) => {
       const payloads: unknown[] = []
       const rig = await startRig({
         style,
-        schema: schema(() => answer(() => good)),
+        payloadSchema: schema(() => answer(() => good)),
         effect: (work) => payloads.push(work.payload),
       })
       await rig.deliver('a', 'b')
@@ -37,7 +37,7 @@ describe.each(STYLES)('a payload ($strategy, $handler)', (style) => {
     it('that fails the schema is set aside with its reason, without a handler; the others of its batch go on', async () => {
       const rig = await startRig({
         style,
-        schema: schema((value) => answer(() => (value === 'odd' ? bad : good))),
+        payloadSchema: schema((value) => answer(() => (value === 'odd' ? bad : good))),
         effect: (work) => work.apply(),
       })
       await rig.deliver('a', { id: 'bad', payload: 'odd' }, 'b')
@@ -58,7 +58,7 @@ describe.each(STYLES)('a payload ($strategy, $handler)', (style) => {
         (): Answer => ({ issues: [{ message: 'x', path: [null as unknown as string] }] }),
       ],
     ])('is set aside when the schema %s', async (__, broken) => {
-      const rig = await startRig({ style, schema: schema(() => answer(broken)), effect: (work) => work.apply() })
+      const rig = await startRig({ style, payloadSchema: schema(() => answer(broken)), effect: (work) => work.apply() })
       await rig.deliver('a')
       expect(rig.source.deadLetters).toMatchObject([{ reason: 'schema' }])
       expect(rig.started).toEqual([])
@@ -96,7 +96,7 @@ describe.each(STYLES)('a payload ($strategy, $handler)', (style) => {
     const rig = await startRig({
       style,
       leaseMs: 3_000,
-      schema: schema(async () => {
+      payloadSchema: schema(async () => {
         checks++
         await checking.opened
         return { value: 1 }
@@ -119,7 +119,7 @@ describe.each(STYLES)('a payload ($strategy, $handler)', (style) => {
       batchSize: 1,
       handlerTimeoutMs: 10_000,
       graceMs: 1_000,
-      schema: schema((value) => (value === 'odd' ? new Promise(() => {}) : good)),
+      payloadSchema: schema((value) => (value === 'odd' ? new Promise(() => {}) : good)),
       effect: (work) => work.apply(),
     })
     await rig.deliver({ id: 'odd', payload: 'odd' }, 'b')
@@ -135,7 +135,7 @@ describe('a batch on a lease', () => {
     const rig = await startRig({
       world,
       style: { strategy: 'lease', handler: 'handleBatch' },
-      schema: schema(async () => ({ value: 1 })),
+      payloadSchema: schema(async () => ({ value: 1 })),
       effect: (work) => work.apply(),
     })
     rig.store.onCall = ({ call, keys }) => {

@@ -42,7 +42,7 @@ const WAYS: readonly (readonly [string, Partial<RigOptions>, (count: number) => 
   [
     ['no usable ID', {}, (most) => Array.from({ length: most }, () => ({ id: '' }))],
     ['a decoder that throws', { decode: fatal }, (most) => ids(most).map((id) => ({ id }))],
-    ['a schema that refuses', { schema: REFUSES }, (most) => ids(most).map((id) => ({ id }))],
+    ['a schema that refuses', { payloadSchema: REFUSES }, (most) => ids(most).map((id) => ({ id }))],
     ['a handler that fails for good', { effect: fatal }, (most) => ids(most).map((id) => ({ id }))],
     [
       'a handler that fails each attempt',

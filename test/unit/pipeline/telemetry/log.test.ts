@@ -137,7 +137,7 @@ describe.each(LOGGERS)('a message that will not be tried again, in the lines of 
     ],
     [
       'it is not as its schema wants it',
-      { schema: bad },
+      { payloadSchema: bad },
       sentAs('1'),
       { msg: 'dead-lettered', reason: 'schema', attempt: 0, detail: 'to: expected text' },
     ],

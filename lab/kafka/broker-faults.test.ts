@@ -1,7 +1,7 @@
 import { eventually, untilResolved } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it } from '@jest/globals'
 import { ConfigResourceTypes, type Consumer } from 'kafkajs'
 import type { KafkaConsumerOptions } from '../../adapters/kafkajs/index.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
@@ -84,6 +84,7 @@ class Traffic {
   static async start(consumer: KafkaConsumerOptions = {}): Promise<Traffic> {
     const topic = await cluster.topic(3, { 'min.insync.replicas': '1' })
     const traffic = new Traffic(topic, uniqueName('group'))
+    traffics.push(traffic)
     await cluster.open({ topics: [topic], group: traffic.groupId, consumerConfig: consumer }, traffic.intake)
     traffic.#sending = traffic.#send()
     await traffic.untilMore(20)
@@ -100,10 +101,15 @@ class Traffic {
     await this.intake.until(() => this.#settled.size >= wanted)
   }
 
-  /** Ends when everything sent is committed. `lost`: unsettled messages. `steppedBack`: partitions with a commit below an earlier one. */
-  async end(): Promise<{ readonly lost: readonly string[]; readonly steppedBack: readonly string[] }> {
+  /** Nothing more is sent. */
+  async cease(): Promise<void> {
     this.#over.abort()
     await this.#sending
+  }
+
+  /** Ends when everything sent is committed. `lost`: unsettled messages. `steppedBack`: partitions with a commit below an earlier one. */
+  async end(): Promise<{ readonly lost: readonly string[]; readonly steppedBack: readonly string[] }> {
+    await this.cease()
     const ends = (await cluster.highs(this.topic)).toSorted((a, b) => a.partition - b.partition)
     const highs = ends.map(({ high }) => Number(high))
     await cluster.untilCommitted(this.groupId, this.topic, highs)
@@ -123,7 +129,12 @@ class Traffic {
   }
 }
 
+const traffics: Traffic[] = []
+
 describe('a Kafka source', () => {
+  // A failed test leaves no messages coming.
+  afterEach(() => Promise.all(traffics.splice(0).map((traffic) => traffic.cease())))
+
   it('continues when its coordinator moves to another broker', async () => {
     const traffic = await Traffic.start()
     const partition = coordinatedBy(traffic.groupId)

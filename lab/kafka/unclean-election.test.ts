@@ -1,4 +1,4 @@
-import { eventually } from '../../test/kit/eventually.ts'
+import { eventually, untilResolved } from '../../test/kit/eventually.ts'
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { KafkaOptions } from '../../adapters/kafkajs/index.ts'
@@ -48,8 +48,9 @@ async function send(topic: string, values: readonly string[], acks: 1 | -1): Pro
   await eventually(async () => (await cluster.producer.send({ topic, messages, acks }).catch(() => [])).length === 1)
 }
 
+/** A broker that has just come back may not know yet that it leads. */
 async function endOf(topic: string): Promise<number> {
-  const [partition] = await cluster.highs(topic)
+  const [partition] = await untilResolved(() => cluster.highs(topic), 60_000)
   return Number(partition?.high)
 }
 

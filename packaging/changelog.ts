@@ -1,3 +1,6 @@
+import { withLinks } from '../site/markdown.ts'
+import { linkTo, type Manifest } from './stage.ts'
+
 /** A section of CHANGELOG.md, in the form of Keep a Changelog. */
 export interface Section {
   /** `Unreleased`, or a version. */
@@ -19,9 +22,10 @@ export function sectionsOf(changelog: string): readonly Section[] {
     })
 }
 
-/** @throws Error if the version has no section */
-export function notesOf(changelog: string, version: string): string {
+/** The section of the manifest's version, with links that work outside of the repository. @throws Error if there is none */
+export function notesOf(changelog: string, manifest: Manifest): string {
+  const { version } = manifest
   const section = sectionsOf(changelog).find(({ name }) => name === version)
   if (section === undefined) throw new Error(`CHANGELOG.md: expected a section ## [${version}]`)
-  return section.text
+  return withLinks(section.text, (target) => linkTo(manifest, target) ?? target)
 }

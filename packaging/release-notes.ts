@@ -4,4 +4,4 @@ import { readFileSync } from 'node:fs'
 import { notesOf } from './changelog.ts'
 import { manifestOf } from './stage.ts'
 
-console.log(notesOf(readFileSync('CHANGELOG.md', 'utf8'), manifestOf('.').version))
+console.log(notesOf(readFileSync('CHANGELOG.md', 'utf8'), manifestOf('.')))

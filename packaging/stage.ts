@@ -37,8 +37,7 @@ export function stage(root: string, folder: string, manifest: Manifest = manifes
   }
   const kept = Object.fromEntries(Object.entries(manifest).filter(([field]) => !OF_A_CHECKOUT.includes(field)))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(kept, null, 2)}\n`)
-  const repository = repositoryOf(manifest)
-  if (repository === undefined) return
+  if (repositoryOf(manifest) === undefined) return
   for (const page of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.md'),
   )) {
@@ -51,9 +50,16 @@ export function stage(root: string, folder: string, manifest: Manifest = manifes
     if (path === '') return target
     const file = normalize(join(dirname(page), path))
     if (page !== 'README.md' && existsSync(join(folder, file))) return target
-    const kind = /\.(?:png|svg)$/.test(file) ? 'raw' : 'blob'
-    return `${repository}/${kind}/v${manifest.version}/${file}${anchor === undefined ? '' : `#${anchor}`}`
+    const link = linkTo(manifest, file) ?? target
+    return anchor === undefined ? link : `${link}#${anchor}`
   }
+}
+
+/** A file of the repository, as it is in this version. `undefined` without `repository`. */
+export function linkTo(manifest: Manifest, file: string): string | undefined {
+  const repository = repositoryOf(manifest)
+  const kind = /\.(?:png|svg)$/.test(file.replace(/#.*/, '')) ? 'raw' : 'blob'
+  return repository === undefined ? undefined : `${repository}/${kind}/v${manifest.version}/${file}`
 }
 
 /** `https://github.com/owner/name`, of what npm allows. */

@@ -3,30 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as exported from '../../src/index.ts'
 
-/** Names that a line says are gone. */
-const FORMER: ReadonlySet<string> = new Set([
-  'REPLAY_ID_HEADER',
-  'REPLAY_COUNT_HEADER',
-  'RedrivenLetter',
-  'migrationSql',
-  'onMissingId',
-  'deadLetterTopic',
-  'deadLetterHeaders',
-  'deadLetterQueue',
-  'deadLetterExchange',
-  'deadLetterRoutingKey',
-  'fromKafka',
-  'fromRabbit',
-  'ConsumedFrom',
-  'kafkaBroker',
-  'rabbitBroker',
-  'InlineDelivery',
-  'CheckupKafkaLike',
-])
-
-/** Rights of Redis: `lab/redis/rights.test.ts` takes them from docs/stores.md. */
-const RIGHTS = /^[+\w ]*\+\w+/
-
 const lines = readFileSync('CHANGELOG.md', 'utf8').split(/\n(?=- )/).filter((line) => line.startsWith('- ')) // prettier-ignore
 
 function filesIn(folder: string): readonly string[] {
@@ -41,9 +17,8 @@ const tests = ['test', 'lab', 'testing/contract'].flatMap(filesIn).map((file) =>
 function namesIn(line: string): readonly string[] {
   return [...line.matchAll(/`([^`]+)`/g)]
     .map(([, code = '']) => code)
-    .filter((code) => !RIGHTS.test(code))
     .flatMap((code) => code.match(/(?<![/\w])[A-Za-z]\w*(?:-\w+)*/g) ?? [])
-    .filter((name) => name.length > 3 && !FORMER.has(name))
+    .filter((name) => name.length > 3)
 }
 
 describe('the changelog', () => {

@@ -19,7 +19,7 @@ const READY: Readonly<Record<string, string>> = {
   'CODE_OF_CONDUCT.md': 'Report to conduct@example.org.',
   '.github/CODEOWNERS': '# Who reviews\n*  @ann\n',
   'CHANGELOG.md':
-    '# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-11-27\n\n- A line.\n\n## [1.2.2] - 2026-11-01\n\n- Before.\n',
+    '# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-11-27\n\n- A line on [stores](docs/stores.md#rows).\n\n## [1.2.2] - 2026-11-01\n\n- Before.\n',
 }
 const TAGGED: Checkout = { tags: ['v1.2.3'], changed: [] }
 
@@ -79,12 +79,23 @@ describe('release:check', () => {
     writeFileSync(join(root, 'new.txt'), '')
     expect(checkoutOf(root)).toEqual({ tags: ['v1.2.3'], changed: ['new.txt'] })
   })
+
+  it('finds nothing in this repository but what the owner fills in', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
+    const others = problemsOf('.', { tags: [`v${version}`], changed: [] }).filter(
+      ({ what }) => !/^(?:package\.json|CODE_OF_CONDUCT\.md|\.github\/CODEOWNERS)|\[Unreleased\]/.test(what),
+    )
+    expect(others).toEqual([])
+  })
 })
 
 describe('the text of a release', () => {
-  it('is the section of its version', () => {
-    expect(notesOf(READY['CHANGELOG.md'] ?? '', '1.2.3')).toBe('- A line.')
-    expect(() => notesOf(READY['CHANGELOG.md'] ?? '', '1.2.4')).toThrow('expected a section ## [1.2.4]')
+  it('is the section of its version, with links that work outside of the repository', () => {
+    const changelog = READY['CHANGELOG.md'] ?? ''
+    expect(notesOf(changelog, FILLED_IN)).toBe(
+      '- A line on [stores](https://github.com/acme/consume-once/blob/v1.2.3/docs/stores.md#rows).',
+    )
+    expect(() => notesOf(changelog, { ...FILLED_IN, version: '1.2.4' })).toThrow('expected a section ## [1.2.4]')
   })
 
   it('has one section for each version in the changelog of this repository, the newest first', () => {

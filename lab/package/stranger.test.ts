@@ -376,8 +376,9 @@ describe('the packed package, installed by a stranger', () => {
   it(
     'is well-formed for package managers and for TypeScript',
     async () => {
-      await expect(run('node_modules/.bin/publint', ['--strict', tarball])).resolves.toBeDefined()
-      await expect(run('node_modules/.bin/attw', [tarball])).resolves.toBeDefined()
+      await run('npm', ['run', '--silent', 'package:tools'])
+      await expect(run('packaging/node_modules/.bin/publint', ['--strict', tarball])).resolves.toBeDefined()
+      await expect(run('packaging/node_modules/.bin/attw', [tarball])).resolves.toBeDefined()
     },
     WITHIN_MS,
   )

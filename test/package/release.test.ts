@@ -114,8 +114,6 @@ describe('the steps of a release', () => {
     expect(commands(release)).toEqual([
       'npm run --silent check',
       'npm run --silent pack -- /tmp/x',
-      `npx publint --strict ${tarball}`,
-      `npx attw ${tarball}`,
       'npx jest --runInBand lab/package/stranger',
       `npm publish ${tarball} --loglevel=notice --provenance`,
     ])

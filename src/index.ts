@@ -77,7 +77,7 @@ export type { RedeliveryFacts, RedeliveryWindow, RetentionAdvice } from './core/
 export { suggestRetention } from './consumer/suggest-retention.ts'
 export type { DurationMs, EpochMs } from './core/units.ts'
 export type { Backoff } from './core/backoff.ts'
-export type { BeyondRetentionPolicy, DeadLetterReason, InDoubtPolicy } from './core/decision.ts'
+export type { BeyondRetentionPolicy, DeadLetterReason, InDoubtPolicy } from './core/after-claim.ts'
 export type { CheckFinding } from './ports/checkup.ts'
 export type { Subscription } from './ports/subscription.ts'
 export type { Logger } from './ports/logger.ts'

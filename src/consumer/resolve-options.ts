@@ -1,5 +1,5 @@
 import { HOLD_AFTER } from '../core/breaker.ts'
-import type { InDoubtPolicy } from '../core/decision.ts'
+import type { InDoubtPolicy } from '../core/after-claim.ts'
 import { leaseMarginMs } from '../core/lease-margin.ts'
 import { longestAttempt } from '../core/retention.ts'
 import type { DurationMs } from '../core/units.ts'

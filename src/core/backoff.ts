@@ -7,13 +7,18 @@ export interface Backoff {
   readonly maxMs: DurationMs
 }
 
+/** The longest delay after an attempt, counted from 1. It doubles up to `maxMs`. */
+export function longestBackoffMs(attempt: number, { initialMs, maxMs }: Backoff): DurationMs {
+  return Math.min(maxMs, initialMs * 2 ** Math.min(attempt - 1, 30))
+}
+
 /**
- * Exponential backoff with full jitter (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). The
- * lower bound is half the step, so that a retry never comes at once. `attempt` counts from 1; `fraction` is random, 0
- * <= fraction < 1.
+ * Exponential backoff with equal jitter (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015): at
+ * least half the step, so that a retry never comes at once. `attempt` counts from 1; `fraction` is random, 0 <=
+ * fraction < 1.
  */
-export function backoffMs(attempt: number, { initialMs, maxMs }: Backoff, fraction: number): DurationMs {
-  const step = Math.min(maxMs, initialMs * 2 ** Math.min(attempt - 1, 30))
+export function backoffMs(attempt: number, backoff: Backoff, fraction: number): DurationMs {
+  const step = longestBackoffMs(attempt, backoff)
   return Math.round(step / 2 + (step / 2) * fraction)
 }
 

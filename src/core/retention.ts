@@ -1,4 +1,4 @@
-import type { Backoff } from './backoff.ts'
+import { longestBackoffMs, type Backoff } from './backoff.ts'
 import { durationText } from './duration-text.ts'
 import type { DurationMs, EpochMs } from './units.ts'
 
@@ -33,27 +33,20 @@ export interface AttemptTimes {
  */
 export function longestAttempt(times: AttemptTimes): { readonly ms: DurationMs; readonly sum: string } {
   const { leaseMs, maxAttempts, handlerTimeoutMs, graceMs, backoff } = times
-  const delayMs = maxAttempts === 1 ? 0 : longestDelayMs(maxAttempts - 1, backoff)
+  const delayMs = maxAttempts === 1 ? 0 : longestBackoffMs(maxAttempts - 1, backoff)
   return {
     ms: leaseMs + handlerTimeoutMs + graceMs + delayMs,
     sum: `${leaseMs} + ${handlerTimeoutMs} + ${graceMs} + ${delayMs}`,
   }
 }
 
-/** As in `backoffMs`. */
-const DOUBLINGS = 30
-
-/** The longest delay after this many failures. */
-function longestDelayMs(failures: number, { initialMs, maxMs }: Backoff): DurationMs {
-  return Math.min(maxMs, initialMs * 2 ** Math.min(failures - 1, DOUBLINGS))
-}
-
 /** The longest sum of this many delays in a row. */
 function longestDelaysMs(count: number, backoff: Backoff): DurationMs {
   let sum = 0
   for (let failures = 1; failures <= count; failures++) {
-    const delayMs = longestDelayMs(failures, backoff)
-    if (delayMs === backoff.maxMs || failures > DOUBLINGS) return sum + (count - failures + 1) * delayMs
+    const delayMs = longestBackoffMs(failures, backoff)
+    // From there on all are the same.
+    if (delayMs === longestBackoffMs(failures + 1, backoff)) return sum + (count - failures + 1) * delayMs
     sum += delayMs
   }
   return sum

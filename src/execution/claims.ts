@@ -1,4 +1,4 @@
-import { isMarked } from '../core/decision.ts'
+import { isMarked } from '../core/after-run.ts'
 import type { Claim } from '../ports/store.ts'
 
 /** The claims of one message: one, or one for each of its identities. */

@@ -1,4 +1,4 @@
-import type { HandlerResult } from '../core/decision.ts'
+import type { HandlerResult } from '../core/after-run.ts'
 import type { Result } from '../core/record.ts'
 import { NoEffectError, OutcomeUnknownError, TerminalError, hasCode, isConsumeOnceError } from '../foundation/errors.ts'
 

@@ -1,6 +1,6 @@
 import { backoffMs } from '../core/backoff.ts'
 import { StoreError } from '../foundation/errors.ts'
-import { DEFAULTS } from '../consumer/defaults.ts'
+import { RETRY_TIMES } from '../consumer/retry-times.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import { Pauses } from './pauses.ts'
@@ -84,7 +84,7 @@ export class StoreLine {
         if (failures === 0 && ++this.#failing === 1 && !this.#pauses.areOver) this.#wentDown(error)
         if (failures === 0 && !this.#pauses.areOver) onFailing?.()
         failures++
-        await this.#pauses.pause(backoffMs(failures, DEFAULTS.storeRetry, this.#entropy.fraction()))
+        await this.#pauses.pause(backoffMs(failures, RETRY_TIMES.storeRetry, this.#entropy.fraction()))
         if (!this.#pauses.areOver) continue
         this.#recovered()
         return undefined

@@ -1,4 +1,5 @@
-import { isMarked, type DeadLetterReason, type Ground } from '../core/decision.ts'
+import type { DeadLetterReason } from '../core/after-claim.ts'
+import { isMarked, type Ground } from '../core/after-run.ts'
 import type { MarkVerdict, RecordView, Result } from '../core/record.ts'
 import { isFailure } from '../core/result.ts'
 import type { DurationMs } from '../core/units.ts'

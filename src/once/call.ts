@@ -1,5 +1,6 @@
 import { backoffMs } from '../core/backoff.ts'
-import { afterClaim, afterRun, type DeadLetterReason, type Policy } from '../core/decision.ts'
+import { afterClaim, type DeadLetterReason, type Policy } from '../core/after-claim.ts'
+import { afterRun } from '../core/after-run.ts'
 import type { Result } from '../core/record.ts'
 import { resultOf } from '../core/result.ts'
 import { openKept, remember, type Keeping, type KeepingTold } from '../execution/kept.ts'

@@ -1,6 +1,6 @@
 import type { Digest, Key } from '../core/record.ts'
 import { idBytes, type UnusableId } from '../core/message-id.ts'
-import type { InDoubtPolicy } from '../core/decision.ts'
+import type { InDoubtPolicy } from '../core/after-claim.ts'
 import type { DurationMs } from '../core/units.ts'
 import { CONSUMER } from '../consumer/consumer-table.ts'
 import { digestOf, identityOf } from '../identity/digest.ts'

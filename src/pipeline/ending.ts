@@ -1,4 +1,4 @@
-import type { AfterClaim, DeadLetterReason } from '../core/decision.ts'
+import type { AfterClaim, DeadLetterReason } from '../core/after-claim.ts'
 import type { Reason, Result } from '../core/record.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Claim } from '../ports/store.ts'

@@ -1,4 +1,4 @@
-import { isMarked } from '../core/decision.ts'
+import { isMarked } from '../core/after-run.ts'
 import type { MarkVerdict } from '../core/record.ts'
 import type { ClaimAnswer } from '../ports/store.ts'
 import type { RunEnd } from '../execution/run-end.ts'

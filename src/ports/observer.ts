@@ -1,4 +1,5 @@
-import type { BeyondRetentionPolicy, HandlerResult, InDoubtPolicy } from '../core/decision.ts'
+import type { BeyondRetentionPolicy, InDoubtPolicy } from '../core/after-claim.ts'
+import type { HandlerResult } from '../core/after-run.ts'
 import type { ObservedExample, ObservedVerdict } from '../core/observed.ts'
 import type { Stall } from '../core/progress.ts'
 import type { Key, Reason, Result } from '../core/record.ts'

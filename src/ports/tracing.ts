@@ -1,4 +1,4 @@
-import type { HandlerResult } from '../core/decision.ts'
+import type { HandlerResult } from '../core/after-run.ts'
 import type { Key, Reason } from '../core/record.ts'
 import type { EpochMs } from '../core/units.ts'
 import type { Message } from './message.ts'

@@ -1,4 +1,4 @@
-import { DEAD_LETTER_REASONS } from '../core/decision.ts'
+import { DEAD_LETTER_REASONS } from '../core/after-claim.ts'
 import { LACKS, type ReplayRules } from '../core/replay.ts'
 import type { EpochMs } from '../core/units.ts'
 import { flag, having, judged, listOf, oneOf, or, where, whole, type Rule, type Table } from '../foundation/options.ts'

@@ -1,6 +1,6 @@
 import { COPY_HEADER } from '../copies/vocabulary.ts'
 import type { Key } from '../core/record.ts'
-import type { Bucket } from '../core/replay.ts'
+import { REDRIVE_OUTCOMES, redriveOutcome, type RedriveOutcome } from '../core/redrive.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ReplayItem, ReplayPublisher, ReplayRange } from '../ports/replay.ts'
 import { ForeseenLetters } from './foreseen.ts'
@@ -10,13 +10,7 @@ import { Pace } from './pace.ts'
 import type { ReplayedConsumer } from './place.ts'
 import type { Horizon } from './plan.ts'
 import { usableTime } from './proven.ts'
-import {
-  type CheckedRedrive,
-  REDRIVE_OUTCOMES,
-  type RedriveOutcome,
-  type RedriveResult,
-  type RedrivenDeadLetter,
-} from './redrive-options.ts'
+import { type CheckedRedrive, type RedriveResult, type RedrivenDeadLetter } from './redrive-options.ts'
 
 /** What all places of one redrive share. */
 export interface Redriving {
@@ -160,8 +154,8 @@ export class DeadLetters {
     const at = usableTime(item, now)
     const rules = { maxReplays: options.maxReplays }
     const bucket = looked.bucket(at !== undefined && at >= this.#horizon.at, rules)
-    const outcome = OUTCOME_OF[bucket]
-    if (outcome !== 'redriven' && !(outcome === 'unknown' && options.unknown === 'handle')) return outcome
+    const outcome = redriveOutcome(bucket, options.unknown)
+    if (outcome !== 'redriven') return outcome
     if (destination === undefined) return 'no-destination'
     if (!this.#allowed.has(destination)) return 'refused-destination'
     if (key === undefined || this.#seen.has(key)) return 'repeated'
@@ -207,22 +201,4 @@ export class DeadLetters {
       counts.set(name, (counts.get(name) ?? 0) + 1)
     }
   }
-}
-
-const OUTCOME_OF: Readonly<Record<Bucket, RedriveOutcome>> = {
-  fresh: 'redriven',
-  'given-up': 'redriven',
-  done: 'done',
-  processing: 'busy',
-  'in-doubt': 'parked',
-  parked: 'parked',
-  conflict: 'conflict',
-  'no-id': 'no-id',
-  unreadable: 'unreadable',
-  unknown: 'unknown',
-  looped: 'looped',
-  undated: 'undated',
-  'no-reason': 'no-reason',
-  'no-field': 'no-field',
-  filtered: 'filtered',
 }

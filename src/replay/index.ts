@@ -5,9 +5,7 @@ export { leftOf } from './run-state.ts'
 export { runReplay } from './run.ts'
 export { redrive } from './redrive.ts'
 export {
-  REDRIVE_OUTCOMES,
   type RedriveOptions,
-  type RedriveOutcome,
   type RedriveProgress,
   type RedriveResult,
   type RedrivenDeadLetter,
@@ -32,3 +30,4 @@ export type { Job } from './job.ts'
 export type { BucketCount, Counts, Distinct, Sample } from './tally.ts'
 export type { Histogram } from './histogram.ts'
 export { BUCKETS, LACKS, type Bucket, type Lack, type ReplayRules } from '../core/replay.ts'
+export { REDRIVE_OUTCOMES, type RedriveOutcome } from '../core/redrive.ts'

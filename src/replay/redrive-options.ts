@@ -1,3 +1,4 @@
+import type { RedriveOutcome } from '../core/redrive.ts'
 import type { Complete } from '../foundation/options.ts'
 import type { Key } from '../core/record.ts'
 import type { Decider } from '../people/decider.ts'
@@ -52,34 +53,6 @@ export type RedriveWithoutDefault =
   | 'rate'
 
 export type CheckedRedrive = Complete<RedriveOptions, RedriveWithoutDefault>
-
-/**
- * What becomes of a dead letter. `redriven`: published where it came from, confirmed. `done`: its effect has happened, there is nothing to
- * do. `parked`: resolve it first. `busy`: somebody handles it now. `repeated`: another dead letter of the same message was redriven.
- * `no-destination`: its headers do not tell where it came from. `refused-destination`: that place is not allowed. `unconfirmed`: it is not one
- * of `foreseen`. `undated`, `no-reason`, `no-field`: it does not have what was asked for, see `include`.
- */
-export const REDRIVE_OUTCOMES = [
-  'redriven',
-  'done',
-  'parked',
-  'busy',
-  'conflict',
-  'no-id',
-  'unreadable',
-  'unknown',
-  'looped',
-  'repeated',
-  'no-destination',
-  'refused-destination',
-  'unconfirmed',
-  'undated',
-  'no-reason',
-  'no-field',
-  'filtered',
-] as const
-
-export type RedriveOutcome = (typeof REDRIVE_OUTCOMES)[number]
 
 export interface RedrivenDeadLetter {
   readonly part: string

@@ -5,7 +5,8 @@ import type { Redriving } from './dead-letters.ts'
 import { HEARTBEAT_MS, HOLD_MS } from './hold.ts'
 import type { ReplayJournal } from './journal.ts'
 import { refused } from './place.ts'
-import type { RedriveOutcome, RedrivenDeadLetter } from './redrive-options.ts'
+import type { RedriveOutcome } from '../core/redrive.ts'
+import type { RedrivenDeadLetter } from './redrive-options.ts'
 import { moved, type RunEvent, type RunStatus } from './run-state.ts'
 
 /** What the ledger keeps of a redrive. */

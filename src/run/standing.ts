@@ -1,4 +1,4 @@
-import { DEFAULTS } from '../consumer/defaults.ts'
+import { RETRY_TIMES } from '../consumer/retry-times.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
 import { shorterThanHandlers } from '../people/idle-limit.ts'
 import type { Apart } from '../pipeline/batching/doubt-queue.ts'
@@ -76,7 +76,7 @@ export class Standing {
     void this.#pipeline.storeCheck.look()
     const { line, stuck, apart, isBroken, decoding, settledWithoutRun, stalls, load, hold } = this.#pipeline
     // Nothing has begun for longer than the usual quiet time, because a last attempt runs beside nothing.
-    const isHeldUp = apart !== undefined && apart.sinceMs > 2 * DEFAULTS.quietMs
+    const isHeldUp = apart !== undefined && apart.sinceMs > 2 * RETRY_TIMES.quietMs
     const decode = decoding.check
     return {
       consumer: this.#consumer.name,

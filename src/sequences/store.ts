@@ -1,4 +1,5 @@
-import { isMarked, type DeadLetterReason } from '../core/decision.ts'
+import type { DeadLetterReason } from '../core/after-claim.ts'
+import { isMarked } from '../core/after-run.ts'
 import type { Key, MarkVerdict, ReleaseVerdict, RenewVerdict, Result, SetAsideVerdict } from '../core/record.ts'
 import { verdictOn, type SourceRecord } from '../core/sequence.ts'
 import type { DurationMs } from '../core/units.ts'

@@ -1,4 +1,4 @@
-import type { HandlerResult } from '../core/decision.ts'
+import type { HandlerResult } from '../core/after-run.ts'
 import type { DurationMs } from '../core/units.ts'
 import { ERROR_CODES, isConsumeOnceError } from '../foundation/errors.ts'
 import type { Message } from '../ports/message.ts'

@@ -1,4 +1,4 @@
-import type { DeadLetterReason } from '../core/decision.ts'
+import type { DeadLetterReason } from '../core/after-claim.ts'
 import { closed } from './label-values.ts'
 
 /** Reasons of messages that were given up. */

@@ -1,4 +1,4 @@
-import { afterClaim, type AfterClaim, type Policy } from '../../src/core/decision.ts'
+import { afterClaim, type AfterClaim, type Policy } from '../../src/core/after-claim.ts'
 import type { Command, MessageRecord } from '../../src/core/record.ts'
 import { transition } from '../../src/core/transition.ts'
 

@@ -1,5 +1,5 @@
 import type { DurationMs, MonotonicMs } from '../../core/units.ts'
-import { DEFAULTS } from '../../consumer/defaults.ts'
+import { RETRY_TIMES } from '../../consumer/retry-times.ts'
 import { DROPPED } from '../ending.ts'
 import type { Executor } from '../runs/executor.ts'
 import type { Services } from '../services.ts'
@@ -98,18 +98,18 @@ export class DoubtQueue {
   async #runSome(): Promise<void> {
     const { run, isLast } = this.#hooks
     this.#closedAt ??= this.#services.clock.monotonic()
-    await this.#until(() => this.#executor.claimed === 0, DEFAULTS.quietMs)
+    await this.#until(() => this.#executor.claimed === 0, RETRY_TIMES.quietMs)
     const group = this.#takeGroup()
     if (group.length === 0) return
     this.#count = group.length
     this.#services.observe({ type: 'apart', keys: group.map(({ key }) => key) })
     await run(group)
-    const atMostMs = group.some(isLast) ? undefined : DEFAULTS.quietMs
+    const atMostMs = group.some(isLast) ? undefined : RETRY_TIMES.quietMs
     const haveEnded = await this.#until(() => !group.some((task) => task.state === 'claimed'), atMostMs)
     if (haveEnded) return
     // The group goes on. Others get as much time as they have waited.
     this.#open()
-    await this.#until(() => false, DEFAULTS.quietMs)
+    await this.#until(() => false, RETRY_TIMES.quietMs)
   }
 
   #open(): void {

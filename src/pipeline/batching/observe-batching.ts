@@ -1,4 +1,4 @@
-import type { HandlerResult } from '../../core/decision.ts'
+import type { HandlerResult } from '../../core/after-run.ts'
 import type { Reason, Result } from '../../core/record.ts'
 import { payloadHashOf } from '../../identity/digest.ts'
 import type { Delivery } from '../../ports/source.ts'

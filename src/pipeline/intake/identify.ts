@@ -1,5 +1,5 @@
 import { whyUnusable, WHY_UNUSABLE } from '../../core/message-id.ts'
-import type { DeadLetterReason } from '../../core/decision.ts'
+import type { DeadLetterReason } from '../../core/after-claim.ts'
 import { numberedKey, ScopeIdentity } from '../../identity/digest.ts'
 import { atOnce, unawaited } from '../../foundation/at-once.ts'
 import { describeError } from '../../foundation/errors.ts'

@@ -1,5 +1,5 @@
 import { backoffMs, heldBackMs } from '../../core/backoff.ts'
-import type { Ground } from '../../core/decision.ts'
+import type { Ground } from '../../core/after-run.ts'
 import type { DurationMs, MonotonicMs } from '../../core/units.ts'
 import { claimsOf, type Claims } from '../../execution/claims.ts'
 import { Held, type Deadlines } from '../../execution/deadlines.ts'

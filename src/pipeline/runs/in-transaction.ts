@@ -1,4 +1,4 @@
-import { afterRun } from '../../core/decision.ts'
+import { afterRun } from '../../core/after-run.ts'
 import { FIRST_PACE, isOpenLongEnough, paced, type Lap, type Pace } from '../../core/pace.ts'
 import type { Result } from '../../core/record.ts'
 import type { MonotonicMs } from '../../core/units.ts'

@@ -1,5 +1,6 @@
 import { backoffMs } from '../../core/backoff.ts'
-import { afterRun, type InDoubtPolicy } from '../../core/decision.ts'
+import type { InDoubtPolicy } from '../../core/after-claim.ts'
+import { afterRun } from '../../core/after-run.ts'
 import type { MonotonicMs } from '../../core/units.ts'
 import type { Reconciled } from '../../consumer/options.ts'
 import { Held, timeoutError } from '../../execution/deadlines.ts'
@@ -188,15 +189,23 @@ export class UnderLease {
     executor.letGo(run, items)
     executor.deadlines.release(lease)
     const { consumer } = this.#services
-    const { onInDoubt, leaseMs } = consumer
-    if (onInDoubt !== 'park') {
-      for (const { task } of items) executor.end(task, { end: 'rerun', delayMs: leaseMs })
-      return
-    }
-    this.inDoubt(items, { policy: 'park' })
     const detail = `${timeoutError(run, consumer).message} and did not end when aborted`
     for (const item of items) {
-      void executor.giveUp(item, 'parked', { reason: 'in-doubt', detail, attempts: item.claim.attempt })
+      const { attempt } = item.claim
+      const unknown = {
+        result: 'unknown',
+        attempt,
+        doubt: item.doubt,
+        messages: 1,
+        isInterrupted: false,
+        losses: 0,
+      } as const
+      const step = afterRun(unknown, 'lease', consumer)
+      if (step.next !== 'set-aside') executor.end(item.task, { end: 'rerun', delayMs: consumer.leaseMs })
+      else {
+        this.inDoubt([item], { policy: 'park' })
+        void executor.giveUp(item, step.as, { reason: step.reason, detail, attempts: attempt })
+      }
     }
   }
 }

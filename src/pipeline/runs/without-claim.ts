@@ -1,4 +1,4 @@
-import { afterRun } from '../../core/decision.ts'
+import { afterRun } from '../../core/after-run.ts'
 import { Held, WITHOUT_LEASE, type OnStuck } from '../../execution/deadlines.ts'
 import type { RunEnd } from '../../execution/run-end.ts'
 import type { Claim } from '../../ports/store.ts'

@@ -2,7 +2,7 @@ import { backoffMs } from '../../core/backoff.ts'
 import type { Key, Reason } from '../../core/record.ts'
 import type { DurationMs, EpochMs } from '../../core/units.ts'
 import { errorClass } from '../../foundation/errors.ts'
-import { DEFAULTS } from '../../consumer/defaults.ts'
+import { RETRY_TIMES } from '../../consumer/retry-times.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Entropy } from '../../ports/entropy.ts'
 import type { Message } from '../../ports/message.ts'
@@ -128,7 +128,7 @@ export class Copies {
         const evidence = await Evidence.ofCopy(publish(publisher)) // mutant: settle-before-copy
         return { evidence, copy }
       } catch (error) {
-        const retryInMs = backoffMs(failures, DEFAULTS.publishRetry, entropy.fraction())
+        const retryInMs = backoffMs(failures, RETRY_TIMES.publishRetry, entropy.fraction())
         observe({ type: 'publish-failed', place, key, message, error, retryInMs })
         await this.#pauses.pause(retryInMs)
       }

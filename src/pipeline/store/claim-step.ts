@@ -1,4 +1,4 @@
-import { afterClaim, type AfterClaim } from '../../core/decision.ts'
+import { afterClaim, type AfterClaim } from '../../core/after-claim.ts'
 import { together } from '../../core/together.ts'
 import type { EpochMs } from '../../core/units.ts'
 import type { Claim, ClaimAnswer } from '../../ports/store.ts'

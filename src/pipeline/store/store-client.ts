@@ -1,4 +1,4 @@
-import { isMarked } from '../../core/decision.ts'
+import { isMarked } from '../../core/after-run.ts'
 import type { MarkVerdict, ReleaseVerdict, RenewVerdict, Result } from '../../core/record.ts'
 import { horizonOf } from '../../core/retention.ts'
 import type { MonotonicMs } from '../../core/units.ts'

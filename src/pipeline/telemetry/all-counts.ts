@@ -1,5 +1,5 @@
 import type { DurationMs } from '../../core/units.ts'
-import type { HandlerResult } from '../../core/decision.ts'
+import type { HandlerResult } from '../../core/after-run.ts'
 import type { Message } from '../../ports/message.ts'
 import type { Counts, StepDurations, StoreOperation } from '../../ports/observer.ts'
 

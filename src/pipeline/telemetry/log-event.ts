@@ -1,4 +1,4 @@
-import type { InDoubtPolicy } from '../../core/decision.ts'
+import type { InDoubtPolicy } from '../../core/after-claim.ts'
 import type { Key } from '../../core/record.ts'
 import type { Logger } from '../../ports/logger.ts'
 import type { Message } from '../../ports/message.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { afterClaim, afterRun, type Ground, type HandlerResult, type Ran } from '../../../src/core/decision.ts'
+import { afterClaim } from '../../../src/core/after-claim.ts'
+import { afterRun, type Ground, type HandlerResult, type Ran } from '../../../src/core/after-run.ts'
 
 const POLICY = { maxAttempts: 3, onInDoubt: 'rerun', onBeyondRetention: 'run' } as const
 

@@ -1,5 +1,5 @@
 import { expect } from '../expect.ts'
-import { isMarked } from '../../../src/core/decision.ts'
+import { isMarked } from '../../../src/core/after-run.ts'
 import { claim, claimAll, grantedBy, hold, newDigest, newItem, newToken, only } from './claims.ts'
 import { ALONE, holdNew, NO_REFUND, REFUND, given } from './given.ts'
 import type { StoreLaw } from './harness.ts'

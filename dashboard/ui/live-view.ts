@@ -46,64 +46,54 @@ export interface Combined {
   readonly endToEndP99Ms: readonly (number | null)[]
 }
 
+const STEP_MS = 10_000
 const STEPS = 360
 
-/** Steps of processes with other clocks are put into the same steps, counted back from the newest. */
-export function combine(all: readonly Running[], stepMs = 10_000): Combined {
+/**
+ * The last `minutes`, in at most `most` columns. Steps of processes with other clocks are put into the same columns, counted back from
+ * the newest.
+ */
+export function combine(all: readonly Running[], minutes = 60, most: number = STEPS): Combined {
   const newest = Math.max(0, ...all.map(({ live }) => live.series.at.at(-1) ?? 0))
-  const last = Math.floor(newest / stepMs) * stepMs
-  const at = Array.from({ length: STEPS }, (_, index) => last - (STEPS - 1 - index) * stepMs)
-  const zeros = (): number[] => Array.from({ length: STEPS }, () => 0)
-  const nulls = (): (number | null)[] => Array.from({ length: STEPS }, () => null)
-  const outcomes = Object.fromEntries(OUTCOME_NAMES.map((name) => [name, zeros()])) as Record<Outcome, number[]>
-  const attemptsFailed = zeros()
-  const handlerP50Ms = nulls()
-  const handlerP99Ms = nulls()
-  const endToEndP99Ms = nulls()
-  for (const { live } of all) {
-    const { series } = live
-    for (const [step, time] of series.at.entries()) {
-      const index = STEPS - 1 - Math.round((last - Math.floor(time / stepMs) * stepMs) / stepMs)
-      if (index < 0 || index >= STEPS) continue
-      for (const name of OUTCOME_NAMES) add(outcomes[name], index, series.outcomes[name]?.[step])
-      add(attemptsFailed, index, series.attemptsFailed[step])
-      worst(handlerP50Ms, index, series.handlerP50Ms[step])
-      worst(handlerP99Ms, index, series.handlerP99Ms[step])
-      worst(endToEndP99Ms, index, series.endToEndP99Ms[step])
-    }
-  }
-  return { stepMs, at, outcomes, attemptsFailed, handlerP50Ms, handlerP99Ms, endToEndP99Ms }
-}
-
-/** The last part of it, several steps in one: at most `most` columns. */
-export function coarse(combined: Combined, minutes: number, most: number): Combined {
-  const steps = Math.min(combined.at.length, Math.round((minutes * 60_000) / combined.stepMs))
-  const each = Math.max(1, Math.ceil(steps / most))
-  const stepMs = combined.stepMs * each
+  const last = Math.floor(newest / STEP_MS) * STEP_MS
+  const steps = Math.min(STEPS, Math.round((minutes * 60_000) / STEP_MS))
+  const stepMs = STEP_MS * Math.max(1, Math.ceil(steps / most))
   // Columns begin at whole multiples of their length, so that they do not change their height from look to look.
-  const first = Math.floor((combined.at[combined.at.length - steps] ?? 0) / stepMs) * stepMs
-  const length = Math.floor(((combined.at.at(-1) ?? 0) - first) / stepMs) + 1
-  const at = Array.from({ length }, (_, index) => first + index * stepMs)
-  const sums = (values: readonly number[]): number[] => {
-    const sum = Array.from({ length }, () => 0)
-    fold(combined.at, first, stepMs, (from, to) => add(sum, to, values[from]))
-    return sum
+  const first = Math.floor((last - (steps - 1) * STEP_MS) / stepMs) * stepMs
+  const at = Array.from({ length: Math.floor((last - first) / stepMs) + 1 }, (_, index) => first + index * stepMs)
+  const columns = <Value extends number | null>(
+    none: Value,
+    valuesOf: (series: LiveConsumer['series']) => readonly (number | null)[] | undefined,
+    put: (known: Value, value: number) => Value,
+  ): readonly Value[] => {
+    const filled = at.map(() => none)
+    for (const { series } of all.map(({ live }) => live)) {
+      const values = valuesOf(series) ?? []
+      for (const [step, time] of series.at.entries()) {
+        const index = Math.floor((time - first) / stepMs)
+        const value = values[step] ?? undefined
+        if (value !== undefined && index in filled) filled[index] = put(filled[index] as Value, value)
+      }
+    }
+    return filled
   }
-  const worsts = (values: readonly (number | null)[]): (number | null)[] => {
-    const highest = Array.from<unknown, number | null>({ length }, () => null)
-    fold(combined.at, first, stepMs, (from, to) => worst(highest, to, values[from]))
-    return highest
-  }
+  const sums = (valuesOf: Parameters<typeof columns>[1]): readonly number[] =>
+    columns<number>(0, valuesOf, (sum, value) => sum + value)
+  const worst = (name: 'handlerP50Ms' | 'handlerP99Ms' | 'endToEndP99Ms'): readonly (number | null)[] =>
+    columns<number | null>(
+      null,
+      (series) => series[name],
+      (known, value) => Math.max(known ?? 0, value),
+    )
+  const outcomes = OUTCOME_NAMES.map((name) => [name, sums((series) => series.outcomes[name])])
   return {
     stepMs,
     at,
-    outcomes: Object.fromEntries(
-      OUTCOME_NAMES.map((name) => [name, sums(combined.outcomes[name])]),
-    ) as unknown as Combined['outcomes'],
-    attemptsFailed: sums(combined.attemptsFailed),
-    handlerP50Ms: worsts(combined.handlerP50Ms),
-    handlerP99Ms: worsts(combined.handlerP99Ms),
-    endToEndP99Ms: worsts(combined.endToEndP99Ms),
+    outcomes: Object.fromEntries(outcomes) as Combined['outcomes'],
+    attemptsFailed: sums((series) => series.attemptsFailed),
+    handlerP50Ms: worst('handlerP50Ms'),
+    handlerP99Ms: worst('handlerP99Ms'),
+    endToEndP99Ms: worst('endToEndP99Ms'),
   }
 }
 
@@ -134,20 +124,4 @@ export function eventsOf(
     .flatMap(({ live }) => live.events.map((event) => ({ ...event, consumer: live.consumer })))
     .toSorted((a, b) => b.at - a.at)
     .slice(0, most)
-}
-
-function fold(at: readonly number[], first: number, stepMs: number, put: (from: number, to: number) => void): void {
-  for (const [from, time] of at.entries()) {
-    const to = Math.floor((time - first) / stepMs)
-    if (to >= 0) put(from, to)
-  }
-}
-
-function add(values: number[], at: number, value: number | undefined): void {
-  values[at] = (values[at] ?? 0) + (value ?? 0)
-}
-
-function worst(values: (number | null)[], at: number, value: number | null | undefined): void {
-  if (value === null || value === undefined) return
-  values[at] = Math.max(values[at] ?? 0, value)
 }

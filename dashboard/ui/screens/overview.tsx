@@ -8,7 +8,7 @@ import { Chip, Empty, KeyLink, OutcomeChip, Tile, Time } from '../components/par
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
 import { count, duration, known, place } from '../../format.ts'
-import { coarse, combine, eventsOf, isUsual, maxOf, runningOf, spanOf, total, type Running } from '../live-view.ts'
+import { combine, eventsOf, isUsual, maxOf, runningOf, spanOf, total, type Running } from '../live-view.ts'
 import { href } from '../place.ts'
 import { infoOf } from '../where.ts'
 import { OUTCOME_NAMES, OUTCOMES } from '../words.ts'
@@ -68,7 +68,7 @@ function Signals({ running }: { running: readonly Running[] }): JSX.Element {
   const { theme } = useShared()
   const all = useMemo(() => combine(running), [running])
   const minutes = spanOf(all)
-  const shown = useMemo(() => coarse(all, minutes, COLUMNS), [all, minutes])
+  const shown = useMemo(() => combine(running, minutes, COLUMNS), [running, minutes])
   const span = minutes === 60 ? 'last hour' : `last ${minutes} min`
   const each = shown.stepMs === 60_000 ? 'minute' : duration(shown.stepMs)
   const outcomes = useMemo<readonly Line[]>(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LiveAnswer, LiveConsumer, SessionInfo } from '../../../dashboard/api.ts'
 import { alarmsOf } from '../../../dashboard/ui/alarms.ts'
-import { coarse, combine, runningOf, spanOf, total } from '../../../dashboard/ui/live-view.ts'
+import { combine, runningOf, spanOf, total } from '../../../dashboard/ui/live-view.ts'
 
 const NOW = 1_700_000_000_000
 const STEP = 10_000
@@ -79,8 +79,7 @@ describe('the live signals of several instances', () => {
   })
 
   it('lose nothing when several steps become one column', () => {
-    const all = combine(runningOf(answer(LIVE)))
-    const columns = coarse(all, 60, 60)
+    const columns = combine(runningOf(answer(LIVE)), 60, 60)
     expect(columns.stepMs).toBe(60_000)
     expect(total(columns.outcomes.handled)).toBe(6)
     expect(columns.at.every((at) => at % 60_000 === 0)).toBe(true)

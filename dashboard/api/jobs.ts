@@ -1,12 +1,10 @@
 // Work of the process of the dashboard: looks at dead letters, redrives, plans, replays.
 
-import type { Key } from '../../src/core/record.ts'
-import type { Lack, ReplayRules } from '../../src/core/replay.ts'
 import type { EpochMs } from '../../src/core/units.ts'
-import type { PlanProgress } from '../../src/replay/make-plan.ts'
+import type { PlanOptions, PlanProgress } from '../../src/replay/make-plan.ts'
 import type { ReplayPlan } from '../../src/replay/plan.ts'
-import type { RedriveResult } from '../../src/replay/redrive-options.ts'
-import type { RunProgress, RunResult } from '../../src/replay/run-options.ts'
+import type { RedrivenDeadLetter, RedriveProgress, RedriveResult } from '../../src/replay/redrive-options.ts'
+import type { RunOptions, RunProgress, RunResult } from '../../src/replay/run-options.ts'
 import type { WorkInfo } from '../../src/replay/works.ts'
 import type { ApiError, ConsumerQuery } from './session.ts'
 
@@ -36,11 +34,7 @@ export type JobInfo =
 
 export type RunResultInfo = Pick<RunResult, 'id' | 'status' | 'because' | 'totals'>
 
-export interface LookProgress {
-  readonly looked: number
-  readonly of: number
-  readonly totals: RedriveResult['totals']
-}
+export type LookProgress = Pick<RedriveProgress, 'looked' | 'of' | 'totals'>
 
 /** At most one of them: the dead letters of one message. */
 export interface OneMessage {
@@ -52,48 +46,29 @@ export interface DeadLettersFound extends RedriveResult {
   /** What was looked for; empty: all. Only these are redriven. */
   readonly only: OneMessage
   /** At most 50 of them. */
-  readonly sample: readonly {
-    readonly part: string
-    readonly position: string
-    readonly key: Key | undefined
-    readonly outcome: keyof RedriveResult['totals']
-    readonly reason: string | undefined
-    readonly destination: string | undefined
-  }[]
+  readonly sample: readonly RedrivenDeadLetter[]
 }
 
-export interface PlanRequest extends ConsumerQuery {
+export interface PlanRequest
+  extends
+    ConsumerQuery,
+    Pick<PlanOptions, 'since' | 'until' | 'ids' | 'where' | 'reasons' | 'include' | 'max' | 'groupBy' | 'rules'> {
   /** One of `ConsumerInfo.places`, a partition of one (`kafka:sms@3`). Files are for the command-line tool. */
   readonly from: string
-  readonly since?: EpochMs
-  readonly until?: EpochMs
   /** Offsets, as text. */
   readonly fromPosition?: string
   readonly toPosition?: string
-  readonly ids?: readonly string[]
-  readonly where?: readonly string[]
-  readonly reasons?: readonly string[]
-  readonly include?: readonly Lack[]
-  /** @defaultValue 100,000 */
-  readonly max?: number
-  readonly groupBy?: string
-  readonly rules?: Partial<ReplayRules>
 }
 
 /** One of `plan`, the ID of a finished `plan` job, and `resume`, the ID of a replay. */
-export interface StartRequest extends ConsumerQuery {
+export interface StartRequest
+  extends
+    ConsumerQuery,
+    Pick<RunOptions, 'rate' | 'concurrency' | 'canary' | 'stopOnFailures' | 'quietHours' | 'unknown' | 'reason'> {
   readonly plan?: string
   readonly resume?: string
-  readonly reason: string
   /** `toHandle` of the plan; to go on with a replay, `left` of its status. */
   readonly confirm: number
-  /** Messages per second. */
-  readonly rate?: number
-  readonly concurrency?: number
-  readonly canary?: number
-  readonly stopOnFailures?: number
-  readonly quietHours?: string
-  readonly unknown?: 'handle' | 'skip'
 }
 
 export interface ReplayRequest extends ConsumerQuery {

@@ -2,21 +2,17 @@
 
 import type { Key, RecordView } from '../../src/core/record.ts'
 import type { EpochMs } from '../../src/core/units.ts'
+import type { CountedState, StateCount } from '../../src/people/admin.ts'
 import type { ApiError, ConsumerQuery } from './session.ts'
 
-export type ListState = 'processing' | 'in-doubt' | 'parked' | 'given-up'
-
-export interface StateCount {
-  readonly count: number
-  readonly isAtLeast: boolean
-}
+export type { CountedState as ListState, StateCount }
 
 export interface CountsAnswer {
   readonly now: EpochMs
   readonly consumers: readonly {
     readonly consumer: string
     /** `undefined`: no records to count (strategy `offsets`), or the store did not answer. */
-    readonly counts: Readonly<Record<ListState, StateCount>> | undefined
+    readonly counts: Readonly<Record<CountedState, StateCount>> | undefined
     /** When it was last counted: with `error`, when its store last answered; `undefined`: not since the dashboard began. */
     readonly at: EpochMs | undefined
     readonly error: ApiError['error'] | undefined
@@ -24,7 +20,7 @@ export interface CountsAnswer {
 }
 
 export interface RecordsQuery extends ConsumerQuery {
-  readonly state: ListState
+  readonly state: CountedState
   /** 1 to 500. @defaultValue 50 */
   readonly limit?: number
   /** `next` of the page before. */

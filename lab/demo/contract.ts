@@ -1,10 +1,10 @@
-import { describe, expect, it } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { backends } from '../../test/kit/backends.ts'
 import { DemoProcess, idsOf, readLines } from './demo-process.ts'
 
 const SMS = 'examples/data/sms-notifications.ndjson'
 const ODD = 'examples/data/odd-cases.ndjson'
-const WITHIN_MS = 300_000
+jest.setTimeout(300_000)
 
 /** Handler slots of the demo: what a crash may leave in doubt, or repeat, under a lease. */
 const SLOTS = 64
@@ -45,29 +45,25 @@ function line(id: string, payload: string): string {
 
 function describeExample(source: Source, store: Store): void {
   const isPart = store === 'pglite'
-  it(
-    `handles ${isPart ? 'a part of ' : ''}the example once each, and nothing again`,
-    async () => {
-      await using demo = new DemoProcess({ hasPglite: isPart })
-      const lines = readLines(SMS).slice(0, isPart ? 2 * SOME : undefined)
-      const input = isPart ? ['--input', demo.input('part.ndjson', lines)] : []
-      const args = ['--source', source, '--store', store, ...input]
-      const distinct = idsOf(lines).size
-      const first = await demo.figures(args)
-      expect(first).toMatchObject({
-        source,
-        store,
-        distinct,
-        handled: distinct,
-        lost: 0,
-        double_effects: 0,
-        exitCode: 0,
-      })
-      const again = await demo.figures(args)
-      expect(again).toMatchObject({ handled: 0, lost: 0, double_effects: 0, resumed: true, exitCode: 0 })
-    },
-    WITHIN_MS,
-  )
+  it(`handles ${isPart ? 'a part of ' : ''}the example once each, and nothing again`, async () => {
+    await using demo = new DemoProcess({ hasPglite: isPart })
+    const lines = readLines(SMS).slice(0, isPart ? 2 * SOME : undefined)
+    const input = isPart ? ['--input', demo.input('part.ndjson', lines)] : []
+    const args = ['--source', source, '--store', store, ...input]
+    const distinct = idsOf(lines).size
+    const first = await demo.figures(args)
+    expect(first).toMatchObject({
+      source,
+      store,
+      distinct,
+      handled: distinct,
+      lost: 0,
+      double_effects: 0,
+      exitCode: 0,
+    })
+    const again = await demo.figures(args)
+    expect(again).toMatchObject({ handled: 0, lost: 0, double_effects: 0, resumed: true, exitCode: 0 })
+  })
 }
 
 function describeOddInput(source: Source, store: Store): void {
@@ -75,30 +71,22 @@ function describeOddInput(source: Source, store: Store): void {
 
   // embedded.test.ts has more of it.
   if (source !== 'memory')
-    it(
-      'reads its dead letters back, one for each delivery that has no usable ID or another payload',
-      async () => {
-        await using demo = new DemoProcess({ hasPglite: store === 'pglite' })
-        const figures = await demo.figures([...place, '--input', ODD, '--effects', demo.path('effects')])
-        expect(figures).toMatchObject({ distinct: 36, handled: 36, no_id: 10, lost: 0, double_effects: 0, exitCode: 0 })
-        const deadLetters = demo.rows(`${demo.state}/dead-letters.ndjson`)
-        expect(deadLetters).toHaveLength(figures['dead_lettered'] ?? -1)
-        expect(deadLetters.filter(({ reason }) => reason === 'conflict')).toHaveLength(figures['conflicts'] ?? -1)
-        expect(new Set(demo.rows(demo.path('effects')).map(({ id }) => id)).size).toBe(36)
-      },
-      WITHIN_MS,
-    )
-
-  it(
-    'tells IDs apart by their bytes, and takes a message that is large',
-    async () => {
+    it('reads its dead letters back, one for each delivery that has no usable ID or another payload', async () => {
       await using demo = new DemoProcess({ hasPglite: store === 'pglite' })
-      const lines = [line('a\uFFFD', 'x'), line('a\uFFFD\uFFFD', 'x'), line('ø', 'x'), line('big', 'y'.repeat(700_000))]
-      const figures = await demo.figures([...place, '--input', demo.input('i', lines)])
-      expect(figures).toMatchObject({ distinct: 4, handled: 4, no_id: 0, lost: 0, double_effects: 0, exitCode: 0 })
-    },
-    WITHIN_MS,
-  )
+      const figures = await demo.figures([...place, '--input', ODD, '--effects', demo.path('effects')])
+      expect(figures).toMatchObject({ distinct: 36, handled: 36, no_id: 10, lost: 0, double_effects: 0, exitCode: 0 })
+      const deadLetters = demo.rows(`${demo.state}/dead-letters.ndjson`)
+      expect(deadLetters).toHaveLength(figures['dead_lettered'] ?? -1)
+      expect(deadLetters.filter(({ reason }) => reason === 'conflict')).toHaveLength(figures['conflicts'] ?? -1)
+      expect(new Set(demo.rows(demo.path('effects')).map(({ id }) => id)).size).toBe(36)
+    })
+
+  it('tells IDs apart by their bytes, and takes a message that is large', async () => {
+    await using demo = new DemoProcess({ hasPglite: store === 'pglite' })
+    const lines = [line('a\uFFFD', 'x'), line('a\uFFFD\uFFFD', 'x'), line('ø', 'x'), line('big', 'y'.repeat(700_000))]
+    const figures = await demo.figures([...place, '--input', demo.input('i', lines)])
+    expect(figures).toMatchObject({ distinct: 4, handled: 4, no_id: 0, lost: 0, double_effects: 0, exitCode: 0 })
+  })
 }
 
 function describeKills(source: Source, store: Store): void {
@@ -120,22 +108,17 @@ function describeKills(source: Source, store: Store): void {
       expect(deadLetters.every(({ reason }) => reason === 'in-doubt')).toBe(true)
       expect(new Set(deadLetters.map(({ id }) => id)).size).toBe(next['in_doubt'])
     },
-    WITHIN_MS,
   )
 
   if (store !== 'redis') return
-  it(
-    'killed, runs again what is in doubt: repeats at most what the handler slots held, counts it, and loses nothing [T20]',
-    async () => {
-      await using demo = new DemoProcess()
-      const args = [...place, '--input', demo.input('i', readLines(SMS).slice(0, SOME))]
-      const killed = await demo.run([...args, '--state', demo.state, '--kill-at', 'handled:400'])
-      expect(killed.signal).toBe('SIGKILL')
-      const next = await demo.figures([...args, '--on-in-doubt', 'rerun'])
-      expect(next['lost']).toBe(0)
-      expect(next['double_effects']).toBeLessThanOrEqual(SLOTS)
-      expect(next.exitCode).toBe((next['double_effects'] ?? 0) > 0 ? 1 : 0)
-    },
-    WITHIN_MS,
-  )
+  it('killed, runs again what is in doubt: repeats at most what the handler slots held, counts it, and loses nothing [T20]', async () => {
+    await using demo = new DemoProcess()
+    const args = [...place, '--input', demo.input('i', readLines(SMS).slice(0, SOME))]
+    const killed = await demo.run([...args, '--state', demo.state, '--kill-at', 'handled:400'])
+    expect(killed.signal).toBe('SIGKILL')
+    const next = await demo.figures([...args, '--on-in-doubt', 'rerun'])
+    expect(next['lost']).toBe(0)
+    expect(next['double_effects']).toBeLessThanOrEqual(SLOTS)
+    expect(next.exitCode).toBe((next['double_effects'] ?? 0) > 0 ? 1 : 0)
+  })
 }

@@ -1,80 +1,66 @@
-import { describe, expect, it } from '@jest/globals'
+import { describe, expect, it, jest } from '@jest/globals'
 import { DemoProcess, idsOf, readLines } from './demo-process.ts'
 
 const SMS = 'examples/data/sms-notifications.ndjson'
 const ODD = 'examples/data/odd-cases.ndjson'
 
 /** A demo takes a few seconds, on a busy machine many. */
-const WITHIN_MS = 180_000
+jest.setTimeout(180_000)
 
 describe('demo, embedded', () => {
-  it(
-    'handles each message of the example once, and nothing again on the same state',
-    async () => {
-      await using demo = new DemoProcess()
-      const effects = demo.path('effects.ndjson')
-      const first = await demo.figures(['--effects', effects])
-      expect(first).toMatchObject({
-        schema_version: 1,
-        source: 'memory',
-        store: 'pglite',
-        distinct: 8600,
-        handled: 8600,
-      })
-      expect(first).toMatchObject({
-        lost: 0,
-        double_effects: 0,
-        no_id: 0,
-        conflicts: 0,
-        failed: 0,
-        resumed: false,
-        exitCode: 0,
-      })
-      expect(first['redeliveries']).toBeGreaterThan(0)
-      expect(first['delivered']).toBe(10_425 + (first['redeliveries'] ?? 0))
+  it('handles each message of the example once, and nothing again on the same state', async () => {
+    await using demo = new DemoProcess()
+    const effects = demo.path('effects.ndjson')
+    const first = await demo.figures(['--effects', effects])
+    expect(first).toMatchObject({
+      schema_version: 1,
+      source: 'memory',
+      store: 'pglite',
+      distinct: 8600,
+      handled: 8600,
+    })
+    expect(first).toMatchObject({
+      lost: 0,
+      double_effects: 0,
+      no_id: 0,
+      conflicts: 0,
+      failed: 0,
+      resumed: false,
+      exitCode: 0,
+    })
+    expect(first['redeliveries']).toBeGreaterThan(0)
+    expect(first['delivered']).toBe(10_425 + (first['redeliveries'] ?? 0))
 
-      const inputIds = idsOf(readLines(SMS))
-      const rows = demo.rows(effects)
-      expect(rows).toHaveLength(8600)
-      expect(new Set(rows.map(({ id }) => id))).toEqual(inputIds)
-      expect(Object.keys(rows[0] ?? {}).toSorted()).toEqual(['at', 'id', 'key', 'payload_sha256'])
+    const inputIds = idsOf(readLines(SMS))
+    const rows = demo.rows(effects)
+    expect(rows).toHaveLength(8600)
+    expect(new Set(rows.map(({ id }) => id))).toEqual(inputIds)
+    expect(Object.keys(rows[0] ?? {}).toSorted()).toEqual(['at', 'id', 'key', 'payload_sha256'])
 
-      const second = await demo.figures([])
-      expect(second).toMatchObject({
-        distinct: 8600,
-        handled: 0,
-        lost: 0,
-        double_effects: 0,
-        resumed: true,
-        exitCode: 0,
-      })
-    },
-    WITHIN_MS,
-  )
+    const second = await demo.figures([])
+    expect(second).toMatchObject({
+      distinct: 8600,
+      handled: 0,
+      lost: 0,
+      double_effects: 0,
+      resumed: true,
+      exitCode: 0,
+    })
+  })
 
-  it(
-    'tells people what happened, where the state lies and what to try next, and says when it handled nothing',
-    async () => {
-      await using demo = new DemoProcess()
-      const args = ['--input', ODD, '--state', demo.state]
-      const first = await demo.run(args)
-      expect(first.exitCode).toBe(0)
-      expect(first.stdout).toMatch(/Every message had its effect once, except what is without a usable ID/)
-      for (const said of [
-        /delivered/,
-        /distinct/,
-        /effects per message: 1\.000 with the library/,
-        /State/,
-        /Try next/,
-      ]) {
-        expect(first.stdout).toMatch(said)
-      }
-      expect(first.stdout).toContain(demo.state)
-      const second = await demo.run(args)
-      expect(second.stdout).toMatch(/Handled 0/)
-    },
-    WITHIN_MS,
-  )
+  it('tells people what happened, where the state lies and what to try next, and says when it handled nothing', async () => {
+    await using demo = new DemoProcess()
+    const args = ['--input', ODD, '--state', demo.state]
+    const first = await demo.run(args)
+    expect(first.exitCode).toBe(0)
+    expect(first.stdout).toMatch(/Every message had its effect once, except what is without a usable ID/)
+    for (const said of [/delivered/, /distinct/, /effects per message: 1\.000 with the library/, /State/, /Try next/]) {
+      expect(first.stdout).toMatch(said)
+    }
+    expect(first.stdout).toContain(demo.state)
+    const second = await demo.run(args)
+    expect(second.stdout).toMatch(/Handled 0/)
+  })
 
   it.each(['pglite', 'memory'])(
     'dead-letters what has no usable ID or another payload, merges nothing, loses nothing, on %s',
@@ -91,69 +77,47 @@ describe('demo, embedded', () => {
       for (const id of ['__proto__', 'constructor', 'toString']) expect(ids).toContain(id)
       expect(new Set(ids).size).toBe(36)
     },
-    WITHIN_MS,
   )
 
-  it(
-    'adds another input to the same state',
-    async () => {
-      await using demo = new DemoProcess({ hasPglite: true })
-      const lines = readLines(SMS)
-      const a = demo.input('a.ndjson', lines.slice(0, 300))
-      const b = demo.input('b.ndjson', lines.slice(200, 600))
-      const first = await demo.figures(['--input', a])
-      const second = await demo.figures(['--input', b, '--effects', demo.path('effects')])
-      expect(second).toMatchObject({ lost: 0, double_effects: 0, resumed: true, exitCode: 0 })
-      expect(demo.rows(demo.path('effects'))).toHaveLength((first['handled'] ?? 0) + (second['handled'] ?? 0))
-      expect(second['handled']).toBeLessThan(second['distinct'] ?? 0)
-    },
-    WITHIN_MS,
-  )
+  it('adds another input to the same state', async () => {
+    await using demo = new DemoProcess({ hasPglite: true })
+    const lines = readLines(SMS)
+    const a = demo.input('a.ndjson', lines.slice(0, 300))
+    const b = demo.input('b.ndjson', lines.slice(200, 600))
+    const first = await demo.figures(['--input', a])
+    const second = await demo.figures(['--input', b, '--effects', demo.path('effects')])
+    expect(second).toMatchObject({ lost: 0, double_effects: 0, resumed: true, exitCode: 0 })
+    expect(demo.rows(demo.path('effects'))).toHaveLength((first['handled'] ?? 0) + (second['handled'] ?? 0))
+    expect(second['handled']).toBeLessThan(second['distinct'] ?? 0)
+  })
 
-  it(
-    'goes on with what a killed run left of another input',
-    async () => {
-      await using demo = new DemoProcess({ hasPglite: true })
-      const lines = readLines(SMS)
-      const a = demo.input('a.ndjson', lines.slice(0, 1000))
-      const killed = await demo.run(['--input', a, '--state', demo.state, '--kill-at', 'handled:150'])
-      expect(killed.signal).toBe('SIGKILL')
-      const effects = demo.path('effects')
-      const next = await demo.figures([
-        '--input',
-        demo.input('b.ndjson', lines.slice(1000, 1200)),
-        '--effects',
-        effects,
-      ])
-      expect(next).toMatchObject({ lost: 0, double_effects: 0, exitCode: 0 })
-      const ids = idsOf(lines.slice(0, 1200))
-      expect(new Set(demo.rows(effects).map(({ id }) => id))).toEqual(ids)
-    },
-    WITHIN_MS,
-  )
+  it('goes on with what a killed run left of another input', async () => {
+    await using demo = new DemoProcess({ hasPglite: true })
+    const lines = readLines(SMS)
+    const a = demo.input('a.ndjson', lines.slice(0, 1000))
+    const killed = await demo.run(['--input', a, '--state', demo.state, '--kill-at', 'handled:150'])
+    expect(killed.signal).toBe('SIGKILL')
+    const effects = demo.path('effects')
+    const next = await demo.figures(['--input', demo.input('b.ndjson', lines.slice(1000, 1200)), '--effects', effects])
+    expect(next).toMatchObject({ lost: 0, double_effects: 0, exitCode: 0 })
+    const ids = idsOf(lines.slice(0, 1200))
+    expect(new Set(demo.rows(effects).map(({ id }) => id))).toEqual(ids)
+  })
 
-  it(
-    'says that a kill was never reached, with exit code 1',
-    async () => {
-      await using demo = new DemoProcess({ hasPglite: true })
-      const run = await demo.run(['--input', ODD, '--state', demo.state, '--json', '--kill-at', 'handled:1000000'])
-      expect(run.exitCode).toBe(1)
-      expect(run.stderr).toMatch(/never reached/)
-      expect(JSON.parse(run.stdout)).toMatchObject({ lost: 0, double_effects: 0 })
-    },
-    WITHIN_MS,
-  )
+  it('says that a kill was never reached, with exit code 1', async () => {
+    await using demo = new DemoProcess({ hasPglite: true })
+    const run = await demo.run(['--input', ODD, '--state', demo.state, '--json', '--kill-at', 'handled:1000000'])
+    expect(run.exitCode).toBe(1)
+    expect(run.stderr).toMatch(/never reached/)
+    expect(JSON.parse(run.stdout)).toMatchObject({ lost: 0, double_effects: 0 })
+  })
 
-  it(
-    'reads messages from standard input',
-    async () => {
-      await using demo = new DemoProcess({ hasPglite: true })
-      const stdin = readLines(SMS).slice(0, 50).join('\n')
-      const run = await demo.run(['--input', '-', '--state', demo.state, '--json'], { stdin })
-      expect(JSON.parse(run.stdout)).toMatchObject({ lost: 0, double_effects: 0 })
-    },
-    WITHIN_MS,
-  )
+  it('reads messages from standard input', async () => {
+    await using demo = new DemoProcess({ hasPglite: true })
+    const stdin = readLines(SMS).slice(0, 50).join('\n')
+    const run = await demo.run(['--input', '-', '--state', demo.state, '--json'], { stdin })
+    expect(JSON.parse(run.stdout)).toMatchObject({ lost: 0, double_effects: 0 })
+  })
 })
 
 describe('demo, with wrong arguments', () => {
@@ -204,28 +168,20 @@ describe('demo, with wrong arguments', () => {
     ['postgres', { DATABASE_URL: 'postgres://127.0.0.1:9/x' }, ['--store', 'postgres']],
     ['rabbitmq', { RABBITMQ_URL: 'amqp://127.0.0.1:9' }, ['--source', 'rabbitmq']],
     ['kafka', { KAFKA_BROKERS: '127.0.0.1:9' }, ['--source', 'kafka']],
-  ])(
-    '%s cannot be reached: exit code 4, and a later run completes',
-    async (_name, env, args) => {
-      await using demo = new DemoProcess({ hasPglite: args[0] === '--source' })
-      const run = await demo.run([...args, '--input', ODD, '--json', '--state', demo.state], { env })
-      expect(run).toMatchObject({ exitCode: 4, stdout: '' })
-      expect(run.stderr).toMatch(/ at .* answers .*Start one, or set [A-Z_]+\. Nothing was produced/)
-      if (args[0] === '--store') return
-      expect(await demo.figures(['--input', ODD])).toMatchObject({ lost: 0, double_effects: 0, exitCode: 0 })
-    },
-    WITHIN_MS,
-  )
+  ])('%s cannot be reached: exit code 4, and a later run completes', async (_name, env, args) => {
+    await using demo = new DemoProcess({ hasPglite: args[0] === '--source' })
+    const run = await demo.run([...args, '--input', ODD, '--json', '--state', demo.state], { env })
+    expect(run).toMatchObject({ exitCode: 4, stdout: '' })
+    expect(run.stderr).toMatch(/ at .* answers .*Start one, or set [A-Z_]+\. Nothing was produced/)
+    if (args[0] === '--store') return
+    expect(await demo.figures(['--input', ODD])).toMatchObject({ lost: 0, double_effects: 0, exitCode: 0 })
+  })
 
-  it(
-    'refuses a state that belongs to another store',
-    async () => {
-      await using demo = new DemoProcess({ hasPglite: true })
-      await demo.figures(['--input', ODD])
-      const run = await demo.run(['--input', ODD, '--store', 'memory', '--state', demo.state])
-      expect(run.exitCode).toBe(3)
-      expect(run.stderr).toMatch(/belongs to a demo with --store pglite/)
-    },
-    WITHIN_MS,
-  )
+  it('refuses a state that belongs to another store', async () => {
+    await using demo = new DemoProcess({ hasPglite: true })
+    await demo.figures(['--input', ODD])
+    const run = await demo.run(['--input', ODD, '--store', 'memory', '--state', demo.state])
+    expect(run.exitCode).toBe(3)
+    expect(run.stderr).toMatch(/belongs to a demo with --store pglite/)
+  })
 })

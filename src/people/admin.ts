@@ -154,7 +154,7 @@ const AUDIT: Table<AuditQuery, Exclude<keyof AuditQuery, 'limit'>> = {
 type Resolving = Decider & { readonly as: 'done' | 'rerun' }
 const RESOLVE: Table<Resolving> = { ...DECIDER, as: needed(oneOf('done', 'rerun')) }
 
-const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 'parked']
+export const COUNTED: readonly CountedState[] = ['processing', 'in-doubt', 'given-up', 'parked']
 
 /**
  * Operations for people on the records of a consumer. A message is found by its ID under each of `subscription.origins`; give a

@@ -6,7 +6,7 @@ import type {
   RedriveResult,
 } from '../../../src/replay/redrive-options.ts'
 import { fileJournal } from '../../../adapters/file/index.ts'
-import type { JobInfo, OneMessage } from '../../api.ts'
+import type { JobInfo, LookProgress, OneMessage } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'
 import type { Params } from '../params.ts'
@@ -86,7 +86,7 @@ function jobOf({ entry }: Shown, options: RedriveOptions): ReturnType<typeof red
   return redrive(entry.consumer, entry.subscription, options)
 }
 
-function progressOf({ looked, of, totals }: RedriveProgress): Pick<RedriveProgress, 'looked' | 'of' | 'totals'> {
+function progressOf({ looked, of, totals }: RedriveProgress): LookProgress {
   return { looked, of, totals }
 }
 

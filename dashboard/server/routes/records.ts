@@ -1,5 +1,5 @@
 import type { RecordView } from '../../../src/core/record.ts'
-import type { Admin } from '../../../src/people/admin.ts'
+import { COUNTED, type Admin } from '../../../src/people/admin.ts'
 import type { CountsAnswer, GroupsAnswer, ListState, RecordRow, RecordsAnswer, StateCount } from '../../api.ts'
 import { adminOfShown, type Shown } from '../consumers.ts'
 import { apiErrorOf } from '../http-error.ts'
@@ -7,7 +7,7 @@ import { lookThrough } from '../looking.ts'
 import type { Params } from '../params.ts'
 import type { Asked, Services } from '../services.ts'
 
-export const LIST_STATES: readonly ListState[] = ['processing', 'in-doubt', 'parked', 'given-up']
+export const LIST_STATES: readonly ListState[] = COUNTED
 
 const MOST_COUNTED = 1_000
 const PAGE = 50

@@ -4,29 +4,12 @@
 // page. GET requests have query parameters. POST requests have a JSON body and the header `x-consume-once-csrf` with the token of `session`.
 // Times are milliseconds since 1970 by the clock of the server that reports them. An error is answered as `ApiError`.
 
-import type { DoctorAnswer, GuaranteesAnswer, PositionsAnswer, SettingsAnswer } from './api/checkups.ts'
-import type {
-  AuditAnswer,
-  ConfirmRequest,
-  DecisionAnswer,
-  DecisionPreview,
-  PauseAnswer,
-  PauseRequest,
-  PreviewRequest,
-} from './api/decisions.ts'
-import type {
-  JobInfo,
-  OneMessage,
-  PlanRequest,
-  ReplayAnswer,
-  ReplayInfo,
-  ReplaysAnswer,
-  StartRequest,
-  StopRequest,
-} from './api/jobs.ts'
-import type { FindAnswer, MessageAnswer, MessageQuery } from './api/message.ts'
-import type { CountsAnswer, GroupsAnswer, ListState, RecordsAnswer, RecordsQuery } from './api/records.ts'
-import type { ConsumerQuery, LiveAnswer, SessionInfo } from './api/session.ts'
+import type * as Checkups from './api/checkups.ts'
+import type * as Decisions from './api/decisions.ts'
+import type * as Jobs from './api/jobs.ts'
+import type * as Message from './api/message.ts'
+import type * as Records from './api/records.ts'
+import type * as Session from './api/session.ts'
 
 export type * from './api/checkups.ts'
 export type * from './api/decisions.ts'
@@ -55,17 +38,20 @@ export type { Outcome } from '../src/ports/outcome.ts'
 
 /** Every request, by method and path, with its parameters and its answer. `consumer` is `ConsumerInfo.id`. */
 export interface Api {
-  'GET api/session': { readonly query: object; readonly answer: SessionInfo }
-  'GET api/live': { readonly query: object; readonly answer: LiveAnswer }
+  'GET api/session': { readonly query: object; readonly answer: Session.SessionInfo }
+  'GET api/live': { readonly query: object; readonly answer: Session.LiveAnswer }
   /** How many records wait, for each consumer. Counting stops at 1,000 or 2 s in each state; the answer may be 5 s old. */
-  'GET api/counts': { readonly query: object; readonly answer: CountsAnswer }
-  'GET api/records': { readonly query: RecordsQuery; readonly answer: RecordsAnswer }
-  'GET api/groups': { readonly query: ConsumerQuery & { readonly state: ListState }; readonly answer: GroupsAnswer }
+  'GET api/counts': { readonly query: object; readonly answer: Records.CountsAnswer }
+  'GET api/records': { readonly query: Records.RecordsQuery; readonly answer: Records.RecordsAnswer }
+  'GET api/groups': {
+    readonly query: Session.ConsumerQuery & { readonly state: Records.ListState }
+    readonly answer: Records.GroupsAnswer
+  }
   /** Asks the stores of all consumers. */
-  'GET api/find': { readonly query: { readonly id: string }; readonly answer: FindAnswer }
-  'GET api/message': { readonly query: MessageQuery; readonly answer: MessageAnswer }
+  'GET api/find': { readonly query: { readonly id: string }; readonly answer: Message.FindAnswer }
+  'GET api/message': { readonly query: Message.MessageQuery; readonly answer: Message.MessageAnswer }
   'GET api/audit': {
-    readonly query: ConsumerQuery & {
+    readonly query: Session.ConsumerQuery & {
       readonly key?: string
       /** Who did it. */
       readonly by?: string
@@ -77,55 +63,58 @@ export interface Api {
       readonly limit?: number
       readonly after?: string
     }
-    readonly answer: AuditAnswer
+    readonly answer: Decisions.AuditAnswer
   }
-  'GET api/doctor': { readonly query: ConsumerQuery; readonly answer: DoctorAnswer }
+  'GET api/doctor': { readonly query: Session.ConsumerQuery; readonly answer: Checkups.DoctorAnswer }
   /** The verdict of `doctor` on each consumer. It asks servers: an answer may be 30 s old. */
-  'GET api/guarantees': { readonly query: object; readonly answer: GuaranteesAnswer }
-  'GET api/settings': { readonly query: ConsumerQuery; readonly answer: SettingsAnswer }
+  'GET api/guarantees': { readonly query: object; readonly answer: Checkups.GuaranteesAnswer }
+  'GET api/settings': { readonly query: Session.ConsumerQuery; readonly answer: Checkups.SettingsAnswer }
   /** Strategy `offsets` only: where each partition goes on. */
-  'GET api/positions': { readonly query: ConsumerQuery; readonly answer: PositionsAnswer }
-  'GET api/replays': { readonly query: ConsumerQuery; readonly answer: ReplaysAnswer }
-  'GET api/replay': { readonly query: ConsumerQuery & { readonly id: string }; readonly answer: ReplayAnswer }
+  'GET api/positions': { readonly query: Session.ConsumerQuery; readonly answer: Checkups.PositionsAnswer }
+  'GET api/replays': { readonly query: Session.ConsumerQuery; readonly answer: Jobs.ReplaysAnswer }
+  'GET api/replay': {
+    readonly query: Session.ConsumerQuery & { readonly id: string }
+    readonly answer: Jobs.ReplayAnswer
+  }
   /** The answer is text, for a download: not JSON. */
   'GET api/replay/report': {
-    readonly query: ConsumerQuery & { readonly id: string; readonly format?: 'text' | 'md' | 'csv' | 'json' }
+    readonly query: Session.ConsumerQuery & { readonly id: string; readonly format?: 'text' | 'md' | 'csv' | 'json' }
     readonly answer: never
   }
-  'GET api/jobs': { readonly query: object; readonly answer: { readonly jobs: readonly JobInfo[] } }
-  'GET api/job': { readonly query: { readonly id: string }; readonly answer: JobInfo }
+  'GET api/jobs': { readonly query: object; readonly answer: { readonly jobs: readonly Jobs.JobInfo[] } }
+  'GET api/job': { readonly query: { readonly id: string }; readonly answer: Jobs.JobInfo }
 
   /** Pauses or resumes a consumer that runs in the process of the dashboard. 409 if none does, or its kind cannot be paused. */
-  'POST api/consumers/pause': { readonly body: PauseRequest; readonly answer: PauseAnswer }
-  'POST api/consumers/resume': { readonly body: PauseRequest; readonly answer: PauseAnswer }
+  'POST api/consumers/pause': { readonly body: Decisions.PauseRequest; readonly answer: Decisions.PauseAnswer }
+  'POST api/consumers/resume': { readonly body: Decisions.PauseRequest; readonly answer: Decisions.PauseAnswer }
 
-  'POST api/decisions/preview': { readonly body: PreviewRequest; readonly answer: DecisionPreview }
-  'POST api/decisions': { readonly body: ConfirmRequest; readonly answer: DecisionAnswer }
+  'POST api/decisions/preview': { readonly body: Decisions.PreviewRequest; readonly answer: Decisions.DecisionPreview }
+  'POST api/decisions': { readonly body: Decisions.ConfirmRequest; readonly answer: Decisions.DecisionAnswer }
   /**
    * Reads the dead-letter places, and tells what lies there and why. Read-only dashboards allow it for a log, which reading does not change;
    * a queue counts each reading as a delivery.
    */
   'POST api/dead-letters/look': {
-    readonly body: ConsumerQuery & OneMessage & { readonly max?: number }
-    readonly answer: JobInfo
+    readonly body: Session.ConsumerQuery & Jobs.OneMessage & { readonly max?: number }
+    readonly answer: Jobs.JobInfo
   }
   /** Redrives what the job `look` of a `dead-letters` job found: send its ID, and type the count. */
   'POST api/dead-letters/redrive': {
-    readonly body: ConsumerQuery & {
+    readonly body: Session.ConsumerQuery & {
       readonly look: string
       readonly reason: string
       readonly confirm: number
       readonly rate?: number
     }
-    readonly answer: JobInfo
+    readonly answer: Jobs.JobInfo
   }
   /** Makes a plan: a job of kind `plan`, whose result is a `ReplayPlan`. */
-  'POST api/plans': { readonly body: PlanRequest; readonly answer: JobInfo }
+  'POST api/plans': { readonly body: Jobs.PlanRequest; readonly answer: Jobs.JobInfo }
   /** Begins a replay, or goes on with one: a job of kind `replay`. */
-  'POST api/replays/start': { readonly body: StartRequest; readonly answer: JobInfo }
+  'POST api/replays/start': { readonly body: Jobs.StartRequest; readonly answer: Jobs.JobInfo }
   /** A replay or a redrive. */
-  'POST api/replays/pause': { readonly body: StopRequest; readonly answer: ReplayInfo }
-  'POST api/replays/abort': { readonly body: StopRequest; readonly answer: ReplayInfo }
+  'POST api/replays/pause': { readonly body: Jobs.StopRequest; readonly answer: Jobs.ReplayInfo }
+  'POST api/replays/abort': { readonly body: Jobs.StopRequest; readonly answer: Jobs.ReplayInfo }
   /** Ends a job of this dashboard: a plan is dropped, a replay is paused. */
-  'POST api/job/stop': { readonly body: { readonly id: string }; readonly answer: JobInfo }
+  'POST api/job/stop': { readonly body: { readonly id: string }; readonly answer: Jobs.JobInfo }
 }

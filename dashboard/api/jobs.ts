@@ -49,6 +49,7 @@ export interface DeadLettersFound extends RedriveResult {
   readonly sample: readonly RedrivenDeadLetter[]
 }
 
+/** `max`: 100,000 if it is not given. */
 export interface PlanRequest
   extends
     ConsumerQuery,

@@ -57,7 +57,6 @@ export { isoTime } from './foundation/clock.ts'
 export { within } from './foundation/within.ts'
 export { atOnce, promiseRefused } from './foundation/at-once.ts'
 export { stepFor } from './core/replay.ts'
-export { verdictOn } from './core/record.ts'
 export { failureOf, isFailure, readResult, resultOf } from './core/result.ts'
 export type {
   DeliveryTrace,

@@ -37,6 +37,14 @@ const broken: CheckFinding = { check: 'x.c', verdict: 'broken', found: 'c is off
 const unknown: CheckFinding = { check: 'x.d', verdict: 'unknown', found: 'd: forbidden', meaning: 'Ask for d.' }
 
 describe('doctor', () => {
+  it('tells no password that a server or its client repeats', async () => {
+    const told = { check: 'x', verdict: 'weaker', found: 'redis://ana:s3cret@r:6379 is slow' } as const
+    const finding = { ...told, meaning: 'See redis://ana:s3cret@r:6379.' }
+    const diagnosis = await doctor(consumerOn(storeThatFinds(finding)), brokerThatFinds())
+    expect(JSON.stringify(diagnosis)).toContain('r:6379 is slow')
+    expect(JSON.stringify(diagnosis)).not.toContain('s3cret')
+  })
+
   it('says that mode observe protects nothing', async () => {
     const { guarantee } = await doctor(consumerOn(storeThatFinds(holds), { mode: 'observe' }), brokerThatFinds())
     expect(guarantee).toContain("sms-sender (lease): mode 'observe' protects nothing. Every delivery runs")

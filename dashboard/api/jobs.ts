@@ -49,16 +49,17 @@ export interface DeadLettersFound extends RedriveResult {
   readonly sample: readonly RedrivenDeadLetter[]
 }
 
-/** `max`: 100,000 if it is not given. */
 export interface PlanRequest
   extends
     ConsumerQuery,
-    Pick<PlanOptions, 'since' | 'until' | 'ids' | 'where' | 'reasons' | 'include' | 'max' | 'groupBy' | 'rules'> {
+    Pick<PlanOptions, 'since' | 'until' | 'ids' | 'where' | 'reasons' | 'include' | 'groupBy' | 'rules'> {
   /** One of `ConsumerInfo.places`, a partition of one (`kafka:sms@3`). Files are for the command-line tool. */
   readonly from: string
   /** Offsets, as text. */
   readonly fromPosition?: string
   readonly toPosition?: string
+  /** The most messages to look at. @defaultValue 100,000 */
+  readonly max?: number
 }
 
 /** One of `plan`, the ID of a finished `plan` job, and `resume`, the ID of a replay. */

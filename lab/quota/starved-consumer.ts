@@ -59,10 +59,10 @@ export class StarvedConsumer implements AsyncDisposable {
     const topic = uniqueName('quota')
     const removeTopic = await fill(brokers, topic, options)
     const { sessionTimeoutMs: sessionTimeout } = options
-    const consumer = { sessionTimeout, heartbeatInterval: sessionTimeout / 4, ...options.consumer }
+    const consumerConfig = { sessionTimeout, heartbeatInterval: sessionTimeout / 4, ...options.consumer }
     const spec = {
       process: 'starved',
-      sources: [{ kind: 'kafka', brokers, options: { topics: [topic], group: uniqueName('group'), consumer } }],
+      sources: [{ kind: 'kafka', brokers, options: { topics: [topic], group: uniqueName('group'), consumerConfig } }],
       store: { on: 'redis', strategy: 'lease', url: redis.url },
       consumer: { name: 'starved', concurrency: 400 }, // So that maxInFlight is 800.
       settings: undefined,

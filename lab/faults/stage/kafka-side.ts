@@ -62,7 +62,7 @@ export async function kafkaSide(brokers: string[]): Promise<BrokerSide> {
             topics: [topic, ...(second === undefined ? [] : [second])],
             group: groupId,
             commitEveryMs: 50,
-            consumer: IN_GROUP,
+            consumerConfig: IN_GROUP,
             ...(kind === 'retry topic' ? { retry: { topics: [{ delayMs: 200 }] } } : {}),
           },
         }),

@@ -94,7 +94,12 @@ async function buildLibrary(out: string, others: Readonly<Record<string, string>
 async function buildModules(): Promise<void> {
   const inside: Plugin = {
     name: 'inside',
-    resolveId: (id) => (id.endsWith('/src/internal.ts') ? { id: './internal.js', external: true } : undefined),
+    resolveId: (id, from = '') => {
+      if (id.endsWith('/src/internal.ts')) return { id: './internal.js', external: true }
+      // What an application finds by its class: its provider is one, however it was imported.
+      const isOfNest = from.endsWith('/adapters/nestjs/index.ts') && id.startsWith('./')
+      return isOfNest ? { id: './lib/nestjs.js', external: true } : undefined
+    },
   }
   const input = Object.fromEntries(WITH_PEERS.map((name) => [name, LIBRARY[name] ?? '']))
   const bundle = await rolldown({ ...SHARED, plugins: [inside, published], input })

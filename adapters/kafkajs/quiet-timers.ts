@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { EventEmitter } from 'node:events'
+import { ConfigError } from '../../src/internal.ts'
+import type { KafkaLike } from './kafkajs-like.ts'
 
 /** The per-connection request queue of kafkajs, as far as it is used here. */
 interface RequestQueue {
@@ -10,43 +10,92 @@ interface RequestQueue {
   checkPendingRequests(): void
 }
 
-const MODULE = 'kafkajs/src/network/requestQueue/index.js'
+/** What makes the connections of a client. With a host it makes the objects at once, and opens none. */
+interface Cluster {
+  readonly connectionPoolBuilder: {
+    build(to: { readonly host: string; readonly port: number }): Promise<unknown>
+  }
+}
 
-/** Hash of the method's source in kafkajs 2.2.4. Any other source is not replaced. */
-const KNOWN_SOURCE = '04347ea969c6f2e3754427c0cbaee0bd4ce947fbd82f7b6e027506a06dfc581a'
+type Method = (...given: never[]) => unknown
+type Prototype = Record<string, Method | undefined>
+
+const METHOD = 'scheduleCheckPendingRequests'
+
+/** The properties that the method of kafkajs 2.2.4 uses, in order: a minifier keeps them. Any other method is not replaced. */
+const KNOWN_METHOD =
+  'throttledUntil now throttleCheckTimeoutId pending length throttleCheckTimeoutId throttleCheckTimeoutId checkPendingRequests'
 
 /** As in kafkajs: how soon a request that waits for another one is checked again. */
 const LOOK_AGAIN_MS = 10
 
 /**
  * Works around a defect of kafkajs 2.2: each connection sets a timer every millisecond, for ever, even if there is
- * nothing to send. It replaces one method of kafkajs, for the whole process and all its clients: a timer is set only
- * while a request waits. Request timeouts and throttling by the broker work as before. Call it once, before or after
- * you create clients.
+ * nothing to send; from Node 24 on each process prints a `TimeoutNegativeWarning` for it. It replaces one method of the
+ * kafkajs that made this client, for all clients of that copy: a timer is set only while a request waits. Request
+ * timeouts and throttling by the broker work as before. Call it once, before or after you connect.
  *
- * @returns true if the method is replaced. `false`: this version of kafkajs is not known, and nothing was changed
+ * @param kafka - a client of kafkajs. It may be bundled, and the process may have other copies of kafkajs
+ * @returns true if the method is replaced. `false`: this client is not of a known version, and nothing was changed
+ * @throws ConfigError `CONFIG_INVALID` without a client
  */
-export function quietKafkaTimers(): boolean {
-  const prototype = requestQueuePrototype()
-  const method = prototype?.['scheduleCheckPendingRequests']
-  if (prototype === undefined || typeof method !== 'function') return false
-  if (method === scheduleCheckPendingRequests) return true
-  if (createHash('sha256').update(String(method)).digest('hex') !== KNOWN_SOURCE) return false
-  prototype['scheduleCheckPendingRequests'] = scheduleCheckPendingRequests
+export function quietKafkaTimers(kafka: Pick<KafkaLike, 'consumer'>): boolean {
+  if (typeof kafka !== 'object' || kafka === null) {
+    throw new ConfigError([
+      `quietKafkaTimers: expected a Kafka client, got ${kafka === null ? 'null' : typeof kafka}: quietKafkaTimers(kafka)`,
+    ])
+  }
+  const prototype = requestQueueOf(kafka)
+  const method = prototype?.[METHOD]
+  if (prototype === undefined || method === undefined) return false
+  if (QUIET in method) return true
+  if (propertiesIn(method) !== KNOWN_METHOD) return false
+  prototype[METHOD] = scheduleCheckPendingRequests
   return true
 }
 
-/** The kafkajs that the process has loaded, wherever it is installed; else the one that the program would load. */
-function requestQueuePrototype(): Record<string, unknown> | undefined {
-  const require = createRequire(join(process.cwd(), 'any.js'))
-  const path = Object.keys(require.cache).find((file) => file.replaceAll('\\', '/').endsWith(`/node_modules/${MODULE}`))
+/** Of the kafkajs that made this client. Its classes are not exported, so it makes a connection that is never opened. */
+function requestQueueOf(kafka: object): Prototype | undefined {
+  const createCluster = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === 'private:Kafka:createCluster',
+  )
+  if (createCluster === undefined) return undefined
   try {
-    const loaded: unknown = require(path ?? MODULE)
-    return typeof loaded === 'function' ? (loaded.prototype as Record<string, unknown>) : undefined
+    const cluster = (kafka as Record<symbol, (options: object) => Cluster>)[createCluster]?.({})
+    const made = emittersMadeBy(() => {
+      cluster?.connectionPoolBuilder.build({ host: 'none', port: 0 }).catch(() => {})
+    })
+    const prototypes = made.map((emitter) => Object.getPrototypeOf(emitter) as Prototype)
+    return prototypes.find((prototype) => Object.hasOwn(prototype, METHOD))
   } catch {
     return undefined
   }
 }
+
+/** Whatever calls the constructor of `EventEmitter` meanwhile: a queue is one, and kept where only a promise leads. */
+function emittersMadeBy(make: () => void): readonly object[] {
+  const made: object[] = []
+  const node = EventEmitter as unknown as { init: (this: object, options?: object) => void }
+  const { init } = node
+  node.init = function initAndTell(this: object, options?: object): void {
+    made.push(this)
+    init.call(this, options)
+  }
+  try {
+    make()
+  } finally {
+    node.init = init
+  }
+  return made
+}
+
+function propertiesIn(method: Method): string {
+  const code = String(method).replaceAll(/\/\/.*|\/\*[^]*?\*\//g, '')
+  return [...code.matchAll(/\.([a-zA-Z]\w*)/g)].map(([, name]) => name).join(' ')
+}
+
+/** So that another copy of this package knows what is quiet. */
+const QUIET: unique symbol = Symbol.for('consume-once.quiet')
 
 /**
  * kafkajs sets the timer without checking that a request waits, with a negative delay, which becomes one millisecond.
@@ -60,3 +109,4 @@ function scheduleCheckPendingRequests(this: RequestQueue): void {
     this.checkPendingRequests()
   }, lookAgainInMs)
 }
+Object.defineProperty(scheduleCheckPendingRequests, QUIET, { value: true })

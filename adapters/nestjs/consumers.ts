@@ -1,4 +1,4 @@
-import { DiscoveryService } from '@nestjs/core'
+import type { DiscoveryService } from '@nestjs/core'
 import {
   asGiven,
   atOnce,

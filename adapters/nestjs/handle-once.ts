@@ -49,7 +49,8 @@ const HANDLE_ONCE: Table<HandleOnceOptions, keyof Defaultable> = {
   },
 }
 
-const HANDLERS: unique symbol = Symbol('consume-once.handlers')
+/** Known to every copy of this package: a library of yours may decorate with its own. */
+const HANDLERS: unique symbol = Symbol.for('consume-once.handlers')
 
 /**
  * Makes a method of a provider the handler of a consumer. It gets the context of `handle` and is called on the provider.

@@ -1,8 +1,12 @@
 import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Kafka, logLevel } from 'kafkajs'
@@ -23,6 +27,7 @@ interface Queue {
 type QueueClass = new (options: object) => Queue
 
 const RequestQueue = createRequire(import.meta.url)('kafkajs/src/network/requestQueue/index.js') as QueueClass
+const kafka = new Kafka({ brokers: ['none:9092'], logLevel: logLevel.NOTHING })
 const asItWas = RequestQueue.prototype.scheduleCheckPendingRequests as unknown
 
 function restore(method: unknown): void {
@@ -44,6 +49,25 @@ function loops(): () => number {
   return () => set.mock.calls.filter(([, ms]) => Number(ms) <= 1).length
 }
 
+/** The file of a second copy of kafkajs. */
+function copyOf(dir: string): string {
+  cpSync('node_modules/kafkajs', join(dir, 'node_modules/kafkajs'), { recursive: true })
+  return join(dir, 'node_modules/kafkajs/index.js')
+}
+
+function bundleIn(dir: string, { minify }: { readonly minify: boolean }): string {
+  const outfile = join(dir, 'kafkajs.cjs')
+  execFileSync('node_modules/.bin/esbuild', [
+    'node_modules/kafkajs/index.js',
+    '--bundle',
+    '--platform=node',
+    `--minify=${minify}`,
+    `--outfile=${outfile}`,
+    '--log-level=error',
+  ])
+  return outfile
+}
+
 function queueOf(options: object): Queue {
   const logger = { debug: () => {}, warn: () => {} }
   return new RequestQueue({ requestTimeout: 30_000, clientId: 'c', broker: 'b', logger, ...options })
@@ -59,8 +83,8 @@ describe('kafkajs as it is', () => {
 
 describe('quiet timers', () => {
   it('end the loop of connections that are there and of new ones, which go on as before', async () => {
-    expect(quietKafkaTimers()).toBe(true)
-    expect(quietKafkaTimers()).toBe(true)
+    expect(quietKafkaTimers(kafka)).toBe(true)
+    expect(quietKafkaTimers(kafka)).toBe(true)
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const intake = new RecordingIntake()
     intake.onDeliver = (delivery) => delivery.settle()
@@ -77,14 +101,49 @@ describe('quiet timers', () => {
   it('leave a kafkajs alone that is not the one they know', () => {
     const other = jest.fn()
     restore(other)
-    expect(quietKafkaTimers()).toBe(false)
+    expect(quietKafkaTimers(kafka)).toBe(false)
     expect(RequestQueue.prototype.scheduleCheckPendingRequests).toBe(other)
     restore(undefined)
-    expect(quietKafkaTimers()).toBe(false)
+    expect(quietKafkaTimers(kafka)).toBe(false)
+  })
+
+  it('want a client, and change nothing for one that is not of kafkajs', () => {
+    expect(() => quietKafkaTimers(undefined as never)).toThrow(
+      'quietKafkaTimers: expected a Kafka client, got undefined',
+    )
+    expect(quietKafkaTimers({ consumer: jest.fn<Kafka['consumer']>() })).toBe(false)
+    expect(RequestQueue.prototype.scheduleCheckPendingRequests).toBe(asItWas)
+  })
+
+  it.each([
+    ['of a second copy', (dir: string) => copyOf(dir)],
+    ['in a bundle', (dir: string) => bundleIn(dir, { minify: false })],
+    ['in a bundle that is minified', (dir: string) => bundleIn(dir, { minify: true })],
+  ])('are of the kafkajs that made the client, %s', async (_, kafkajsIn) => {
+    const dir = mkdtempSync(join(tmpdir(), 'consume-once-kafkajs-'))
+    const other = createRequire(import.meta.url)(kafkajsIn(dir)) as typeof import('kafkajs')
+    const itsKafka = new other.Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING })
+    const admin = itsKafka.admin()
+    try {
+      expect(quietKafkaTimers(kafka)).toBe(true)
+      await admin.connect()
+      const set = loops()
+      await eventually(async () => set() > 100)
+      expect(quietKafkaTimers(itsKafka)).toBe(true)
+      expect(quietKafkaTimers(itsKafka)).toBe(true)
+      await sleep(50)
+      const before = set()
+      await sleep(200)
+      expect(set()).toBe(before)
+      expect(await admin.listTopics()).toEqual(expect.any(Array))
+    } finally {
+      await admin.disconnect()
+      rmSync(dir, { recursive: true })
+    }
   })
 
   it('let a request time out that is never answered', async () => {
-    quietKafkaTimers()
+    quietKafkaTimers(kafka)
     const port = await freePort()
     const sockets = new Set<Socket>()
     const silent = createServer((socket) => sockets.add(socket.on('error', () => {})))
@@ -114,7 +173,7 @@ describe('quiet timers', () => {
 
     beforeEach(() => {
       sent = []
-      quietKafkaTimers()
+      quietKafkaTimers(kafka)
     })
     afterEach(() => queue.destroy())
 

@@ -7,9 +7,9 @@ const CHANGED = '-changed'
 const SHORT = '--short=12'
 
 /** Commit of the working tree, with `-changed` if a source file differs. Recorded results are not sources. */
-export function currentCommit(): string {
-  const changed = git(ROOT, 'status', '--porcelain', '--untracked-files=no', '--', '.', ':!bench/results', ':!docs')
-  return `${git(ROOT, 'rev-parse', SHORT, 'HEAD')}${changed === '' ? '' : CHANGED}`
+export function currentCommit(folder: string = ROOT): string {
+  const changed = git(folder, 'status', '--porcelain', '--untracked-files=no', '--', '.', ':!bench/results', ':!docs')
+  return `${git(folder, 'rev-parse', SHORT, 'HEAD')}${changed === '' ? '' : CHANGED}`
 }
 
 export function isChanged(commit: string): boolean {

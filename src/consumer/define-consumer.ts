@@ -34,8 +34,18 @@ export function redefined(consumer: Consumer, changes: Partial<ResolvedConsumer>
 export function definitionOf(consumer: Consumer): ResolvedConsumer {
   const definition = (consumer as Partial<Consumer> | null | undefined)?.[DEFINITION]
   if (definition === undefined) {
-    const got = consumer === null ? 'null' : typeof consumer
-    throw new ConfigError([`consumer: expected what defineConsumer() returned, got ${got}`])
+    throw new ConfigError([`consumer: ${notDefined(consumer, consumer === null ? 'null' : typeof consumer)}`])
   }
   return definition
 }
+
+/** What is wrong with a consumer that has no definition here. Internal. */
+export function notDefined(consumer: unknown, got: string): string {
+  const symbols = typeof consumer === 'object' && consumer !== null ? Object.getOwnPropertySymbols(consumer) : []
+  const isOfAnotherCopy = symbols.some(({ description }) => description === DEFINITION.description)
+  return `expected what defineConsumer() returned, got ${isOfAnotherCopy ? OF_ANOTHER_COPY : got}`
+}
+
+const OF_ANOTHER_COPY =
+  'that of another copy of consume-once: this process has loaded two, or two versions; ' +
+  'npm ls consume-once shows them, npm dedupe leaves one, and a bundle has all of it or leaves it external'

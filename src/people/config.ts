@@ -1,4 +1,4 @@
-import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
+import { definitionOf, notDefined, type Consumer } from '../consumer/define-consumer.ts'
 import {
   asGiven,
   func,
@@ -43,7 +43,7 @@ const CONFIGURED: Table<ConfiguredConsumer> = {
         definitionOf(consumer as Consumer)
         return undefined
       } catch {
-        return `expected what defineConsumer() returned, got ${shown(consumer)}`
+        return notDefined(consumer, shown(consumer))
       }
     }),
   ),

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { filesOf, GROUPS } from '../../../lab/matrix/groups.ts'
@@ -39,6 +39,8 @@ it('the page explains each failure, and nothing that has not failed', () => {
 })
 
 it('the page says how much older it is than the code, which is not much', () => {
+  // Commits are counted by git. In a source archive there is none, and nothing to change.
+  if (!existsSync('.git')) return
   for (const at of new Set(outcomes.map(({ run }) => run.at))) {
     const commits = commitsSince(at)
     expect([at, commits - (recorded.counted?.since[at] ?? 0) <= MOST_UNCOUNTED]).toEqual([at, true])

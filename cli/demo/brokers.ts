@@ -39,8 +39,8 @@ export const BROKERS: Readonly<Record<SourceName, (name: string) => Promise<Demo
     await admin.createTopics({ topics: [{ topic, numPartitions: 4, configEntries }] })
     await admin.disconnect()
     // A short session, so that a run after a kill need not wait long for its predecessor's partitions.
-    const consumer = { sessionTimeout: 6_000, heartbeatInterval: 1_000 }
-    const options = { topics: [topic], group: topic, commitEveryMs: 250, consumer }
+    const consumerConfig = { sessionTimeout: 6_000, heartbeatInterval: 1_000 }
+    const options = { topics: [topic], group: topic, commitEveryMs: 250, consumerConfig }
     return {
       place: `Kafka topic and group ${topic}, dead letters in ${topic}.dead-letter`,
       replay: kafkaSubscription(kafka, options).replay,

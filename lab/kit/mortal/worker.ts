@@ -74,12 +74,12 @@ export type KafkaCrashPoint = Exclude<CrashPoint, 'before the handler' | 'after 
 
 export class KafkaWorker extends MortalWorker {
   constructor({ brokers, topics, groupId, sessionTimeoutMs, dropIn, ...config }: KafkaConfig) {
-    const consumer = { ...FAST.consumerConfig, sessionTimeout: sessionTimeoutMs, rebalanceTimeout: sessionTimeoutMs }
+    const consumerConfig = { ...FAST.consumerConfig, sessionTimeout: sessionTimeoutMs, rebalanceTimeout: sessionTimeoutMs }
     const source = {
       kind: 'kafka',
       brokers,
       client: { retry: { initialRetryTime: 50 } },
-      options: { ...FAST, topics, group: groupId, consumer },
+      options: { ...FAST, topics, group: groupId, consumerConfig },
       ...(dropIn && { dropIn }),
     } as const
     super([source], config)

@@ -74,7 +74,11 @@ export type KafkaCrashPoint = Exclude<CrashPoint, 'before the handler' | 'after 
 
 export class KafkaWorker extends MortalWorker {
   constructor({ brokers, topics, groupId, sessionTimeoutMs, dropIn, ...config }: KafkaConfig) {
-    const consumerConfig = { ...FAST.consumerConfig, sessionTimeout: sessionTimeoutMs, rebalanceTimeout: sessionTimeoutMs }
+    const consumerConfig = {
+      ...FAST.consumerConfig,
+      sessionTimeout: sessionTimeoutMs,
+      rebalanceTimeout: sessionTimeoutMs,
+    }
     const source = {
       kind: 'kafka',
       brokers,

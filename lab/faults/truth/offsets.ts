@@ -7,12 +7,13 @@ export async function offsetsHistory(context: CellContext, ids: readonly string[
   const { stage, place } = context
   const events: HistoryEvent[] = [...(await effectsInPostgres(context, ids))]
   const records = new Map<string, 'done'>()
-  let [begun, from] = [0, 0]
+  const newLog = place.log?.().firstSend ?? 0
+  let [begun, end, from] = [0, newLog === 0 ? ids.length : newLog, 0]
   for (const { at, xid, next } of await stage.postgres.moves(`${place.origin}/0`)) {
-    if (next < from) begun = place.log?.().firstSend ?? 0
+    if (next < from) [begun, end] = [newLog, ids.length]
     for (const [send, id] of ids.entries()) {
       const offset = place.offsetOf?.(send) ?? send
-      if (send < begun || offset < from || offset >= next) continue
+      if (send < begun || send >= end || offset < from || offset >= next) continue
       const subject = subjectOf(context, id)
       events.push({ at, proc: 'postgres', f: 'mark', type: 'ok', subject, token: xid })
       records.set(subject, 'done')

@@ -51,16 +51,34 @@ const published: Plugin = {
   name: 'published',
   transform: (code) => withoutMarkers(code),
   generateBundle: (_, files) => {
-    for (const file of Object.values(files)) if (file.type === 'chunk') file.code = withoutGetters(file.code)
+    for (const file of Object.values(files)) {
+      if (file.type !== 'chunk') continue
+      const code = plain(file.code)
+      file.code = file.isEntry ? code : exportedTogether(code)
+    }
   },
 }
 
-/** Getters are for bindings that change, and there are none: an exported `let` does not pass the linter. */
-function withoutGetters(code: string): string {
-  return code.replaceAll(
-    /Object\.defineProperty\(exports, "(\w+)", \{\s+enumerable: true,\s+get: function\(\) \{\s+return (\w+);\s+\}\s+\}\);/g,
-    'exports.$1 = $2;',
-  )
+/**
+ * Getters are for bindings that change, and there are none: an exported `let` does not pass the linter. The folder of a
+ * name is said by `$pipeline.name` alone.
+ */
+function plain(code: string): string {
+  return code
+    .replaceAll(
+      /Object\.defineProperty\(exports, "(\w+)", \{\s+enumerable: true,\s+get: function\(\) \{\s+return ([\w$]+);\s+\}\s+\}\);/g,
+      'exports.$1 = $2;',
+    )
+    .replaceAll(/\brequire_(?=\w)/g, '$')
+    .replaceAll(/^\/\/ (?:src|adapters|testing|dashboard|cli)\/[\w./-]+\.ts\n/gm, '')
+}
+
+/** Of what only the library requires. An entry point has a line for each name, by which Node finds them for `import`. */
+function exportedTogether(code: string): string {
+  return code.replace(/(?:^exports\.([\w$]+) = \1;\n?)+/m, (lines) => {
+    const names = [...lines.matchAll(/^exports\.([\w$]+)/gm)].map(([, name]) => name)
+    return `Object.assign(exports, { ${names.join(', ')} });\n`
+  })
 }
 
 const isOfOthers = (id: string): boolean => !/^[./\0]/.test(id) && !id.startsWith('@oxc-project/runtime')
@@ -107,12 +125,22 @@ async function buildModules(): Promise<void> {
   for (const name of WITH_PEERS) writeFileSync(join(OUT, `${name}.d.mts`), `export * from './${name}.js'\n`)
 }
 
+/** As in the code. */
+const withTabs: Plugin = {
+  name: 'with-tabs',
+  generateBundle: (_, files) => {
+    for (const file of Object.values(files)) {
+      if (file.type === 'chunk') file.code = file.code.replaceAll(/^(?: {2})+/gm, (is) => '\t'.repeat(is.length / 2))
+    }
+  },
+}
+
 async function buildDeclarations(): Promise<void> {
   const bundle = await rolldown({
     input: LIBRARY,
     preserveEntrySignatures: 'allow-extension',
     external: isOfOthers,
-    plugins: [dts({ generator: 'oxc', dtsOnly: true })],
+    plugins: [dts({ generator: 'oxc', dtsOnly: true }), withTabs],
   })
   await bundle.write({
     dir: OUT,

@@ -4,9 +4,9 @@ import { withLinks } from '../site/markdown.ts'
 
 /** What is published beside `dist`: the guides, for a person or an assistant without a network, and what monitoring imports. */
 export const PUBLISHED: readonly string[] = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'observability', 'dist']
-/** Of `docs`: what is for the repository, is large, or stands in the declarations too. */
+/** Of `docs`: what is for the repository, is made of tables, or stands in the declarations too. */
 const LEFT_OUT =
-  /^docs\/(?:decisions|images|performance|pictures|proof)(?:\/|$)|^docs\/(?:options|performance|proof)\.md$/
+  /^docs\/(?:decisions|images|performance|pictures|proof)(?:\/|$)|^docs\/(?:compatibility|options|performance|proof)\.md$/
 /** Of the manifest: what is for a checkout. */
 const OF_A_CHECKOUT = ['private', 'scripts', 'devDependencies', 'overrides', 'workspaces']
 
@@ -37,12 +37,13 @@ export function stage(root: string, folder: string, manifest: Manifest = manifes
   }
   const kept = Object.fromEntries(Object.entries(manifest).filter(([field]) => !OF_A_CHECKOUT.includes(field)))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(kept, null, 2)}\n`)
-  if (repositoryOf(manifest) === undefined) return
-  for (const page of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.md'),
-  )) {
-    const text = withLinks(readFileSync(join(folder, page), 'utf8'), (target) => linkIn(page, target))
-    writeFileSync(join(folder, page), text)
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (name.endsWith('.md')) change(name, (text) => withLinks(withoutPadding(text), (target) => linkIn(name, target)))
+    if (/^observability\/.+\.json$/.test(name)) change(name, (text) => JSON.stringify(JSON.parse(text)))
+  }
+
+  function change(name: string, to: (text: string) => string): void {
+    writeFileSync(join(folder, name), to(readFileSync(join(folder, name), 'utf8')))
   }
 
   function linkIn(page: string, target: string): string {
@@ -53,6 +54,11 @@ export function stage(root: string, folder: string, manifest: Manifest = manifes
     const link = linkTo(manifest, file) ?? target
     return anchor === undefined ? link : `${link}#${anchor}`
   }
+}
+
+/** The formatter pads the cells of tables: a fifth of all pages. */
+function withoutPadding(markdown: string): string {
+  return markdown.replaceAll(/^\|.*$/gm, (row) => row.replaceAll(/ +\|/g, ' |').replaceAll(/\| -{4,}/g, '| ---'))
 }
 
 /** A file of the repository, as it is in this version. `undefined` without `repository`. */

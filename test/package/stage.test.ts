@@ -12,7 +12,7 @@ function checkout(root: string): void {
     'CHANGELOG.md': 'See [stores](docs/stores.md).',
     LICENSE: 'MIT',
     'docs/stores.md': 'As in [Postgres](postgres.md#rows), [an example](../examples/once.ts), [README](../README.md).',
-    'docs/postgres.md': '# Rows',
+    'docs/postgres.md': '# Rows\n\n| a    | `b  c` |\n| ---- | ------ |\n| long | d      |\n',
     'docs/proof.md': 'long',
     'docs/decisions/0001.md': 'for the repository',
     'observability/alerts.yml': 'alerts',
@@ -58,6 +58,11 @@ describe('the package as it is published', () => {
     expect(linksOf(text)).toEqual([])
     expect(text).toContain(`](https://github.com/owner/name/blob/v${manifest.version}/docs/guarantees.md)`)
     expect(text).toContain(`](https://github.com/owner/name/raw/v${manifest.version}/docs/pictures/demo.svg)`)
+  })
+
+  it('has tables without padding', () => {
+    const text = '# Rows\n\n| a | `b  c` |\n| --- | --- |\n| long | d |\n'
+    expect(readFileSync(join(folder, 'docs/postgres.md'), 'utf8')).toBe(text)
   })
 
   it('has guides whose links stay inside, or lead to the repository', () => {

@@ -41,11 +41,9 @@ export function definitionOf(consumer: Consumer): ResolvedConsumer {
 
 /** What is wrong with a consumer that has no definition here. Internal. */
 export function notDefined(consumer: unknown, got: string): string {
-  const symbols = typeof consumer === 'object' && consumer !== null ? Object.getOwnPropertySymbols(consumer) : []
+  const symbols = Object.getOwnPropertySymbols(Object(consumer))
   const isOfAnotherCopy = symbols.some(({ description }) => description === DEFINITION.description)
   return `expected what defineConsumer() returned, got ${isOfAnotherCopy ? OF_ANOTHER_COPY : got}`
 }
 
-const OF_ANOTHER_COPY =
-  'that of another copy of consume-once: this process has loaded two, or two versions; ' +
-  'npm ls consume-once shows them, npm dedupe leaves one, and a bundle has all of it or leaves it external'
+const OF_ANOTHER_COPY = 'that of another copy of consume-once; npm ls consume-once, then npm dedupe'

@@ -1,0 +1,227 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { type ServerName } from '../../test/kit/servers/catalogue.ts'
+import { server } from '../../test/kit/servers/server.ts'
+import { Strangers, WITHIN_MS } from './installed.ts'
+
+/** The ends of each range of `peerDependencies`: programs below run with the packed package and all clients of one end. */
+const LOWEST: Readonly<Record<string, string>> = {
+  '@electric-sql/pglite': '0.3.0',
+  '@opentelemetry/api': '1.9.0',
+  amqplib: '0.10.9',
+  fastify: '4.0.0',
+  ioredis: '5.0.0',
+  kafkajs: '2.2.4',
+  'lru-cache': '11.0.0',
+  mysql2: '3.6.0',
+  pg: '8.0.3',
+  pino: '9.0.0',
+  'prom-client': '14.0.0',
+  redis: '5.0.0',
+}
+const HIGHEST: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.keys(LOWEST).map((name) => [
+    name,
+    { kafkajs: '2.3.0-beta.3', amqplib: '2', '@opentelemetry/api': '1' }[name] ?? 'latest',
+  ]),
+)
+
+/** Handles a message that is published twice once, on a store. The end of each program says how often. */
+const ON_MEMORY = `
+const { defineConsumer } = require('consume-once')
+const { MemoryBroker, memoryStore, runMemory } = require('consume-once/memory')
+const own = 'range-' + process.pid
+const consumer = (store, more) => {
+  const sent = []
+  const handle = () => void sent.push(1)
+  return { sent, defined: defineConsumer({ name: own, id: () => own, store, handle, ...more }) }
+}
+async function twice(store, more) {
+  const { sent, defined } = consumer(store, more)
+  const broker = new MemoryBroker()
+  for (let copy = 0; copy < 2; copy++) broker.publish('sms', { value: Buffer.from('{}') })
+  const running = await runMemory(broker, defined, { topic: 'sms', group: own })
+  await running.ready()
+  await broker.drained('sms', own)
+  await running.stop()
+  return sent.length
+}
+const until = async (holds) => { while (!(await holds())) await new Promise((go) => setTimeout(go, 20)) }
+`
+
+const PROGRAMS: readonly (readonly [client: string, needs: ServerName | undefined, program: string])[] = [
+  [
+    'ioredis',
+    'redis',
+    `
+    const redis = new (require('ioredis'))(at)
+    const { redisLease } = require('consume-once/redis')
+    console.log(await twice(redisLease({ redis })))
+    redis.disconnect()`,
+  ],
+  [
+    'redis',
+    'redis',
+    `
+    const redis = await require('redis').createClient({ url: at }).connect()
+    const { redisLease } = require('consume-once/redis')
+    console.log(await twice(redisLease({ redis })))
+    redis.destroy()`,
+  ],
+  [
+    'pg',
+    'postgres',
+    `
+    const pool = new (require('pg').Pool)({ connectionString: at })
+    const { postgresInbox, postgresLease } = require('consume-once/pg')
+    const handle = { handle: ({ tx }) => tx.query('select 1').then(() => {}) }
+    console.log(await twice(postgresLease({ pool, setup: 'auto' })))
+    await twice(postgresInbox({ pool, setup: 'auto' }), handle)
+    await pool.end()`,
+  ],
+  [
+    'mysql2',
+    'mariadb',
+    `
+    const pool = require('mysql2/promise').createPool(at)
+    const { mysqlInbox, mysqlLease } = require('consume-once/mysql2')
+    const handle = { handle: ({ tx }) => tx.query('select 1').then(() => {}) }
+    console.log(await twice(mysqlLease({ pool, setup: 'auto' })))
+    await twice(mysqlInbox({ pool, setup: 'auto' }), handle)
+    await pool.end()`,
+  ],
+  [
+    '@electric-sql/pglite',
+    undefined,
+    `
+    const pglite = await require('@electric-sql/pglite').PGlite.create()
+    const { pgliteLease, postgresMigrationSql } = require('consume-once/pg')
+    await pglite.exec(postgresMigrationSql())
+    console.log(await twice(pgliteLease({ pglite })))
+    await pglite.close()`,
+  ],
+  [
+    'amqplib',
+    'rabbitmq',
+    `
+    const { runRabbit } = require('consume-once/amqplib')
+    const connection = await require('amqplib').connect(at)
+    const channel = await connection.createConfirmChannel()
+    await channel.assertQueue(own, { arguments: { 'x-queue-type': 'quorum' } })
+    for (let copy = 0; copy < 2; copy++) channel.sendToQueue(own, Buffer.from('{}'), { persistent: true })
+    await channel.waitForConfirms()
+    const { sent, defined } = consumer(memoryStore())
+    const running = runRabbit(at, defined, { queue: own })
+    await running.ready()
+    await until(async () => sent.length > 0 && (await channel.checkQueue(own)).messageCount === 0)
+    await running.stop()
+    console.log(sent.length)
+    await channel.deleteQueue(own)
+    await connection.close()`,
+  ],
+  [
+    'kafkajs',
+    'kafka',
+    `
+    const { runKafka, quietKafkaTimers } = require('consume-once/kafkajs')
+    const kafka = new (require('kafkajs').Kafka)({ brokers: at.split(','), logLevel: 0 })
+    if (!quietKafkaTimers(kafka)) throw new Error('not quiet')
+    const [admin, producer] = [kafka.admin(), kafka.producer()]
+    await Promise.all([admin.connect(), producer.connect()])
+    await admin.createTopics({ topics: [{ topic: own }] })
+    const { sent, defined } = consumer(memoryStore())
+    const running = runKafka(kafka, defined, { topics: [own], group: own })
+    await running.ready()
+    await producer.send({ topic: own, messages: [{ value: '{}' }, { value: '{}' }] })
+    await until(() => sent.length > 0)
+    await running.stop()
+    console.log(sent.length)
+    await admin.deleteTopics({ topics: [own] })
+    await Promise.all([admin.disconnect(), producer.disconnect()])`,
+  ],
+  [
+    'lru-cache',
+    undefined,
+    `
+    const { withDoneCache } = require('consume-once/lru-cache')
+    console.log(await twice(withDoneCache(memoryStore(), { maxKeys: 9 })))`,
+  ],
+  [
+    'pino',
+    undefined,
+    `
+    const { pinoLog } = require('consume-once/pino')
+    console.log(await twice(memoryStore(), { log: pinoLog(require('pino')({ level: 'silent' })) }))`,
+  ],
+  [
+    'prom-client',
+    undefined,
+    `
+    const { Registry } = require('prom-client')
+    const { prometheus } = require('consume-once/prometheus')
+    const registry = new Registry()
+    console.log(await twice(memoryStore(), { observe: prometheus({ registry }) }))
+    if (!(await registry.metrics()).includes('consume_once')) throw new Error('no metrics')`,
+  ],
+  [
+    '@opentelemetry/api',
+    undefined,
+    `
+    const { otelTracing, otelMetricProducer } = require('consume-once/otel')
+    const producer = otelMetricProducer()
+    console.log(await twice(memoryStore(), { trace: otelTracing(), observe: producer.observe }))
+    await producer.collect()`,
+  ],
+  [
+    'fastify',
+    undefined,
+    `
+    const fastify = require('fastify')()
+    const { sent, defined } = consumer(memoryStore())
+    const broker = new MemoryBroker()
+    const start = () => ({ sms: runMemory(broker, defined, { topic: 'sms', group: own }) })
+    fastify.register(require('consume-once/fastify').consumeOncePlugin, { start, waitForReady: true })
+    await fastify.ready()
+    for (let copy = 0; copy < 2; copy++) broker.publish('sms', { value: Buffer.from('{}') })
+    await broker.drained('sms', own)
+    console.log(sent.length)
+    await fastify.close()`,
+  ],
+]
+
+const { peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  peerDependencies: Record<string, string>
+}
+const strangers = new Strangers()
+jest.setTimeout(WITHIN_MS)
+beforeAll(() => strangers.pack())
+afterAll(() => strangers[Symbol.dispose]())
+
+it('names the lowest version of each range, and has a program for each client', () => {
+  const { '@nestjs/core': _, '@nestjs/common': __, ...clients } = peerDependencies
+  expect(Object.keys(LOWEST).toSorted()).toEqual(Object.keys(clients).toSorted())
+  for (const [name, range] of Object.entries(clients)) {
+    const [lowest = ''] = /[\d.]+/.exec(range) ?? []
+    expect([name, LOWEST[name]?.startsWith(lowest)]).toEqual([name, true])
+  }
+  expect(PROGRAMS.map(([client]) => client).toSorted()).toEqual(Object.keys(LOWEST).toSorted())
+})
+
+describe.each([
+  ['lowest', LOWEST],
+  ['highest', HIGHEST],
+])('with the %s version of each client', (end, versions) => {
+  beforeAll(() =>
+    strangers.install(
+      end,
+      Object.entries(versions).map(([name, version]) => `${name}@${version}`),
+    ),
+  )
+
+  it.each(PROGRAMS)('%s: a message that comes twice is handled once', async (_, needs, program) => {
+    const addresses = needs === undefined ? undefined : await server(needs)
+    const at = addresses === undefined ? '' : 'url' in addresses ? addresses.url : addresses.brokers.join(',')
+    const code = `${ON_MEMORY}\nconst at = ${JSON.stringify(at)}\nvoid (async () => {${program}\n})()`
+    expect(await strangers.run(end, 'node', ['--no-deprecation', '-e', code])).toBe('1\n')
+  })
+})

@@ -2,7 +2,7 @@ import { hasCode, type Consumer, type Message, type Starting } from '../../src/i
 import { MemoryBroker, memoryReplay, runMemory } from '../../src/memory/index.ts'
 import type { ReplayPlaces } from '../../src/internal.ts'
 import { rabbitSubscription, runRabbit } from '../../adapters/amqplib/index.ts'
-import { kafkaSubscription, runKafka } from '../../adapters/kafkajs/index.ts'
+import { kafkaSubscription, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { idOf, type DeadLetterRow } from './ledger.ts'
 import { payloadHash } from './input.ts'
 import { given, reached, serverUrl } from './failures.ts'
@@ -40,7 +40,7 @@ export const BROKERS: Readonly<Record<SourceName, (name: string) => Promise<Demo
     await admin.disconnect()
     // A short session, so that a run after a kill need not wait long for its predecessor's partitions.
     const consumerConfig = { sessionTimeout: 6_000, heartbeatInterval: 1_000 }
-    const options = { topics: [topic], group: topic, commitEveryMs: 250, consumerConfig }
+    const options: KafkaOptions = { topics: [topic], group: topic, commitEveryMs: 250, consumerConfig }
     return {
       place: `Kafka topic and group ${topic}, dead letters in ${topic}.dead-letter`,
       replay: kafkaSubscription(kafka, options).replay,

@@ -25,7 +25,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 rmSync(OUT, { recursive: true, force: true })
 const linked = new Set<string>()
 stagePage('README.md', 'index.md')
-for (const file of ROOT_PAGES) stagePage(file, file)
+for (const file of ROOT_PAGES) stagePage(file, pageOf(file))
 for (const file of readdirSync('docs', { recursive: true, encoding: 'utf8' })) {
   if (file.endsWith('.md')) stagePage(`docs/${file}`, pageOf(`docs/${file}`))
 }
@@ -59,6 +59,8 @@ function stagePage(from: string, to: string): void {
 function pageOf(file: string): string {
   if (file === 'README.md') return 'index.md'
   if (file === 'docs/README.md') return 'contents.md'
+  // docs/security.md is there too, and the names of what is built do not differ by case.
+  if (file === 'SECURITY.md') return 'vulnerabilities.md'
   if (ROOT_PAGES.includes(file)) return file
   if (file.startsWith('docs/') && /\.(md|png|svg)$/.test(file)) return file.slice('docs/'.length)
   return file.endsWith('.md') ? `source/${file}` : `source/${file}.md`

@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events'
 import { ConfigError } from '../../src/internal.ts'
 import type { KafkaLike } from './kafkajs-like.ts'
 
@@ -10,11 +9,15 @@ interface RequestQueue {
   checkPendingRequests(): void
 }
 
-/** What makes the connections of a client. With a host it makes the objects at once, and opens none. */
+/** What makes the connections of a client. With a host it makes the objects, and opens none. */
 interface Cluster {
   readonly connectionPoolBuilder: {
-    build(to: { readonly host: string; readonly port: number }): Promise<unknown>
+    build(to: { readonly host: string; readonly port: number }): Promise<ConnectionPool>
   }
+}
+
+interface ConnectionPool {
+  readonly pool: readonly { readonly requestQueue: object }[]
 }
 
 type Method = (...given: never[]) => unknown
@@ -36,16 +39,16 @@ const LOOK_AGAIN_MS = 10
  * timeouts and throttling by the broker work as before. Call it once, before or after you connect.
  *
  * @param kafka - a client of kafkajs. It may be bundled, and the process may have other copies of kafkajs
- * @returns true if the method is replaced. `false`: this client is not of a known version, and nothing was changed
- * @throws ConfigError `CONFIG_INVALID` without a client
+ * @returns a promise of true if the method is replaced. `false`: this client is not of a known version, and nothing was changed
+ * @throws (rejects) ConfigError `CONFIG_INVALID` without a client
  */
-export function quietKafkaTimers(kafka: Pick<KafkaLike, 'consumer'>): boolean {
+export async function quietKafkaTimers(kafka: Pick<KafkaLike, 'consumer'>): Promise<boolean> {
   if (typeof kafka !== 'object' || kafka === null) {
     throw new ConfigError([
       `quietKafkaTimers: expected a Kafka client, got ${kafka === null ? 'null' : typeof kafka}: quietKafkaTimers(kafka)`,
     ])
   }
-  const prototype = requestQueueOf(kafka)
+  const prototype = await requestQueueOf(kafka)
   const method = prototype?.[METHOD]
   if (prototype === undefined || method === undefined) return false
   if (QUIET in method) return true
@@ -55,38 +58,19 @@ export function quietKafkaTimers(kafka: Pick<KafkaLike, 'consumer'>): boolean {
 }
 
 /** Of the kafkajs that made this client. Its classes are not exported, so it makes a connection that is never opened. */
-function requestQueueOf(kafka: object): Prototype | undefined {
+async function requestQueueOf(kafka: object): Promise<Prototype | undefined> {
   const createCluster = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === 'private:Kafka:createCluster',
   )
   if (createCluster === undefined) return undefined
   try {
     const cluster = (kafka as Record<symbol, (options: object) => Cluster>)[createCluster]?.({})
-    const made = emittersMadeBy(() => {
-      cluster?.connectionPoolBuilder.build({ host: 'none', port: 0 }).catch(() => {})
-    })
-    const prototypes = made.map((emitter) => Object.getPrototypeOf(emitter) as Prototype)
-    return prototypes.find((prototype) => Object.hasOwn(prototype, METHOD))
+    const made = await cluster?.connectionPoolBuilder.build({ host: 'none', port: 0 })
+    const queue = made?.pool[0]?.requestQueue
+    return queue === undefined ? undefined : (Object.getPrototypeOf(queue) as Prototype)
   } catch {
     return undefined
   }
-}
-
-/** Whatever calls the constructor of `EventEmitter` meanwhile: a queue is one, and kept where only a promise leads. */
-function emittersMadeBy(make: () => void): readonly object[] {
-  const made: object[] = []
-  const node = EventEmitter as unknown as { init: (this: object, options?: object) => void }
-  const { init } = node
-  node.init = function initAndTell(this: object, options?: object): void {
-    made.push(this)
-    init.call(this, options)
-  }
-  try {
-    make()
-  } finally {
-    node.init = init
-  }
-  return made
 }
 
 function propertiesIn(method: Method): string {

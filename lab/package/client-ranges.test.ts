@@ -125,7 +125,7 @@ const PROGRAMS: readonly (readonly [client: string, needs: ServerName | undefine
     `
     const { runKafka, quietKafkaTimers } = require('consume-once/kafkajs')
     const kafka = new (require('kafkajs').Kafka)({ brokers: at.split(','), logLevel: 0 })
-    if (!quietKafkaTimers(kafka)) throw new Error('not quiet')
+    if (!(await quietKafkaTimers(kafka))) throw new Error('not quiet')
     const [admin, producer] = [kafka.admin(), kafka.producer()]
     await Promise.all([admin.connect(), producer.connect()])
     await admin.createTopics({ topics: [{ topic: own }] })

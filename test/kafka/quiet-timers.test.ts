@@ -83,8 +83,8 @@ describe('kafkajs as it is', () => {
 
 describe('quiet timers', () => {
   it('end the loop of connections that are there and of new ones, which go on as before', async () => {
-    expect(quietKafkaTimers(kafka)).toBe(true)
-    expect(quietKafkaTimers(kafka)).toBe(true)
+    expect(await quietKafkaTimers(kafka)).toBe(true)
+    expect(await quietKafkaTimers(kafka)).toBe(true)
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     const intake = new RecordingIntake()
     intake.onDeliver = (delivery) => delivery.settle()
@@ -98,20 +98,20 @@ describe('quiet timers', () => {
     expect(set()).toBe(0)
   })
 
-  it('leave a kafkajs alone that is not the one they know', () => {
+  it('leave a kafkajs alone that is not the one they know', async () => {
     const other = jest.fn()
     restore(other)
-    expect(quietKafkaTimers(kafka)).toBe(false)
+    expect(await quietKafkaTimers(kafka)).toBe(false)
     expect(RequestQueue.prototype.scheduleCheckPendingRequests).toBe(other)
     restore(undefined)
-    expect(quietKafkaTimers(kafka)).toBe(false)
+    expect(await quietKafkaTimers(kafka)).toBe(false)
   })
 
-  it('want a client, and change nothing for one that is not of kafkajs', () => {
-    expect(() => quietKafkaTimers(undefined as never)).toThrow(
+  it('want a client, and change nothing for one that is not of kafkajs', async () => {
+    await expect(quietKafkaTimers(undefined as never)).rejects.toThrow(
       'quietKafkaTimers: expected a Kafka client, got undefined',
     )
-    expect(quietKafkaTimers({ consumer: jest.fn<Kafka['consumer']>() })).toBe(false)
+    expect(await quietKafkaTimers({ consumer: jest.fn<Kafka['consumer']>() })).toBe(false)
     expect(RequestQueue.prototype.scheduleCheckPendingRequests).toBe(asItWas)
   })
 
@@ -125,12 +125,12 @@ describe('quiet timers', () => {
     const itsKafka = new other.Kafka({ brokers: cluster.brokers, logLevel: logLevel.NOTHING })
     const admin = itsKafka.admin()
     try {
-      expect(quietKafkaTimers(kafka)).toBe(true)
+      expect(await quietKafkaTimers(kafka)).toBe(true)
       await admin.connect()
       const set = loops()
       await eventually(async () => set() > 100)
-      expect(quietKafkaTimers(itsKafka)).toBe(true)
-      expect(quietKafkaTimers(itsKafka)).toBe(true)
+      expect(await quietKafkaTimers(itsKafka)).toBe(true)
+      expect(await quietKafkaTimers(itsKafka)).toBe(true)
       await sleep(50)
       const before = set()
       await sleep(200)
@@ -143,7 +143,7 @@ describe('quiet timers', () => {
   })
 
   it('let a request time out that is never answered', async () => {
-    quietKafkaTimers(kafka)
+    await quietKafkaTimers(kafka)
     const port = await freePort()
     const sockets = new Set<Socket>()
     const silent = createServer((socket) => sockets.add(socket.on('error', () => {})))
@@ -171,9 +171,9 @@ describe('quiet timers', () => {
       queue.fulfillRequest({ correlationId, payload: Buffer.alloc(0), size: 0 })
     const ids = (): readonly number[] => sent.map(({ id }) => id)
 
-    beforeEach(() => {
+    beforeEach(async () => {
       sent = []
-      quietKafkaTimers(kafka)
+      await quietKafkaTimers(kafka)
     })
     afterEach(() => queue.destroy())
 

@@ -10,7 +10,7 @@ import { findAt, placeJson, placeText } from './at.ts'
 import { advise } from './advise.ts'
 import { adminFor, recordsIn, refsOf, type Asked, type RefFlags } from './refs.ts'
 import { recordJson, recordTable, type Shown } from './show.ts'
-import { EachOnce } from '../../src/people/each-once.ts'
+import { EachOnce } from '../../src/records/each-once.ts'
 
 const LISTED = ['parked', 'inDoubt', 'processing', 'givenUp', 'done'] as const
 const STATES: Readonly<Record<(typeof LISTED)[number], ListedState>> = {

@@ -3,7 +3,7 @@ import { type ListedState, type RecordPage } from '../../src/internal.ts'
 import { misuse } from '../exit.ts'
 import { readIds } from '../parse.ts'
 import type { Session } from '../session.ts'
-import { EachOnce } from '../../src/people/each-once.ts'
+import { EachOnce } from '../../src/records/each-once.ts'
 
 export interface RefFlags {
   /** The arguments are keys, or their first characters, as logs and lists show them. */

@@ -1,7 +1,7 @@
 import type { Admin } from '../../src/people/admin.ts'
 import type { ListedState, RecordPage } from '../../src/ports/store-admin.ts'
 import type { Services } from './services.ts'
-import { EachOnce } from '../../src/people/each-once.ts'
+import { EachOnce } from '../../src/records/each-once.ts'
 
 /** Records that a store looks at for one question: far less than its time limit, also on a slow one. */
 const LOOKED_AT_ONCE = 20_000

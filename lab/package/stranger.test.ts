@@ -211,6 +211,18 @@ describe('the packed package, installed by a stranger', () => {
     }
   })
 
+  it.each(['pg', 'mysql2', 'redis', 'lru-cache', 'pino', 'guards', 'health', 'file'])(
+    'loads %s without the engine',
+    async (name) => {
+      const { stdout } = await inDir('node', [
+        '--input-type=commonjs',
+        '-e',
+        `require('consume-once/${name}'); console.log(Object.keys(require.cache).filter((file) => /lib.(?:pipeline|run|people|testing|cli)\\.js$/.test(file)).length)`,
+      ])
+      expect(stdout).toBe('0\n')
+    },
+  )
+
   it('is loaded once by a process that imports and requires it', async () => {
     const { stdout } = await inDir('node', [
       '--input-type=commonjs',

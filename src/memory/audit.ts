@@ -1,4 +1,4 @@
-import { isAskedFor } from '../people/audit-filter.ts'
+import { isAskedFor } from '../records/audit-filter.ts'
 import type { AuditEntry } from '../ports/replay.ts'
 import type { AuditPage, AuditQuery } from '../ports/store-admin.ts'
 

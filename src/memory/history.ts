@@ -1,6 +1,6 @@
 import type { Key } from '../core/record.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
-import { latestOf, sinceFirst, sinceKept } from '../people/known-since.ts'
+import { latestOf, sinceFirst, sinceKept } from '../records/known-since.ts'
 import type { KnownSince } from '../ports/store-admin.ts'
 import { MemoryAudit } from './audit.ts'
 import type { MemoryReplays } from './replays.ts'

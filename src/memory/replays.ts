@@ -1,7 +1,7 @@
 import type { EpochMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { LedgerEntry, ReplayLedger, ReplayRequest, SaveAnswer, Taking, TakeVerdict } from '../ports/replay.ts'
-import { checkReplayState } from '../replay/replay-state.ts'
+import { checkReplayState } from '../records/replay-state.ts'
 
 export interface MemoryReplay {
   readonly id: string

@@ -35,7 +35,7 @@ import type {
 } from '../ports/store-admin.ts'
 import { keyScope, scopeName } from '../consumer/scope.ts'
 import { ofRead } from './of-read.ts'
-import { EachOnce } from './each-once.ts'
+import { EachOnce } from '../records/each-once.ts'
 
 /**
  * A message, given by its ID as text or bytes, or by its key as `list` and the log show it. A key is of one consumer, and

@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { StoreAdmin } from '../ports/store-admin.ts'
 import type { Store } from '../ports/store.ts'
 import { PARKED_BECAUSE, reasonOf, RECORDED_AS_GIVEN_UP } from './reasons.ts'
-import { EachOnce } from '../people/each-once.ts'
+import { EachOnce } from '../records/each-once.ts'
 
 /** What a store says of one scope. A field that it cannot tell is missing. */
 export interface StoreFacts {

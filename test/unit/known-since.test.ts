@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { latestOf, sinceFirst, sinceKept } from '../../src/people/known-since.ts'
+import { latestOf, sinceFirst, sinceKept } from '../../src/records/known-since.ts'
 
 const HOUR_MS = 3_600_000
 const NOW = 1_000 * HOUR_MS

@@ -11,6 +11,6 @@ export default {
     ...Object.fromEntries(Object.entries(tests.moduleNameMapper).filter(([name]) => !name.includes('consume-once'))),
     '^consume-once$': '<rootDir>/.built/index.js',
     '^consume-once/(.*)$': '<rootDir>/.built/$1.js',
-    '^(?:\\.\\./)+((?:src|adapters|testing|dashboard)/.*)\\.ts$': '<rootDir>/.built/inside/$1.js',
+    '^(?:\\.\\./)+((?:src|adapters|testing|dashboard/(?:api|server))/.*)\\.ts$': '<rootDir>/.built/inside/$1.js',
   },
 }

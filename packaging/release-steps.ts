@@ -22,7 +22,7 @@ export function stepsOf({ version, folder, isDryRun, withProvenance }: Release):
     { what: 'build, and pack from a folder of its own', command: ['npm', 'run', '--silent', 'pack', '--', folder] },
     {
       what: 'publint and attw look at the tarball, and a stranger installs it',
-      command: ['npx', 'jest', '--runInBand', 'lab/package/stranger'],
+      command: ['npx', 'jest', '--runInBand', 'lab/package/contents', 'lab/package/stranger'],
       env: { CONSUME_ONCE_TARBALL: tarball },
     },
     {

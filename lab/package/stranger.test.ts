@@ -1,16 +1,7 @@
 import { execFile } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { extname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { entries } from '../../packaging/entries.ts'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
@@ -159,43 +150,6 @@ describe('the packed package, installed by a stranger', () => {
   }, WITHIN_MS)
 
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
-
-  it('is what was compiled from sources that git knows, documents, and nothing else [T156]', async () => {
-    const [{ stdout: packed }, { stdout: known }] = await Promise.all([
-      run('tar', ['-tzf', tarball]),
-      run('git', ['ls-files']),
-    ])
-    const sources = new Set(known.split('\n'))
-    const files = packed
-      .split('\n')
-      .filter((name) => name !== '')
-      .map((name) => name.slice('package/'.length))
-    const below = (folder: string): readonly string[] => files.filter((name) => name.startsWith(folder))
-    expect(files.filter((name) => !/^(?:dist|docs|observability)\//.test(name)).toSorted()).toEqual([
-      'CHANGELOG.md',
-      'LICENSE',
-      'README.md',
-      'package.json',
-    ])
-    // Bundled: one script, one style sheet, the page and its icon.
-    expect(
-      below('dist/ui/')
-        .map((name) => extname(name))
-        .toSorted(),
-    ).toEqual(['.css', '.html', '.js', '.svg'])
-    expect(below('dist/').filter((name) => !name.startsWith('dist/ui/') && !isBuilt(name, sources))).toEqual([])
-    expect([...below('docs/'), ...below('observability/')].filter((name) => !sources.has(name))).toEqual([])
-    expect(below('docs/').filter((name) => !name.endsWith('.md'))).toEqual([])
-  })
-
-  it('has at most 200 files and 3 MB', async () => {
-    const installed = join(dir, 'node_modules/consume-once')
-    const files = readdirSync(installed, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-    expect(files.length).toBeLessThanOrEqual(200)
-    const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
-    // As npm shows it.
-    expect((bytes / 1e6).toFixed(1)).toBe('3.0')
-  })
 
   it.each(SUB_PATHS)('imports and requires %s, with the names of its source and no others', async (path) => {
     const names = Object.keys(jest.requireActual(path)).toSorted()
@@ -396,18 +350,3 @@ describe('the packed package, installed by a stranger', () => {
     WITHIN_MS,
   )
 })
-
-/** An entry point, or the code of a folder of the sources. */
-function isBuilt(name: string, sources: ReadonlySet<string>): boolean {
-  if (
-    /^dist\/(?:package\.json|cli\.mjs|internal\.(?:js|d\.ts)|lib\/(?:(?:rolldown-)?runtime|tool)\.js|lib\/internal\.d\.ts)$/.test(
-      name,
-    )
-  )
-    return true
-  const [, inside, folder = ''] = /^dist\/(lib\/)?([\w-]+)\.(?:js|mjs|d\.ts|d\.mts)$/.exec(name) ?? []
-  if (inside === undefined) return entries().some((entry) => entry.name === (folder === 'index' ? '.' : `./${folder}`))
-  return [...sources].some((file) =>
-    [`src/${folder}/`, `adapters/${folder}/`, `${folder}/`].some((of) => file.startsWith(of)),
-  )
-}

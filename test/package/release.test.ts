@@ -114,7 +114,7 @@ describe('the steps of a release', () => {
     expect(commands(release)).toEqual([
       'npm run --silent check',
       'npm run --silent pack -- /tmp/x',
-      'npx jest --runInBand lab/package/stranger',
+      'npx jest --runInBand lab/package/contents lab/package/stranger',
       `npm publish ${tarball} --loglevel=notice --provenance`,
     ])
     expect(stepsOf(release).flatMap(({ env }) => Object.values(env ?? {}))).toEqual([tarball])

@@ -54,7 +54,7 @@ const published: Plugin = {
     for (const file of Object.values(files)) {
       if (file.type !== 'chunk') continue
       const code = plain(file.code)
-      file.code = file.isEntry ? code : exportedTogether(code)
+      file.code = file.isEntry || WITH_PEERS.some((name) => name === file.name) ? code : exportedTogether(code)
     }
   },
 }
@@ -73,7 +73,7 @@ function plain(code: string): string {
     .replaceAll(/^\/\/ (?:src|adapters|testing|dashboard|cli)\/[\w./-]+\.ts\n/gm, '')
 }
 
-/** Of what only the library requires. An entry point has a line for each name, by which Node finds them for `import`. */
+/** Of what is only required. What an ES module imports has a line for each name, by which Node finds it. */
 function exportedTogether(code: string): string {
   return code.replace(/(?:^exports\.([\w$]+) = \1;\n?)+/m, (lines) => {
     const names = [...lines.matchAll(/^exports\.([\w$]+)/gm)].map(([, name]) => name)

@@ -27,7 +27,7 @@ export class Purge {
   async step(from: Purgeable, most: number): Promise<Purged> {
     const scope = this.#scope
     const pass = this.#passes.get(from.table) ?? new Pass('', randomKey())
-    const { at: after, isWrapped } = pass
+    const { at: after } = pass
     const limit = Math.min(most, MOST)
     const { session, sets } = await this.#sessions.begin(
       lookForOver(from, { scope, after, rows: ROWS_PER_STEP, limit }),
@@ -45,11 +45,11 @@ export class Purge {
         await session.commit([noted])
         removed = Number(row?.removed ?? 0)
       }
-      const more = pass.goOn(last)
-      if (more) this.#passes.set(from.table, pass)
-      else this.#passes.delete(from.table)
-      const isSplit = pass.isWrapped && !isWrapped && removed < most
-      if (!isSplit) return { removed, more }
+      const next = pass.after(last)
+      if (next === undefined) this.#passes.delete(from.table)
+      else this.#passes.set(from.table, next)
+      const isSplit = next?.isWrapped === true && !pass.isWrapped && removed < most
+      if (!isSplit) return { removed, more: next !== undefined }
       const rest = await this.step(from, most - removed)
       return { removed: removed + rest.removed, more: rest.more }
     } catch (error) {

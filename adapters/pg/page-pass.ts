@@ -4,7 +4,7 @@ import { Pass } from '../sql/pass.ts'
 /** A pass through the pages of a table. */
 export class PagePass {
   readonly #perStep: number
-  readonly #pass: Pass<number>
+  #pass: Pass<number>
 
   constructor(pages: number, perStep: number) {
     this.#perStep = perStep
@@ -18,6 +18,8 @@ export class PagePass {
   /** The step was looked through. False: the pass is over. */
   goOn(pages: number): boolean {
     const { to } = this.step
-    return this.#pass.goOn(to < pages ? to : undefined)
+    const next = this.#pass.after(to < pages ? to : undefined)
+    if (next !== undefined) this.#pass = next
+    return next !== undefined
   }
 }

@@ -3,10 +3,12 @@ import { Pass } from '../../../adapters/sql/pass.ts'
 
 /** Where the steps of a pass begin, in a table of ten of which each step looks at four. */
 function stepsFrom(begin: number): readonly number[] {
-  const pass = new Pass(0, begin)
   const steps: number[] = []
-  do steps.push(pass.at)
-  while (pass.goOn(pass.at + 4 < 10 ? pass.at + 4 : undefined))
+  let pass: Pass<number> | undefined = new Pass(0, begin)
+  while (pass !== undefined) {
+    steps.push(pass.at)
+    pass = pass.after(pass.at + 4 < 10 ? pass.at + 4 : undefined)
+  }
   return steps
 }
 
@@ -21,8 +23,13 @@ describe('a pass through a table', () => {
   })
 
   it('through an empty table is one step', () => {
-    const pass = new Pass('', '')
-    expect(pass.goOn(undefined)).toBe(false)
-    expect(pass.isWrapped).toBe(false)
+    expect(new Pass('', '').after(undefined)).toBeUndefined()
+  })
+
+  it('is not ended by a step that began where another one did', () => {
+    const pass = new Pass<number>(0, 6)
+    expect(pass.after(undefined)).toMatchObject({ at: 0, isWrapped: true })
+    expect(pass.after(undefined)).toMatchObject({ at: 0, isWrapped: true })
+    expect(pass.after(8)).toMatchObject({ at: 8, isWrapped: false })
   })
 })

@@ -73,7 +73,7 @@ function plain(code: string): string {
     .replaceAll(/^\/\/ (?:src|adapters|testing|dashboard|cli)\/[\w./-]+\.ts\n/gm, '')
 }
 
-/** Of what is only required. What an ES module imports has a line for each name, by which Node finds it. */
+/** Exports of a file that only `require` loads. A file that an ES module imports keeps a line for each name, by which Node finds it. */
 function exportedTogether(code: string): string {
   return code.replace(/(?:^exports\.([\w$]+) = \1;\n?)+/m, (lines) => {
     const names = [...lines.matchAll(/^exports\.([\w$]+)/gm)].map(([, name]) => name)

@@ -4,10 +4,10 @@ import { withLinks } from '../site/markdown.ts'
 
 /** What is published beside `dist`: the guides, for a person or an assistant without a network, and what monitoring imports. */
 export const PUBLISHED: readonly string[] = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'observability', 'dist']
-/** Of `docs`: what is for the repository, is made of tables, or stands in the declarations too. */
+/** Parts of `docs` that are not published: they are for the repository, made of tables, or stand in the declarations too. */
 const LEFT_OUT =
   /^docs\/(?:decisions|images|performance|pictures|proof)(?:\/|$)|^docs\/(?:compatibility|options|performance|proof)\.md$/
-/** Of the manifest: what is for a checkout. */
+/** Fields of the manifest that only a checkout needs. */
 const OF_A_CHECKOUT = ['private', 'scripts', 'devDependencies', 'overrides', 'workspaces']
 
 export type Manifest = Readonly<Record<string, unknown>> & {

@@ -24,6 +24,7 @@ export {
   matching,
   millis,
   needed,
+  nowCalled,
   object,
   oneOf,
   optionsOf,

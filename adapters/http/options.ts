@@ -21,6 +21,7 @@ import {
   type Rule,
   type Table,
   type DurationMs,
+  nowCalled,
 } from '../../src/internal.ts'
 
 /** The claim under which a request is handled: `idempotencyKey`, `attempt`, `signal`, and `tx` or `fence`. */
@@ -142,7 +143,7 @@ const IDEMPOTENCY: Table<Options, 'fingerprint' | 'sealResult'> = {
   purge: ONCE.purge,
   clock: ONCE.clock,
   entropy: ONCE.entropy,
-  [ELSEWHERE]: { timeoutMs: 'it is now called handlerTimeoutMs' },
+  [ELSEWHERE]: { timeoutMs: nowCalled('handlerTimeoutMs') },
 }
 
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */

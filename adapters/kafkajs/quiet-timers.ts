@@ -57,7 +57,7 @@ export async function quietKafkaTimers(kafka: Pick<KafkaLike, 'consumer'>): Prom
   return true
 }
 
-/** Of the kafkajs that made this client. Its classes are not exported, so it makes a connection that is never opened. */
+/** The request queue of the kafkajs that made this client. Its classes are not exported, so a connection is made, and never opened. */
 async function requestQueueOf(kafka: object): Promise<Prototype | undefined> {
   const createCluster = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === 'private:Kafka:createCluster',

@@ -13,6 +13,7 @@ import {
   type DurationMs,
   type Store,
   type Table,
+  nowCalled,
 } from '../../src/internal.ts'
 import { CachedStore } from './cached-store.ts'
 import { DoneCache } from './done-cache.ts'
@@ -53,7 +54,7 @@ const DONE_CACHE: Table<DoneCacheOptions, 'share'> = {
   ttlMs: or(60_000, millis()),
   share: having('a channel, such as redisDoneChannel({ redis, subscriber })', 'subscribe'),
   clock: clockOption(),
-  [ELSEWHERE]: { max: 'it is now called maxKeys' },
+  [ELSEWHERE]: { max: nowCalled('maxKeys') },
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type AnyRule,
   type ConsumerSettings,
   type Table,
+  nowCalled,
 } from '../../src/internal.ts'
 
 /** Functions that take any payload and any transaction: the method says which. */
@@ -42,8 +43,8 @@ const HANDLE_ONCE: Table<HandleOnceOptions, keyof Defaultable> = {
   name,
   startWith: needed(where('what `start` takes', (given) => given !== undefined)),
   [ELSEWHERE]: {
-    from: 'it is now called startWith',
-    schema: 'it is now called payloadSchema',
+    from: nowCalled('startWith'),
+    schema: nowCalled('payloadSchema'),
     handle: 'the method is the handler',
     handleBatch: 'for batches use defineConsumer() in `start`',
   },

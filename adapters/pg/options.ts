@@ -15,6 +15,7 @@ import {
   type NamesOf,
   type Rule,
   type Table,
+  nowCalled,
 } from '../../src/internal.ts'
 import { problemsOfLockWait, SQL, type SqlOptions } from '../sql/options.ts'
 import type { PgliteLike, PoolLike } from './clients.ts'
@@ -144,7 +145,7 @@ export const INBOX: Table<PostgresInboxOptions, 'statementTimeoutMs'> = {
 export const PGLITE: Table<PgliteInboxOptions> = {
   pglite: needed(having('a PGlite', 'transaction')),
   schema: SCHEMA,
-  [ELSEWHERE]: { db: 'it is now called pglite' },
+  [ELSEWHERE]: { db: nowCalled('pglite') },
 }
 
 /** The options of any store on a pool. Leases have no transactions of handlers. */

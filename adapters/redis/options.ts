@@ -13,6 +13,7 @@ import {
   type DurationMs,
   type NamesOf,
   type Table,
+  nowCalled,
 } from '../../src/internal.ts'
 import type { Durability } from './calls/durability.ts'
 import { isClient, portOf, shownClient, type RedisLike } from './clients/client.ts'
@@ -111,7 +112,7 @@ export const STORE: Table<RedisStoreOptions, WithoutDefault> = {
   durability: or('memory', oneOf('memory', 'replicas', 'fsync')),
   replicas: whole({ least: 0, most: 100 }),
   durableWithinMs: millis(),
-  [ELSEWHERE]: { timeoutMs: 'it is now called queryTimeoutMs' },
+  [ELSEWHERE]: { timeoutMs: nowCalled('queryTimeoutMs') },
 }
 
 export const LEASE: Table<RedisLeaseOptions, WithoutDefault> = {

@@ -10,6 +10,7 @@ import {
   type Rule,
   type Table,
   type UpOptions,
+  nowCalled,
 } from '../../src/internal.ts'
 
 /** The options that all stores on SQL have. */
@@ -68,4 +69,4 @@ export const URL_OF_DATABASE: Rule<string> = where('the URL of a database', (url
   got: (url) => typeof url,
 })
 
-export const UP: Table<UpOptions> = { dryRun: or(false, flag()), [ELSEWHERE]: { isDryRun: 'it is now called dryRun' } }
+export const UP: Table<UpOptions> = { dryRun: or(false, flag()), [ELSEWHERE]: { isDryRun: nowCalled('dryRun') } }

@@ -14,6 +14,7 @@ import {
   plainText,
   whole,
   where,
+  nowCalled,
 } from '../foundation/options.ts'
 import type { Table } from '../foundation/options.ts'
 import { ID, ON_CONFLICT } from '../identity/identities.ts'
@@ -89,7 +90,7 @@ export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
   observe: either(func<Observer>(), listOf(func<Observer>())),
   trace: having('what otelTracing() returns', 'begin'),
   scope: plainText(),
-  [ELSEWHERE]: { schema: 'it is now called payloadSchema' },
+  [ELSEWHERE]: { schema: nowCalled('payloadSchema') },
 }
 
 function hasValidate(schema: unknown): boolean {

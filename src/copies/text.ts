@@ -56,7 +56,7 @@ export function redrivenHeaders({ item: { message }, destination, headers: added
   return Object.assign(headers, added)
 }
 
-/** Of a header that a copy adds. */
+/** The text of a header that a copy adds, cut to what a header may have. */
 export function boundedText(text: string): string {
   return text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT - 1)}…` : text
 }

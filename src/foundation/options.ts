@@ -175,6 +175,11 @@ function checkNames(
   return given as Readonly<Record<string, unknown>>
 }
 
+/** For `ELSEWHERE`. */
+export function nowCalled(name: string): string {
+  return `it is now called ${name}`
+}
+
 /** An option that must be given. */
 export function needed<T>(rule: Rule<T>): Needed<T> {
   return { ...rule, isNeeded: true }

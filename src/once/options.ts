@@ -18,6 +18,7 @@ import {
   where,
   type Complete,
   type Table,
+  nowCalled,
 } from '../foundation/options.ts'
 import { shownText } from '../foundation/shown.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
@@ -135,7 +136,7 @@ export const ONCE: Table<OnceOptions, WithoutDefault> = {
   purge: CONSUMER.purge,
   clock: clockOption(),
   entropy: entropyOption(),
-  [ELSEWHERE]: { timeoutMs: 'it is now called handlerTimeoutMs' },
+  [ELSEWHERE]: { timeoutMs: nowCalled('handlerTimeoutMs') },
 }
 
 type Reconcile = Extract<OnceOptions['onInDoubt'], (...given: never[]) => unknown>

@@ -2,7 +2,7 @@ import { ofRead } from './of-read.ts'
 import { DECIDER, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError } from '../foundation/errors.ts'
-import { either, ELSEWHERE, needed, oneOf, optionsOf, where, type Table } from '../foundation/options.ts'
+import { either, ELSEWHERE, needed, oneOf, optionsOf, where, type Table, nowCalled } from '../foundation/options.ts'
 import { checkSubscription } from './check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { HoldVerdict, ListedPosition, Positions } from '../ports/store.ts'
@@ -27,7 +27,7 @@ const RELEASE: Table<ReleaseOptions> = {
       where<bigint>('an offset as a bigint', (value) => typeof value === 'bigint' && value >= 0n),
     ),
   ),
-  [ELSEWHERE]: { from: 'it is now called goOnFrom' },
+  [ELSEWHERE]: { from: nowCalled('goOnFrom') },
 }
 
 /** Operations for people on the positions of one consumer. None of them opens or closes the store. */

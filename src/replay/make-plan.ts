@@ -16,6 +16,7 @@ import {
   type Complete,
   type Rule,
   type Table,
+  nowCalled,
 } from '../foundation/options.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -79,7 +80,7 @@ const PLAN: Table<PlanOptions, WithoutDefault> = {
   places: or([], PLACES),
   clock: clockOption(),
   entropy: entropyOption(),
-  [ELSEWHERE]: { max: 'it is now called lookAtMost' },
+  [ELSEWHERE]: { max: nowCalled('lookAtMost') },
 }
 
 /**

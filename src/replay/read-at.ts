@@ -11,7 +11,7 @@ export interface Position {
   readonly offset: bigint
 }
 
-/** Of `topic/partition/offset`, as logs show it. */
+/** Reads `topic/partition/offset`, as logs show it. */
 export function positionIn(text: string): Position | undefined {
   const [, topic, partition, offset] = /^([^/]+)\/(\d{1,9})\/(\d{1,18})$/.exec(text) ?? []
   if (topic === undefined || partition === undefined || offset === undefined) return undefined

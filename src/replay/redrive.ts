@@ -12,6 +12,7 @@ import {
   where,
   whole,
   type Table,
+  nowCalled,
 } from '../foundation/options.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { ReplayPublisher } from '../ports/replay.ts'
@@ -61,7 +62,7 @@ const REDRIVE: Table<RedriveOptions, RedriveWithoutDefault> = {
   clock: clockOption(),
   entropy: entropyOption(),
   [ELSEWHERE]: {
-    max: 'it is now called lookAtMost',
+    max: nowCalled('lookAtMost'),
     places: 'give one as `from`: a redrive knows the dead-letter places of its consumer',
   },
 }

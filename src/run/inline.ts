@@ -21,6 +21,7 @@ import {
   where,
   type Complete,
   type Table,
+  nowCalled,
 } from '../foundation/options.ts'
 import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { ResolvedConsumer } from '../consumer/resolve-options.ts'
@@ -129,7 +130,7 @@ const INLINE: Table<InlineOptions, 'publisher'> = {
   retryWaits: or('here', oneOf('here', 'caller')),
   clock: clockOption(),
   entropy: entropyOption(),
-  [ELSEWHERE]: { retry: 'it is now called retryWaits' },
+  [ELSEWHERE]: { retry: nowCalled('retryWaits') },
 }
 
 const HANDLE: Table<{ readonly lane?: string | undefined }, 'lane'> = {

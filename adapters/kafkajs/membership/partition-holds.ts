@@ -19,7 +19,7 @@ interface HoldsParts {
  */
 export class PartitionHolds {
   readonly #parts: HoldsParts
-  /** Of all partitions. `paused`: the store is down. Nothing follows `ended`. */
+  /** What all partitions do. `paused`: the store is down. Nothing follows `ended`. */
   #flow: 'fetching' | 'paused' | 'ended' = 'fetching'
   /** No other partitions are fetched. */
   #only: ReadonlySet<string> | undefined

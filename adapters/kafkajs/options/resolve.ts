@@ -16,6 +16,7 @@ import {
   type Defaulted,
   type Rule,
   type Table,
+  nowCalled,
 } from '../../../src/internal.ts'
 import {
   CONSUMER,
@@ -76,8 +77,8 @@ const KAFKA: typeof OPTIONS = {
     ...OF_THE_CLIENT,
     ...OF_THE_CONSUMER,
     ...OWNED_BY_ADAPTER,
-    start: 'it is now called startAt',
-    consumer: 'it is now called consumerConfig',
+    start: nowCalled('startAt'),
+    consumer: nowCalled('consumerConfig'),
   },
 }
 

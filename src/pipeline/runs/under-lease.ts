@@ -1,6 +1,6 @@
 import { backoffMs } from '../../core/backoff.ts'
 import type { InDoubtPolicy } from '../../core/after-claim.ts'
-import { afterRun } from '../../core/after-run.ts'
+import { afterRun, type AfterRun, type HandlerResult } from '../../core/after-run.ts'
 import type { MonotonicMs } from '../../core/units.ts'
 import type { Reconciled } from '../../consumer/options.ts'
 import { Held, timeoutError } from '../../execution/deadlines.ts'
@@ -119,9 +119,8 @@ export class UnderLease {
     if (first === undefined) return
     const { consumer } = this.#services
     const executor = this.#executor
-    const { task, claim, doubt } = first
-    const ran = { result, attempt: claim.attempt, doubt, messages: items.length, isInterrupted, losses: 0 }
-    const step = afterRun(ran, 'lease', consumer)
+    const { task, claim } = first
+    const step = this.#after(first, result, items.length, isInterrupted)
     switch (step.next) {
       case 'mark':
         return this.#mark(lease)
@@ -183,6 +182,11 @@ export class UnderLease {
     deadlines.release(lease)
   }
 
+  #after({ claim, doubt }: RunItem, result: HandlerResult, messages: number, isInterrupted: boolean): AfterRun {
+    const ran = { result, attempt: claim.attempt, doubt, messages, isInterrupted, losses: 0 }
+    return afterRun(ran, 'lease', this.#services.consumer)
+  }
+
   #abandon(lease: Held<RunItem>, run: TimedRun): void {
     const { items } = lease
     const executor = this.#executor
@@ -191,20 +195,11 @@ export class UnderLease {
     const { consumer } = this.#services
     const detail = `${timeoutError(run, consumer).message} and did not end when aborted`
     for (const item of items) {
-      const { attempt } = item.claim
-      const unknown = {
-        result: 'unknown',
-        attempt,
-        doubt: item.doubt,
-        messages: 1,
-        isInterrupted: false,
-        losses: 0,
-      } as const
-      const step = afterRun(unknown, 'lease', consumer)
+      const step = this.#after(item, 'unknown', 1, false)
       if (step.next !== 'set-aside') executor.end(item.task, { end: 'rerun', delayMs: consumer.leaseMs })
       else {
         this.inDoubt([item], { policy: 'park' })
-        void executor.giveUp(item, step.as, { reason: step.reason, detail, attempts: attempt })
+        void executor.giveUp(item, step.as, { reason: step.reason, detail, attempts: item.claim.attempt })
       }
     }
   }

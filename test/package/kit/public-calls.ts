@@ -134,7 +134,7 @@ class Walker {
   readonly things = new Set<string>()
   readonly #seen = new Set<number | string>()
   #entry = ''
-  /** Of the call that is being looked at. */
+  /** What the options of the current call say. */
   #told: Record<string, Told> = {}
 
   constructor(checker: Checker, program: Program) {

@@ -162,7 +162,8 @@ export class Generation {
     if (this.#plan.settings.singleActiveConsumer) this.#state = { is: 'leaving-by-close', isSilent: false }
     else {
       const cancelled = this.#cancelled(this.#acks.sent)
-      this.#state = { is: 'cancelling', goingBack: [], cancelled }
+      // The client may tell of the end of the channel while it is asked.
+      if (this.isLive) this.#state = { is: 'cancelling', goingBack: [], cancelled }
       await cancelled
     }
   }

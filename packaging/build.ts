@@ -3,6 +3,7 @@
 //   NAME.js, NAME.d.ts   an entry point: names and nothing else
 //   lib/FOLDER.js        the code of a folder of the sources, readable: a stack says `lib/pipeline.js`
 //   NAME.mjs             an entry point as an ES module too, where it imports a peer that may be one
+//   index.mjs            the names of the main entry point as an ES module, of the same files: a bundler leaves out what is not used
 //   cli.mjs              the command
 //   ui                   the pages of the dashboard
 //
@@ -105,7 +106,7 @@ async function buildLibrary(out: string, others: Readonly<Record<string, string>
     dynamicImportInCjs: false,
     codeSplitting: PER_FOLDER,
   })
-  writeFileSync(join(out, 'package.json'), '{ "type": "commonjs" }\n')
+  writeFileSync(join(out, 'package.json'), '{ "type": "commonjs", "sideEffects": false }\n')
 }
 
 /** The same library, with another format of what touches a peer: its state is in the CommonJS files alone. */
@@ -123,6 +124,20 @@ async function buildModules(): Promise<void> {
   const bundle = await rolldown({ ...SHARED, plugins: [inside, published], input })
   await bundle.write({ ...WITHOUT_COMMENTS, dir: OUT, format: 'es', entryFileNames: '[name].mjs' })
   for (const name of WITH_PEERS) writeFileSync(join(OUT, `${name}.d.mts`), `export * from './${name}.js'\n`)
+}
+
+/**
+ * `export { defineConsumer } from './lib/consumer.js'`, for bundlers (the condition `module`): they cannot leave out a part
+ * of a CommonJS file, but a file of it that no name in use is from.
+ */
+async function buildNames(): Promise<void> {
+  const folders: Plugin = {
+    name: 'folders',
+    resolveId: (id, from) =>
+      from === LIBRARY['index'] ? { id: `./lib/${id.split('/')[1]}.js`, external: true } : undefined,
+  }
+  const bundle = await rolldown({ ...SHARED, plugins: [folders], input: { index: LIBRARY['index'] ?? '' } })
+  await bundle.write({ dir: OUT, format: 'es', entryFileNames: '[name].mjs' })
 }
 
 /** As in the code. */
@@ -173,6 +188,7 @@ function everyModule(): Readonly<Record<string, string>> {
 async function build(): Promise<void> {
   await buildLibrary(OUT)
   await buildModules()
+  await buildNames()
   await buildDeclarations()
   await buildCommand()
   await buildUi(join(OUT, 'ui'))

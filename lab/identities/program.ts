@@ -40,7 +40,7 @@ async function main(): Promise<void> {
     store: await storeOf(spec.store, 'crossing'),
     leaseMs: 3_000,
     handle,
-    ...(spec.onInDoubt && { onInDoubt: spec.onInDoubt }),
+    ...(spec.onInDoubt && ({ onInDoubt: spec.onInDoubt } as object)),
   })
   const running = runInline(consumer, { group: spec.group })
   const settled = await Promise.all(spec.messages.map((message) => running.handle(messageOf(message))))

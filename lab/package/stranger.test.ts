@@ -101,10 +101,18 @@ const payments = defineConsumer({
     void [total, text]
   },
 })
+const doubted = defineConsumer({
+  name: 'charge-account',
+  store: postgresInbox({ pool: new Pool() }),
+  // @ts-expect-error in a transaction nothing is in doubt
+  onInDoubt: 'park',
+  handle: async ({ tx }) => void (await tx.query('select 1')),
+})
 const emails = defineConsumer({
   name: 'email-sender',
   id: messageId.property(),
   store: redisLease({ redis: new Redis() }),
+  onInDoubt: async (message, key) => (message.headers['key'] === key.trim() ? 'happened' : 'unknown'),
   handle: async ({ idempotencyKey }) => void idempotencyKey.length,
 })
 export async function run(): Promise<readonly Running[]> {
@@ -112,6 +120,7 @@ export async function run(): Promise<readonly Running[]> {
   return [
     await runKafka(kafka, payments, { topics: ['payments'], group: 'payments' }),
     await runRabbit('amqp://localhost', emails, { queue: 'emails' }),
+    await runKafka(kafka, doubted, { topics: ['payments'], group: 'payments' }),
   ]
 }
 export const contract = describeStoreContract

@@ -84,7 +84,7 @@ const STORES: Readonly<Record<'lease' | 'inbox', (settings: Settings) => Promise
   },
 }
 
-type Settings = Omit<ConsumerSettings<string, string, never>, 'store'>
+type Settings = Omit<ConsumerSettings<string, string, never>, 'store' | 'onInDoubt'>
 
 /** The store is away until the broker has taken the deliveries back twice. */
 async function outlast(strategy: 'lease' | 'inbox', queueType: 'quorum' | 'classic'): Promise<void> {

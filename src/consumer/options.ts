@@ -98,6 +98,16 @@ export type Handling<Payload, Tx> =
 /** The answer of an `onInDoubt` function: did the effect of this message happen? */
 export type Reconciled = 'happened' | 'did-not-happen' | 'unknown'
 
+/** Where the transaction is `unknown`, the store may be one of any strategy. */
+type OpensTransaction<Tx> = [Tx] extends [never] ? false : unknown extends Tx ? false : true
+
+/** No value has this type: it shows why an option does not go with the store. */
+interface LeaveOut<Why extends string> {
+  readonly [WHY]: Why
+}
+
+declare const WHY: unique symbol
+
 export interface SealResult {
   seal(text: string, key: string): string
   /** @throws if no known secret opens `sealed` */
@@ -261,14 +271,13 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    */
   readonly onConflict?: ConflictPolicy
   /**
-   * Lease only. Decides about a message whose effect may have happened: run it again, park it for a person, or call
-   * your function.
+   * Lease only: in a transaction, effect and mark are one. Decides about a message whose effect may have happened: run it
+   * again, park it for a person, or call your function.
    * @defaultValue `rerun`
    */
-  readonly onInDoubt?:
-    | 'rerun'
-    | 'park'
-    | ((message: Message, idempotencyKey: string) => Reconciled | Promise<Reconciled>)
+  readonly onInDoubt?: OpensTransaction<Tx> extends true
+    ? LeaveOut<'effect and mark are one transaction: nothing is ever in doubt'>
+    : 'rerun' | 'park' | ((message: Message, idempotencyKey: string) => Reconciled | Promise<Reconciled>)
   /**
    * Keeps the return value of `handle` with the mark, as JSON, and hands it to every duplicate (`Settlement.result`).
    * `undefined`, `null` and the empty string are results too. A value that cannot be kept fails with `RESULT_NOT_KEPT`.

@@ -269,7 +269,7 @@ export class Rig implements AsyncDisposable {
       id: messageId.header('id'),
       decode: (value) => JSON.parse(Buffer.from(value ?? []).toString()) as SentSms,
       store,
-      ...(store.strategy === 'lease' ? { onInDoubt: 'park', leaseMs: 5_000 } : {}),
+      ...(store.strategy === 'lease' ? ({ onInDoubt: 'park', leaseMs: 5_000 } as object) : {}),
       maxAttempts: 2,
       ...settings,
       observe: this.#live,

@@ -153,7 +153,7 @@ export class Rig {
       ...(shares && style.strategy === 'inbox' ? { transactions: 1 } : {}),
       // The only attempt of a message is not shared with others.
       ...(settings.maxAttempts === 1 ? { batchSize: 1 } : {}),
-      ...settings,
+      ...(settings as Omit<Settings, 'onInDoubt'>),
       store: this.store,
       observe: [
         (event: ObserverEvent): void => void this.events.push(event),

@@ -56,7 +56,7 @@ async function start(
   before: (text: string) => unknown = () => {},
 ): Promise<Started> {
   const [watching, starts, done] = [new Watching(), [] as string[], [] as string[]]
-  const settings: Omit<ConsumerSettings<string, string, never>, 'store'> = {
+  const settings: Omit<ConsumerSettings<string, string, never>, 'store' | 'onInDoubt'> = {
     name: 'cuts',
     id: messageId.property(),
     decode: (value) => Buffer.from(value ?? []).toString(),

@@ -8,6 +8,7 @@ interface Tx {
   query(text: string): Promise<void>
 }
 declare const inbox: Store<Tx>
+declare const anyStore: Store<unknown>
 declare const schema: StandardSchema<{ notificationId: string; sentAt: string }, Sms & { sentAt: Date }>
 
 export const consumers: readonly unknown[] = [
@@ -47,6 +48,25 @@ export const consumers: readonly unknown[] = [
   defineConsumer({ name: 'a', store: memoryStore(), handle: ({ fence }) => fence.toFixed() }),
   // @ts-expect-error a lease has no transaction
   defineConsumer({ name: 'a', store: memoryStore(), handle: ({ tx }) => tx }),
+
+  // What is in doubt under a lease is told by the types; in a transaction nothing is.
+  defineConsumer({ name: 'a', store: memoryStore(), onInDoubt: 'park', handle: () => {} }),
+  defineConsumer({
+    name: 'a',
+    store: memoryStore(),
+    onInDoubt: async ({ destination }, key) => (destination === key.trim() ? 'happened' : 'unknown'),
+    handle: ({ fence }) => fence.toFixed(),
+  }),
+  // @ts-expect-error no such way
+  defineConsumer({ name: 'a', store: memoryStore(), onInDoubt: 'parks', handle: () => {} }),
+  // @ts-expect-error nothing is in doubt: leave it out
+  defineConsumer({ name: 'a', store: inbox, onInDoubt: 'park', handle: () => {} }),
+  // @ts-expect-error for a batch neither
+  defineConsumer({ name: 'a', store: inbox, onInDoubt: 'rerun', handleBatch: () => {} }),
+  // @ts-expect-error nobody is asked
+  defineConsumer({ name: 'a', store: inbox, onInDoubt: () => 'happened' as const, handle: () => {} }),
+  // A store that is found at run time may be a lease.
+  defineConsumer({ name: 'a', store: anyStore, onInDoubt: 'park', handle: ({ tx }) => tx }),
 
   // A batch shares one transaction; its messages have none of their own.
   defineConsumer({

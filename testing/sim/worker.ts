@@ -99,7 +99,7 @@ export class Worker implements SimWorker {
       graceMs: GRACE_MS,
       retentionMs: plan.retentionMs,
       maxAttempts: plan.maxAttempts,
-      ...(plan.promised === 'lease, park' ? { onInDoubt: 'park' } : {}),
+      ...(plan.promised === 'lease, park' ? ({ onInDoubt: 'park' } as object) : {}),
       backoff: { initialMs: 10, maxMs: 100 },
       observe: (event) => this.#observe(event),
     }

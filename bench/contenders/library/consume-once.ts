@@ -105,7 +105,7 @@ export function commonSettings({ idOf }: Broker, tally: Tally): CommonSettings {
 }
 
 /** Options of a consumer that gets the bytes as they are. */
-export type Settings = Partial<ConsumerSettings<Uint8Array | null, Uint8Array | null, never>>
+export type Settings = Partial<Omit<ConsumerSettings<Uint8Array | null, Uint8Array | null, never>, 'onInDoubt'>>
 
 type CommonSettings = Required<Pick<Settings, 'name' | 'id' | 'decode'>> & { readonly observe: Observer }
 

@@ -10,7 +10,7 @@ import type { Worker, WorkerHooks, WorkerModule, WorkerTransaction } from './mod
 import { observed, type Observed } from './observed.ts'
 import { EXIT_FAILED, LINES, type WorkerLine } from './protocol.ts'
 import { starterOn } from './sources.ts'
-import type { WorkerSpec } from './spec.ts'
+import type { ConsumerSpec, WorkerSpec } from './spec.ts'
 import { storeOf } from './stores.ts'
 
 /** Runs until it is told to stop, or its parent has ended; then it ends the process. */
@@ -51,7 +51,7 @@ async function consumerOf<Payload>(spec: WorkerSpec<unknown>, hooks: WorkerHooks
   const store = await storeOf(spec.store, spec.process)
   return defineConsumer<Payload, Payload, WorkerTransaction>({
     observe: (event) => reportObserved(observed(event)),
-    ...spec.consumer,
+    ...(spec.consumer as Omit<ConsumerSpec, 'onInDoubt'>),
     ...hooks.consumer,
     store: hooks.store?.(store) ?? store,
   })

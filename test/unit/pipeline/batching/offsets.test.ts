@@ -342,7 +342,8 @@ describe('a consumer with stored positions is refused', () => {
     ['onInDoubt', { onInDoubt: 'rerun' }],
     ['whenBusy', { whenBusy: 'hand-back' }],
   ] as const)('with %s', (name, option) => {
-    expect(() => defineConsumer({ name: 'c', store: store(), handle: () => {}, ...option })).toThrow(`"c": ${name}:`)
+    const given: object = option
+    expect(() => defineConsumer({ name: 'c', store: store(), handle: () => {}, ...given })).toThrow(`"c": ${name}:`)
   })
 
   it('where the store keeps none', () => {

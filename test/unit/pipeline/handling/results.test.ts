@@ -34,7 +34,7 @@ afterEach(async () => {
 
 type Strategy = 'lease' | 'inbox'
 type Handle = (id: string, context: { readonly tx: MemoryTx | undefined; readonly signal: AbortSignal }) => unknown
-type Options = Partial<Omit<ConsumerOptions<unknown, unknown, MemoryTx>, 'handle' | 'handleBatch'>>
+type Options = Partial<Omit<ConsumerOptions<unknown, unknown, never>, 'store' | 'handle' | 'handleBatch'>>
 
 /** A consumer whose caller gets its settlements. */
 class Desk {
@@ -56,7 +56,7 @@ class Desk {
       store: this.store,
       backoff: { initialMs: 100, maxMs: 1_000 },
       observe: (event) => this.events.push(event),
-      ...options,
+      ...(options as Omit<Options, 'onInDoubt'>),
       handle: (context) => {
         const id = String(context.message.headers['id'])
         this.runs.push(id)

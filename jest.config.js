@@ -1,7 +1,7 @@
 /** Both trees, for `npx jest PATH`; test/jest.config.js and lab/jest.config.js take one each. */
 export default {
   testEnvironment: 'node',
-  testMatch: ['<rootDir>/{test,lab}/**/*.test.ts'],
+  testMatch: ['<rootDir>/{test,lab,examples/orm/test}/**/*.test.ts'],
   transform: { '^.+\\.ts$': '@swc/jest', '/oxc-parser/.+\\.js$': '@swc/jest' },
   // Jest runs CommonJS here, and this package has only ES modules.
   transformIgnorePatterns: ['/node_modules/(?!oxc-parser/)'],

@@ -28,14 +28,14 @@ export const GROUPS: readonly Group[] = [
   {
     name: 'postgres',
     title: 'PostgreSQL',
-    files: /^(?:test(?:\/unit)?|lab)\/pg\/(?!pglite-).*\.test\.ts$/,
-    clients: /^(pg|postgres|drizzle-orm|knex|kysely|prisma|typeorm)(-|$)/,
+    files: /^(?:(?:test(?:\/unit)?|lab)\/pg\/(?!pglite-).*|examples\/orm\/test\/orm-(?!mysql).*)\.test\.ts$/,
+    clients: /^(pg|postgres|drizzle-orm|knex|kysely|@prisma\/client|typeorm)(-|$)/,
     targets: VERSIONS.postgres.known.map((version) => serverOf('postgres', version)),
   },
   {
     name: 'mariadb',
     title: 'MariaDB and MySQL',
-    files: /^(?:test(?:\/unit)?|lab)\/mysql\/.*\.test\.ts$/,
+    files: /^(?:(?:test(?:\/unit)?|lab)\/mysql\/.*|examples\/orm\/test\/orm-mysql)\.test\.ts$/,
     clients: /^(mariadb|mysql2?)(-|$)/,
     targets: VERSIONS.mariadb.known.map((version) => serverOf('mariadb', version)),
     missing:
@@ -70,7 +70,7 @@ export function filesOf({ files }: Pick<Group, 'files'>, all: readonly string[] 
 }
 
 function testFiles(): readonly string[] {
-  return ['test', 'lab'].flatMap((tree) =>
+  return ['test', 'lab', 'examples/orm/test'].flatMap((tree) =>
     readdirSync(tree, { recursive: true, encoding: 'utf8' }).map((file) => join(tree, file)),
   )
 }

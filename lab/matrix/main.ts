@@ -32,6 +32,13 @@ const USAGE = `usage: npm run matrix -- [group...] [options]
   --only FILE  test files with this in their name
   --count      runs nothing, and counts again how many commits the page is behind`
 
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+}
+
 interface Command {
   readonly names: readonly string[]
   readonly on: string
@@ -126,15 +133,19 @@ async function write(recorded: Recorded): Promise<void> {
 
 /** Versions of the clients that the tests run with. */
 function versionsOf(clients: RegExp): readonly string[] {
-  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-    readonly devDependencies: Readonly<Record<string, string>>
-  }
-  const names = Object.keys(devDependencies).filter((name) => clients.test(name))
-  return names.map((name) => {
-    const file = join('node_modules', name, 'package.json')
-    const found = JSON.parse(readFileSync(file, 'utf8')) as { readonly name: string; readonly version: string }
-    return `${found.name} ${found.version}`
+  const found = ['.', 'examples/orm'].flatMap((folder) => {
+    const { dependencies, devDependencies } = readManifest(folder)
+    const names = Object.keys({ ...dependencies, ...devDependencies }).filter((name) => clients.test(name))
+    return names.map((name) => {
+      const { name: itsOwn, version } = readManifest(join(folder, 'node_modules', name))
+      return `${itsOwn} ${version}`
+    })
   })
+  return [...new Set(found)].toSorted()
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
 await runCommand({ usage: USAGE, read: readCommand, run: runMatrix })

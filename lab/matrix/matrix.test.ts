@@ -20,6 +20,8 @@ describe('the groups of test files', () => {
     ['pglite', 'lab/pg/pglite-inbox'],
     ['mariadb', 'test/mysql/inbox'],
     ['mariadb', 'lab/mysql/crash'],
+    ['postgres', 'examples/orm/test/orm-traps'],
+    ['mariadb', 'examples/orm/test/orm-mysql'],
     ['nobody', 'test/kafka/run'],
   ])('%s takes %s', (group, file) => {
     const takers = GROUPS.filter((one) => filesOf(one, [`${file}.test.ts`]).length > 0)
@@ -35,8 +37,10 @@ describe('the groups of test files', () => {
     const found = GROUPS.flatMap((group) => filesOf(group))
     expect(new Set(found).size).toBe(found.length)
     const folders = ['redis', 'pg', 'mysql', 'stores', 'contract']
-    const ofStores = ['test', 'test/unit', 'lab']
-      .flatMap((tree) => folders.map((folder) => `${tree}/${folder}`))
+    const ofStores = [
+      'examples/orm/test',
+      ...['test', 'test/unit', 'lab'].flatMap((tree) => folders.map((folder) => `${tree}/${folder}`)),
+    ]
       .filter((folder) => existsSync(folder))
       .flatMap((folder) => readdirSync(folder).map((file) => `${folder}/${file}`))
     expect(ofStores.filter((file) => file.endsWith('.test.ts') && !found.includes(file))).toEqual([])

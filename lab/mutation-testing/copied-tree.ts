@@ -1,11 +1,11 @@
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import type { Mutant } from '../mutants/mutant.ts'
 import { planted } from '../mutants/planted.ts'
 
-/** Not copied. Installed packages are shared by a link. */
-const LEFT_OUT = new Set(['node_modules', '.git', 'dist'])
+/** Not copied, as `node_modules` of any folder. Those of the root are shared by a link. */
+const LEFT_OUT = new Set(['.git', 'dist'])
 
 /** A copy of the repository, as it is on the disk, in which one mutant at a time lives. */
 export class CopiedTree {
@@ -14,7 +14,8 @@ export class CopiedTree {
   constructor() {
     const root = process.cwd()
     this.folder = mkdtempSync(join(tmpdir(), 'consume-once-mutants-'))
-    cpSync(root, this.folder, { recursive: true, filter: (path) => !LEFT_OUT.has(relative(root, path)) })
+    const isCopied = (path: string): boolean => !LEFT_OUT.has(relative(root, path)) && basename(path) !== 'node_modules'
+    cpSync(root, this.folder, { recursive: true, filter: isCopied })
     symlinkSync(realpathSync(join(root, 'node_modules')), join(this.folder, 'node_modules'))
   }
 

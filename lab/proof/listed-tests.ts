@@ -18,7 +18,7 @@ interface NamedTest {
 }
 
 const RUN_BY_JEST =
-  /^(?:(?:test|lab)\/.*\.test|lab\/(?:demo\/contract|stores\/server-in-trouble)|test\/contract\/sequence-laws|test\/kit\/suites\/guard(?:s|-histories)|testing\/contract\/store\/[\w-]+-laws)\.ts$/
+  /^(?:(?:test|lab|examples\/orm\/test)\/.*\.test|lab\/(?:demo\/contract|stores\/server-in-trouble)|test\/contract\/sequence-laws|test\/kit\/suites\/guard(?:s|-histories)|testing\/contract\/store\/[\w-]+-laws)\.ts$/
 const TITLE = /(['"`])((?:(?!\1).)*) \[(T\d+)\]\1/g
 
 let found: ReadonlyMap<string, NamedTest> | undefined
@@ -31,7 +31,7 @@ export function namedTests(): ReadonlyMap<string, NamedTest> {
 
 function findNamed(): ReadonlyMap<string, NamedTest> {
   const tests = new Map<string, NamedTest>()
-  for (const folder of ['test', 'lab', 'testing']) {
+  for (const folder of ['test', 'lab', 'testing', 'examples/orm/test']) {
     for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
       const file = join(folder, name)
       if (!RUN_BY_JEST.test(file)) continue

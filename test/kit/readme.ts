@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-const BLOCK = /<!-- example: (?<file>[\w.-]+\.ts)(?: (?<region>\w+))? -->\n\n```ts\n(?<code>[\s\S]*?)```/g
+const BLOCK = /<!-- example: (?<file>[\w./-]+\.ts)(?: (?<region>\w+))? -->\n\n```ts\n(?<code>[\s\S]*?)```/g
 
 /** Every page that the package or the documentation site shows to users. */
 export const ALL_PAGES: readonly string[] = [

@@ -1,4 +1,5 @@
 const { createRequire } = require('node:module')
+const { haveOwnPackages } = require('./own-packages.cjs')
 
 // Part of jest, and not of what the package names.
 const { default: Sequencer } = createRequire(require.resolve('jest'))('@jest/test-sequencer')
@@ -83,8 +84,19 @@ function placeOf({ path }) {
   return at === -1 ? SLOWEST.length : at
 }
 
+/** Here, because here jest tells which tests it is about to run. Where npm fails, those tests fail, and the others run. */
+function haveWhatOrmsNeed(tests) {
+  if (!tests.some(({ path }) => /[/\\]examples[/\\]orm[/\\]/.test(path))) return
+  try {
+    haveOwnPackages('examples/orm')
+  } catch (error) {
+    console.error(error.message)
+  }
+}
+
 module.exports = class SlowestFirst extends Sequencer {
   sort(tests) {
+    haveWhatOrmsNeed(tests)
     return bySize.call(this, tests).toSorted((one, other) => placeOf(one) - placeOf(other))
   }
 

@@ -11,7 +11,7 @@ function filesIn(folder: string): readonly string[] {
     .map((name) => join(folder, name))
 }
 
-const tests = ['test', 'lab', 'testing/contract'].flatMap(filesIn).map((file) => readFileSync(file, 'utf8')).join('\n') // prettier-ignore
+const tests = ['test', 'lab', 'testing/contract', 'examples/orm/test'].flatMap(filesIn).map((file) => readFileSync(file, 'utf8')).join('\n') // prettier-ignore
 
 /** Options, events, functions, commands, classes: each word of what a line has as code. */
 function namesIn(line: string): readonly string[] {

@@ -12,7 +12,9 @@ const { scripts, peerDependencies, devDependencies } = JSON.parse(readFileSync('
   Record<'scripts' | 'peerDependencies' | 'devDependencies', Readonly<Record<string, string>>>
 >
 const BLOCKS = ALL_PAGES.flatMap((page) => blocksOf(page, readFileSync(page, 'utf8')))
-const EXAMPLES = readdirSync('examples').filter((name) => name.endsWith('.ts'))
+const EXAMPLES = [...readdirSync('examples'), ...readdirSync('examples/orm').map((name) => `orm/${name}`)].filter(
+  (name) => name.endsWith('.ts'),
+)
 
 /** Code that no example can hold, by the page and its first line, and why. */
 const NOT_EXAMPLES: ReadonlyMap<string, string> = new Map()
@@ -36,7 +38,7 @@ const placeOf = ({ page, line }: Block): string => `${page}:${line}`
 describe('a TypeScript snippet of the documentation', () => {
   it('is a region of an example that is run', () => {
     const others = inLanguage('ts', 'typescript', 'js', 'tsx').filter(({ page, source, text }) => {
-      const [, file = '', region] = /^example: ([\w.-]+\.ts)(?: (\w+))?$/.exec(source ?? '') ?? []
+      const [, file = '', region] = /^example: ([\w./-]+\.ts)(?: (\w+))?$/.exec(source ?? '') ?? []
       const isExample = EXAMPLES.includes(file) && text === regionsOf(file, region)
       return !isExample && !NOT_EXAMPLES.has(`${page}: ${text.split('\n')[0]}`)
     })
@@ -64,7 +66,7 @@ describe('an example', () => {
   })
 
   it('is run by `npm run examples`, whatever its name', () => {
-    expect(scripts['examples']).toContain(String.raw`printf '%s\n' examples/*.ts | xargs`)
+    expect(scripts['examples']).toContain(String.raw`printf '%s\n' examples/*.ts examples/orm/*.ts | xargs`)
     expect(readFileSync('.ci/run', 'utf8')).toContain('npm run --silent with-servers -- npm run --silent examples')
   })
 })

@@ -4,7 +4,7 @@ import { Kysely, PostgresDialect, type Generated } from 'kysely'
 import { defineConsumer, json, messageId, TerminalError } from 'consume-once'
 import { pgClient, postgresInbox } from 'consume-once/pg'
 // #endregion
-import { chargeAll, openCharges, type Payment } from './support/payments.ts'
+import { chargeAll, openCharges, type Payment } from '../support/payments.ts'
 
 const { pool, schema } = await openCharges()
 

@@ -1,4 +1,4 @@
-// Prisma in the handler: what it writes commits with the mark, or not at all. `npm run generate` makes the client.
+// Prisma in the handler: what it writes commits with the mark, or not at all.
 // #region readme
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
@@ -7,7 +7,7 @@ import { defineConsumer, json, messageId, TerminalError } from 'consume-once'
 import { pgClient, postgresInbox, type PgTransaction } from 'consume-once/pg'
 import { PrismaClient } from './prisma/client/client.ts'
 // #endregion
-import { chargeAll, openCharges, type Payment } from './support/payments.ts'
+import { chargeAll, openCharges, type Payment } from '../support/payments.ts'
 
 const { pool, schema } = await openCharges()
 

@@ -4,7 +4,7 @@ import { DataSource, EntitySchema } from 'typeorm'
 import { defineConsumer, json, messageId, TerminalError } from 'consume-once'
 import { pgClient, postgresInbox } from 'consume-once/pg'
 // #endregion
-import { chargeAll, openCharges, type Payment } from './support/payments.ts'
+import { chargeAll, openCharges, type Payment } from '../support/payments.ts'
 
 const { pool, schema, url } = await openCharges()
 

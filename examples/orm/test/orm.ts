@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import type { PgTransaction } from '../../adapters/pg/index.ts'
-import { defineConsumer, messageId, type ObserverEvent } from '../../src/index.ts'
-import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
-import { hold, newItem } from '../../testing/contract/store/claims.ts'
-import { turns } from '../kit/manual-clock.ts'
-import { uniqueName } from '../kit/namespace.ts'
-import { Signal } from '../kit/signal.ts'
-import { describePostgres, lend, newPlace, type PgPlace } from './support.ts'
+import type { PgTransaction } from '../../../adapters/pg/index.ts'
+import { defineConsumer, messageId, type ObserverEvent } from '../../../src/index.ts'
+import { MemoryBroker, runMemory } from '../../../src/memory/index.ts'
+import { hold, newItem } from '../../../testing/contract/store/claims.ts'
+import { turns } from '../../../test/kit/manual-clock.ts'
+import { uniqueName } from '../../../test/kit/namespace.ts'
+import { Signal } from '../../../test/kit/signal.ts'
+import { describePostgres, lend, newPlace, type PgPlace } from '../../../test/pg/support.ts'
 
 /** A row as an ORM maps it. */
 export interface Charge {

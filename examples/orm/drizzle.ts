@@ -5,7 +5,7 @@ import { integer, pgTable, serial, text } from 'drizzle-orm/pg-core'
 import { defineConsumer, json, messageId, TerminalError } from 'consume-once'
 import { pgClient, postgresInbox } from 'consume-once/pg'
 // #endregion
-import { chargeAll, openCharges, type Payment } from './support/payments.ts'
+import { chargeAll, openCharges, type Payment } from '../support/payments.ts'
 
 const { pool, schema } = await openCharges()
 

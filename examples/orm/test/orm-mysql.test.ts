@@ -3,10 +3,10 @@ import { drizzle } from 'drizzle-orm/mysql2'
 import { mysqlTable, varchar } from 'drizzle-orm/mysql-core'
 import knex from 'knex'
 import { DummyDriver, Kysely, MysqlAdapter, MysqlIntrospector, MysqlQueryCompiler } from 'kysely'
-import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
-import { hold, newItem } from '../../testing/contract/store/claims.ts'
-import { openedForEach } from '../kit/opened.ts'
-import { describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from './support.ts'
+import type { MysqlTransaction } from '../../../adapters/mysql2/index.ts'
+import { hold, newItem } from '../../../testing/contract/store/claims.ts'
+import { openedForEach } from '../../../test/kit/opened.ts'
+import { describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from '../../../test/mysql/support.ts'
 
 const effects = mysqlTable('effect', { name: varchar({ length: 200 }).notNull() })
 

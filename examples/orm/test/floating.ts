@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals'
-import type { PgTransaction } from '../../adapters/pg/index.ts'
-import { defineConsumer, messageId, type ObserverEvent } from '../../src/index.ts'
-import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
-import { uniqueName } from '../kit/namespace.ts'
+import type { PgTransaction } from '../../../adapters/pg/index.ts'
+import { defineConsumer, messageId, type ObserverEvent } from '../../../src/index.ts'
+import { MemoryBroker, runMemory } from '../../../src/memory/index.ts'
+import { uniqueName } from '../../../test/kit/namespace.ts'
 import { createCharge } from './orm.ts'
-import { describePostgres, newPlace, type PgPlace } from './support.ts'
+import { describePostgres, newPlace, type PgPlace } from '../../../test/pg/support.ts'
 
 /**
  * `caught`: FLOATING_QUERY, and nothing is committed. `told too late`: marked, and the process warns of the query that came

@@ -1,4 +1,4 @@
-// npm run generate
+// npm run generate, part of npm install
 //
 // What `npx prisma generate` does, by the same generator, without the command-line tool: that downloads an engine that is not
 // needed here, and is large. Writes the client of schema.prisma to client/, which git ignores.

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import { integer, pgSchema, serial, text, timestamp } from 'drizzle-orm/pg-core'
-import { pgClient } from '../../adapters/pg/index.ts'
+import { pgClient } from '../../../adapters/pg/index.ts'
 import { describeOrm, type OrmTransaction } from './orm.ts'
 
 describeOrm('Drizzle', async ({ schema }) => {

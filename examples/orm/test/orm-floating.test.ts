@@ -3,8 +3,8 @@ import { pgSchema, text } from 'drizzle-orm/pg-core'
 import knex, { type Knex } from 'knex'
 import { Kysely, PostgresDialect } from 'kysely'
 import { DataSource, EntitySchema, type EntityManager } from 'typeorm'
-import { pgClient, type PgTransaction } from '../../adapters/pg/index.ts'
-import { server } from '../kit/servers/server.ts'
+import { pgClient, type PgTransaction } from '../../../adapters/pg/index.ts'
+import { server } from '../../../test/kit/servers/server.ts'
 import { describeFloating } from './floating.ts'
 
 const row = { payment: 'one' }

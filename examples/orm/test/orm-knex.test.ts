@@ -1,5 +1,5 @@
 import knex, { type Knex } from 'knex'
-import { pgClient, type PgTransaction } from '../../adapters/pg/index.ts'
+import { pgClient, type PgTransaction } from '../../../adapters/pg/index.ts'
 import { describeOrm, type Charge, type OrmTransaction } from './orm.ts'
 
 describeOrm('Knex', async ({ schema }) => {

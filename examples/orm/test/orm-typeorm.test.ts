@@ -1,6 +1,6 @@
 import { DataSource, EntitySchema, type EntityManager } from 'typeorm'
-import { pgClient, type PgTransaction } from '../../adapters/pg/index.ts'
-import { server } from '../kit/servers/server.ts'
+import { pgClient, type PgTransaction } from '../../../adapters/pg/index.ts'
+import { server } from '../../../test/kit/servers/server.ts'
 import { describeOrm, type Charge, type OrmTransaction } from './orm.ts'
 
 describeOrm('TypeORM', async ({ schema }) => {

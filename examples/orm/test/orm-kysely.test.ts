@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect, sql, type ColumnType, type ControlledTransaction, type Generated } from 'kysely'
-import { pgClient, type PgTransaction } from '../../adapters/pg/index.ts'
+import { pgClient, type PgTransaction } from '../../../adapters/pg/index.ts'
 import { describeOrm, type OrmTransaction } from './orm.ts'
 
 interface Database {

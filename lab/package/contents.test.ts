@@ -4,6 +4,7 @@ import { extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { entries } from '../../packaging/entries.ts'
+import { sourceFiles } from '../../test/kit/checkout.ts'
 import { Strangers, WITHIN_MS } from './installed.ts'
 
 const run = promisify(execFile)
@@ -23,9 +24,8 @@ describe('the packed package', () => {
   }, WITHIN_MS)
   afterAll(() => strangers[Symbol.dispose]())
 
-  it('is what was compiled from sources that git knows, documents, and nothing else [T156]', async () => {
-    const { stdout } = await run('git', ['ls-files'])
-    const sources = new Set(stdout.split('\n'))
+  it('is what was compiled from sources that git knows, documents, and nothing else [T156]', () => {
+    const sources = new Set(sourceFiles())
     const below = (folder: string): readonly string[] => files.filter((name) => name.startsWith(folder))
     expect(files.filter((name) => !/^(?:dist|docs|observability)\//.test(name)).toSorted()).toEqual([
       'CHANGELOG.md',

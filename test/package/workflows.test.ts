@@ -3,10 +3,16 @@ import { describe, expect, it } from '@jest/globals'
 import { parse } from 'yaml'
 import { VERSIONS, type Versioned } from '../kit/servers/versions.ts'
 
+interface Step {
+  readonly run?: string
+  readonly uses?: string
+  readonly with?: Readonly<Record<string, unknown>>
+}
+
 interface Job {
   readonly uses?: string
   readonly needs?: string
-  readonly steps?: readonly { readonly run?: string; readonly uses?: string }[]
+  readonly steps?: readonly Step[]
   readonly permissions?: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
   readonly strategy?: {
@@ -66,6 +72,10 @@ describe('the versions of CI', () => {
     const oldest = Number(/^>=(\d+)/.exec(manifest.engines.node)?.[1])
     expect(node).toEqual([20, 22, 24, 26])
     expect(node[0]).toBe(oldest)
+  })
+
+  it('run the tests on all commits, which some of them count', () => {
+    expect(test?.steps?.[0]?.with?.['fetch-depth']).toBe(0)
   })
 
   it.each(Object.keys(VERSIONS) as Versioned[])('have every version of %s that the tests can have', (name) => {

@@ -63,7 +63,7 @@ it.each([
   ['cjs', 'rolldown.cjs'],
   ['es', 'rolldown.mjs'],
 ] as const)('a program that rolldown bundled as %s handles it once', async (format, file) => {
-  const cli = resolve('node_modules/rolldown/bin/cli.mjs')
+  const cli = resolve('packaging/node_modules/rolldown/bin/cli.mjs')
   await strangers.run('.', 'node', [cli, 'program.mjs', '--platform', 'node', '--format', format, '--file', file])
   expect(await strangers.run('.', 'node', [file])).toBe('+1\n')
 })
@@ -81,9 +81,17 @@ it.each(['esbuild', 'rolldown'] as const)('%s leaves out what defineConsumer doe
     await build({ entryPoints, bundle: true, platform: 'node', format: 'cjs', minify: true, outfile })
   }
   async function byRolldown(): Promise<void> {
+    const cli = resolve('packaging/node_modules/rolldown/bin/cli.mjs')
     await strangers.run('.', 'node', [
-      resolve('node_modules/rolldown/bin/cli.mjs'),
-      ...['alone.mjs', '--platform', 'node', '--format', 'cjs', '--minify', '--file', outfile],
+      cli,
+      'alone.mjs',
+      '--platform',
+      'node',
+      '--format',
+      'cjs',
+      '--minify',
+      '--file',
+      outfile,
     ])
   }
 })

@@ -191,6 +191,7 @@ function hasTests(path: string): boolean {
 
 function problemWithNpm([what, ...names]: readonly string[]): string | undefined {
   switch (what) {
+    case 'ci':
     case 'init':
       return undefined
     case 'run':

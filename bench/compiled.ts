@@ -36,6 +36,7 @@ export async function compile(): Promise<string> {
 const FORMER: Readonly<Record<string, string>> = {
   'adapters/redis/index.ts': './ioredis/index.ts',
   'adapters/kafkajs/source-and-publisher.ts': './broker.ts',
+  'adapters/kafkajs/client.ts': './source-and-publisher.ts',
   'adapters/amqplib/source-and-publisher.ts': './broker.ts',
   'src/memory/index.ts': '../index.ts',
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isUnanswered } from './protocol-error.ts'
+import { isUnanswered } from '../kafka/protocol-error.ts'
 
 /** As long as a client takes that may retry. Such a client is not asked to connect again. */
 const CONNECT_WITHIN_MS = 1_000

@@ -1,6 +1,8 @@
-import { runConsumer, type Consumer, type Starting } from '../../src/internal.ts'
-import { kafkaSource } from './source-and-publisher.ts'
-import type { KafkaOptions } from './options/options.ts'
+import type { Consumer, Starting } from '../../src/internal.ts'
+import { runOn } from '../kafka/run.ts'
+import { clientOf } from './client.ts'
+import type { KafkaClient } from '../kafka/client.ts'
+import type { KafkaOptions } from '../kafka/options/options.ts'
 import type { KafkaLike } from './kafkajs-like.ts'
 
 export { kafkaSubscription } from './kafka-subscription.ts'
@@ -12,9 +14,10 @@ export type {
   KafkaDeadLetter,
   KafkaOptions,
   KafkaRetryTopic,
-} from './options/options.ts'
+} from '../kafka/options/options.ts'
 export { quietKafkaTimers } from './quiet-timers.ts'
-export type { KafkaLike, SubscriptionAdminLike, SubscriptionKafkaLike } from './kafkajs-like.ts'
+export type { Admin, KafkaClient } from '../kafka/client.ts'
+export type { KafkaLike } from './kafkajs-like.ts'
 
 /**
  * Runs a consumer on Kafka topics, with a kafkajs 2.2 client, until it is stopped. It rebuilds its kafkajs consumer
@@ -29,6 +32,6 @@ export type { KafkaLike, SubscriptionAdminLike, SubscriptionKafkaLike } from './
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE` if the group cannot be joined at the start
  * @throws (rejects) StoreError if the store cannot be opened
  */
-export function runKafka(kafka: KafkaLike, consumer: Consumer, options: KafkaOptions): Starting {
-  return runConsumer(consumer, () => kafkaSource(kafka, options, consumer.name))
+export function runKafka(kafka: KafkaLike | KafkaClient, consumer: Consumer, options: KafkaOptions): Starting {
+  return runOn(clientOf(kafka), consumer, options)
 }

@@ -1,9 +1,9 @@
 import type { Subscription } from '../../src/internal.ts'
-import { checkGroup } from './checkup/checkup.ts'
-import type { KafkaOptions } from './options/options.ts'
-import { resolveKafka } from './options/resolve.ts'
-import { kafkaPlaces } from './replay/places.ts'
-import type { SubscriptionKafkaLike } from './kafkajs-like.ts'
+import type { KafkaClient } from '../kafka/client.ts'
+import type { KafkaOptions } from '../kafka/options/options.ts'
+import { subscriptionOn } from '../kafka/run.ts'
+import { clientOf } from './client.ts'
+import type { KafkaLike } from './kafkajs-like.ts'
 
 /**
  * The group and topics of a consumer, for `adminOf`, `doctor`, replays and the config of the command-line tool. Pass
@@ -11,12 +11,6 @@ import type { SubscriptionKafkaLike } from './kafkajs-like.ts'
  *
  * @throws ConfigError `CONFIG_INVALID`, as `runKafka` does
  */
-export function kafkaSubscription(kafka: SubscriptionKafkaLike, options: KafkaOptions): Subscription {
-  const resolved = resolveKafka(options, 'kafkaSubscription')
-  return {
-    group: resolved.group,
-    origins: resolved.topology.sources,
-    checkup: (consumer) => checkGroup(kafka, resolved, consumer),
-    replay: kafkaPlaces(kafka, resolved),
-  }
+export function kafkaSubscription(kafka: KafkaLike | KafkaClient, options: KafkaOptions): Subscription {
+  return subscriptionOn(clientOf(kafka), options)
 }

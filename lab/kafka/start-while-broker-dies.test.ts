@@ -1,6 +1,6 @@
 import { RecordingIntake } from '../../test/kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
-import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
+import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import type { PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { FAST, type Cluster } from '../../test/kafka/kit.ts'

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 import { type KafkaOptions } from '../../adapters/kafkajs/index.ts'
-import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
+import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import { FAST, Cluster } from '../kafka/kit.ts'
 import { backends } from '../kit/backends.ts'
 import { uniqueName } from '../kit/namespace.ts'

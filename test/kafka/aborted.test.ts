@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { Kafka, type ConsumerRunConfig } from 'kafkajs'
-import {
-  eachBatch,
-  eachMessage,
-  kafkaSubscription,
-  runKafka,
-  type KafkaLike,
-  type SubscriptionKafkaLike,
-} from '../../adapters/kafkajs/index.ts'
+import { eachBatch, eachMessage, kafkaSubscription, runKafka, type KafkaLike } from '../../adapters/kafkajs/index.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { defineConsumer, type Consumer, type ObserverEvent } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
@@ -281,9 +274,9 @@ describe('another copy of kafkajs', () => {
     await watching.untilTold('fetch-unchecked')
     expect([none, await cluster.committed(hiddenGroup, topic)]).toEqual([[], [-1]])
 
-    const reader = await placesOf(cluster, topic, {}, hidden as SubscriptionKafkaLike).open(topic)
+    const reader = await placesOf(cluster, topic, {}, hidden).open(topic)
     await expect(readAll(reader, await reader.range({}))).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
-    const { checkup } = kafkaSubscription(hidden as SubscriptionKafkaLike, { topics: [topic], group: hiddenGroup })
+    const { checkup } = kafkaSubscription(hidden, { topics: [topic], group: hiddenGroup })
     const findings = await checkup?.(CHECKED)
     expect(findings).toEqual(
       expect.arrayContaining([expect.objectContaining({ check: 'kafka.client', verdict: 'weaker' })]),

@@ -3,10 +3,11 @@ import { eventually } from '../kit/eventually.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { PartitionAssigners, type Consumer } from 'kafkajs'
-import { AdminClient } from '../../adapters/kafkajs/admin-client.ts'
+import { kafkajsClient } from '../../adapters/kafkajs/client.ts'
+import { AdminClient } from '../../adapters/kafka/admin-client.ts'
 import type { KafkaOptions } from '../../adapters/kafkajs/index.ts'
-import { resolveKafka } from '../../adapters/kafkajs/options/resolve.ts'
-import { KafkaSource } from '../../adapters/kafkajs/source.ts'
+import { resolveKafka } from '../../adapters/kafka/options/resolve.ts'
+import { KafkaSource } from '../../adapters/kafka/source.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, FAST } from './kit.ts'
 
@@ -29,15 +30,15 @@ interface Joined {
 
 /** As in a process of its own: no registry of groups sees it. */
 async function join(consumerName: string, options: KafkaOptions): Promise<Joined> {
-  const kafka = cluster.client()
+  const client = kafkajsClient(cluster.client())
   const resolved = resolveKafka({
     ...FAST,
     ...options,
     consumerConfig: { ...FAST.consumerConfig, ...options.consumerConfig },
   })
   const parts = {
-    kafka,
-    adminClient: new AdminClient(kafka),
+    client,
+    adminClient: new AdminClient(client),
     options: resolved,
     consumerName,
     afterClose: async () => {},

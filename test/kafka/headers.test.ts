@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import type { DeadLetterHeaders } from '../../adapters/kafkajs/options/options.ts'
+import type { DeadLetterHeaders } from '../../adapters/kafka/options/options.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, type Opened } from './kit.ts'

@@ -11,7 +11,7 @@ import {
   type Producer,
 } from 'kafkajs'
 import { type KafkaOptions } from '../../adapters/kafkajs/index.ts'
-import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
+import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import type { Source } from '../../src/internal.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'

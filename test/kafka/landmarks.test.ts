@@ -2,7 +2,7 @@ import { eventually } from '../kit/eventually.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
-import { kafkaSource } from '../../adapters/kafkajs/source-and-publisher.ts'
+import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster, FAST } from './kit.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { IHeaders } from 'kafkajs'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
-import type { DeadLetterHeaders } from '../../adapters/kafkajs/options/options.ts'
+import type { DeadLetterHeaders } from '../../adapters/kafka/options/options.ts'
 import { defineConsumer, messageId, type Running } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import type { ReplayItem } from '../../src/internal.ts'

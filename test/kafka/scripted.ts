@@ -1,16 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type {
-  AdminLike,
-  CommitRequest,
-  ConsumerConfigLike,
-  ConsumerLike,
-  EachBatchPayloadLike,
-  KafkaLike,
-  KafkaMessageLike,
-  ProducerLike,
-} from '../../adapters/kafkajs/kafkajs-like.ts'
+import type { BatchPayload, CommitRequest, MemberConfig, RawMessage } from '../../adapters/kafka/client.ts'
+import type { AdminLike, ConsumerLike, KafkaLike, ProducerLike } from '../../adapters/kafkajs/kafkajs-like.ts'
 
-type EachBatch = (payload: EachBatchPayloadLike) => Promise<void>
+type EachBatch = (payload: BatchPayload) => Promise<void>
 
 /** A client of kafkajs played by the test: for what a real broker does once in a thousand runs. */
 export class ScriptedKafka implements KafkaLike {
@@ -35,7 +27,7 @@ export class ScriptedKafka implements KafkaLike {
   onRun: (consumer: ScriptedConsumer) => void | Promise<void> = (consumer) =>
     consumer.join({ [this.topics[0] ?? '']: [0] })
 
-  consumer(config: ConsumerConfigLike): ScriptedConsumer {
+  consumer(config: MemberConfig): ScriptedConsumer {
     const consumer = new ScriptedConsumer(config, (one) => this.onRun(one))
     this.consumers.push(consumer)
     return consumer
@@ -75,7 +67,11 @@ export class ScriptedKafka implements KafkaLike {
         return true
       },
       describeConfigs: async () => ({ resources: [] }),
-      fetchTopicMetadata: async ({ topics }) => ({ topics: topics.map(() => ({ partitions: [0] })) }),
+      describeCluster: notPlayed,
+      describeGroups: notPlayed,
+      deleteGroups: notPlayed,
+      fetchTopicOffsetsByTimestamp: notPlayed,
+      fetchTopicMetadata: async ({ topics }) => ({ topics: topics.map(() => ({ partitions: [{ replicas: [1] }] })) }),
       fetchOffsets: async ({ topics }) => {
         this.asked.committed++
         await orFail()
@@ -104,7 +100,7 @@ export class ScriptedKafka implements KafkaLike {
 }
 
 export class ScriptedConsumer implements ConsumerLike {
-  readonly config: ConsumerConfigLike
+  readonly config: MemberConfig
   readonly seeks: string[] = []
   subscribed: readonly string[] = []
   readonly resolved: string[] = []
@@ -130,7 +126,7 @@ export class ScriptedConsumer implements ConsumerLike {
 
   readonly #onRun: (consumer: ScriptedConsumer) => void | Promise<void>
 
-  constructor(config: ConsumerConfigLike, onRun: (consumer: ScriptedConsumer) => void | Promise<void>) {
+  constructor(config: MemberConfig, onRun: (consumer: ScriptedConsumer) => void | Promise<void>) {
     this.config = config
     this.#onRun = onRun
   }
@@ -221,7 +217,7 @@ export class ScriptedConsumer implements ConsumerLike {
     const lastOffset = typeof ends === 'number' ? ends : undefined
     const { timestamps = {}, epochs = {}, markers = [] } = typeof ends === 'object' ? ends : {}
     const [topic = ''] = name.split('/')
-    const recordAt = (offset: number): KafkaMessageLike => ({
+    const recordAt = (offset: number): RawMessage => ({
       key: null,
       value: null,
       timestamp: String(timestamps[offset] ?? -1),
@@ -281,4 +277,8 @@ interface FetchedAs {
 
 function partitionOf(name: string): number {
   return Number(name.split('/')[1])
+}
+
+async function notPlayed(): Promise<never> {
+  throw new Error('not played')
 }

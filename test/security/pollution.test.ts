@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { headersToKeep } from '../../adapters/amqplib/message/headers.ts'
-import { headersOf } from '../../adapters/kafkajs/copies/headers.ts'
+import { headersOf } from '../../adapters/kafka/copies/headers.ts'
 import { cloudEvent, defineConsumer, messageId, runInline, standardId, type Message } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 

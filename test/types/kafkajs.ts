@@ -1,13 +1,6 @@
 // The real client fits the slice that the adapter uses, and what the adapter owns cannot be set.
 import { Kafka, PartitionAssigners } from 'kafkajs'
-import {
-  eachBatch,
-  eachMessage,
-  kafkaSubscription,
-  runKafka,
-  type KafkaLike,
-  type SubscriptionKafkaLike,
-} from '../../adapters/kafkajs/index.ts'
+import { eachBatch, eachMessage, kafkaSubscription, runKafka, type KafkaLike } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, type StartResult } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 
@@ -15,7 +8,7 @@ const kafka = new Kafka({ brokers: ['127.0.0.1:9092'] })
 const consumer = defineConsumer({ name: 'types', store: memoryStore(), handle: () => {} })
 
 export const fits: KafkaLike = kafka
-export const fitsSubscription: SubscriptionKafkaLike = kafka
+export const fitsSubscription: KafkaLike = kafka
 export const from: unknown = kafkaSubscription(kafka, { topics: ['t'], group: 'g' })
 
 export async function legal(): Promise<void> {

@@ -11,15 +11,15 @@ import {
   type Settlement,
   type Standing,
 } from '../../../src/internal.ts'
-import { laneOf, toMessage } from '../intake/delivery.ts'
-import type { Order } from '../options/options.ts'
-import type { KafkaMessageLike } from '../kafkajs-like.ts'
+import { laneOf, toMessage } from '../../kafka/intake/delivery.ts'
+import type { Order } from '../../kafka/options/options.ts'
+import type { RawMessage } from '../../kafka/client.ts'
 
 /** The messages of one call by kafkajs, and the functions that report their progress to it. */
 export interface Handover {
   readonly topic: string
   readonly partition: number
-  readonly messages: readonly KafkaMessageLike[]
+  readonly messages: readonly RawMessage[]
   heartbeat(): Promise<void>
   /** All messages up to this offset are finished. Throws if kafkajs has given up the partition. */
   finishedUpTo(offset: string): void
@@ -148,7 +148,7 @@ export class DropInCall {
     inline.deliver(deliveries)
   }
 
-  #delivery(raw: KafkaMessageLike, index: number): Delivery {
+  #delivery(raw: RawMessage, index: number): Delivery {
     const message: Message = toMessage(this.#handover, raw)
     this.#watermark.receive(index)
     return {

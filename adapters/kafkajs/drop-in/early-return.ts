@@ -1,4 +1,4 @@
-import type { BatchLike } from '../kafkajs-like.ts'
+import type { FetchedBatch } from '../../kafka/client.ts'
 
 /**
  * Makes it safe to return from `eachBatch` with everything from this offset on unfinished. With `eachBatchAutoResolve`,
@@ -9,13 +9,13 @@ import type { BatchLike } from '../kafkajs-like.ts'
  *
  * Returns `false` without any change if the batch is not kafkajs's own but a copy.
  */
-export function endBatchBefore(batch: BatchLike, offset: string): boolean {
+export function endBatchBefore(batch: FetchedBatch, offset: string): boolean {
   if (!isOfKafkajs(batch)) return false
   const last = (BigInt(offset) - 1n).toString()
   return Reflect.defineProperty(batch, 'lastOffset', { value: () => last })
 }
 
-function isOfKafkajs(batch: BatchLike): boolean {
+function isOfKafkajs(batch: FetchedBatch): boolean {
   const prototype = Object.getPrototypeOf(batch) as object | null
   if (prototype === null || Object.hasOwn(batch, 'lastOffset') || !Object.hasOwn(prototype, 'lastOffset')) return false
   return prototype.constructor.name === 'Batch' && Object.hasOwn(batch, 'fetchedOffset')

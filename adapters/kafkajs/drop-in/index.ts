@@ -15,7 +15,7 @@ import {
 import { DropInCall, type Handover } from './call.ts'
 import { resolveDropIn, type DropInOptions, type ResolvedDropIn } from './options.ts'
 import { DropInPublisher } from './publisher.ts'
-import { makesJoinAgain } from '../protocol-error.ts'
+import { makesJoinAgain } from '../../kafka/protocol-error.ts'
 import { endBatchBefore } from './early-return.ts'
 import { decodeForAll, decodeForAllOfInstalled, uncheckedIn } from '../fetch/own-decoder.ts'
 import type { DropInBatchPayloadLike, EachMessagePayloadLike } from '../kafkajs-like.ts'

@@ -9,10 +9,10 @@ import {
   type DurationMs,
   type Table,
 } from '../../../src/internal.ts'
-import type { Order } from '../options/options.ts'
-import { DEAD_LETTER } from '../options/dead-letter.ts'
-import { ORDER, SETUP } from '../options/resolve.ts'
-import type { DeadLetterHeaders, KafkaDeadLetter, KafkaOptions } from '../options/options.ts'
+import type { Order } from '../../kafka/options/options.ts'
+import { DEAD_LETTER } from '../../kafka/options/dead-letter.ts'
+import { ORDER, SETUP } from '../../kafka/options/resolve.ts'
+import type { DeadLetterHeaders, KafkaDeadLetter, KafkaOptions } from '../../kafka/options/options.ts'
 import type { KafkaLike } from '../kafkajs-like.ts'
 
 export interface DropInOptions {

@@ -1,10 +1,11 @@
 import { ConfigError, isTopicName, promiseRefused, type DeadLetter, type Publisher } from '../../../src/internal.ts'
-import { AdminClient } from '../admin-client.ts'
-import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
+import { AdminClient } from '../../kafka/admin-client.ts'
+import { ConfirmedProducer } from '../../kafka/copies/confirmed-producer.ts'
 import type { ResolvedDropIn } from './options.ts'
-import { KafkaPublisher } from '../copies/publisher.ts'
+import { KafkaPublisher } from '../../kafka/copies/publisher.ts'
+import { kafkajsClient } from '../client.ts'
 import type { KafkaLike } from '../kafkajs-like.ts'
-import { NAME_AT_ONCE, Topology } from '../options/topology.ts'
+import { NAME_AT_ONCE, Topology } from '../../kafka/options/topology.ts'
 
 /** Publishes the dead letters of a consumer whose topics are known only from its messages. */
 export class DropInPublisher implements Publisher {
@@ -15,9 +16,10 @@ export class DropInPublisher implements Publisher {
 
   constructor(kafka: KafkaLike, { deadLetterTopicOf, deadLetterHeaders, setup }: ResolvedDropIn) {
     this.#deadLetterTopicOf = deadLetterTopicOf
+    const client = kafkajsClient(kafka)
     this.#publisher = new KafkaPublisher({
-      producer: new ConfirmedProducer(kafka),
-      adminClient: new AdminClient(kafka),
+      producer: new ConfirmedProducer(client),
+      adminClient: new AdminClient(client),
       topology: () => this.#topology(),
       setup,
       deadLetterHeaders,

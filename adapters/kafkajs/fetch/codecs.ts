@@ -1,9 +1,7 @@
 import { promisify } from 'node:util'
 import { unzip } from 'node:zlib'
+import type { Decompress } from '../../kafka/fetch/record-batch.ts'
 
-export type Decompress = (bytes: Buffer) => Promise<Buffer>
-
-export const UNCOMPRESSED = 0
 const GZIP = 1
 
 const found = new Map<number, Decompress>([[GZIP, promisify(unzip)]])

@@ -1,7 +1,8 @@
 import { describeError } from '../../../src/internal.ts'
-import { AbortedTransactions, type AbortedTransaction } from './aborted-transactions.ts'
-import { Bytes } from './bytes.ts'
-import { readRecords, Turns, type FetchedMessage } from './record-batch.ts'
+import { AbortedTransactions, type AbortedTransaction } from '../../kafka/fetch/aborted-transactions.ts'
+import { Bytes } from '../../kafka/fetch/bytes.ts'
+import { readRecords, Turns, type FetchedMessage } from '../../kafka/fetch/record-batch.ts'
+import { decompressionOf } from './codecs.ts'
 
 /** The answer to a fetch as kafkajs decodes it, in its names. */
 export interface FetchResponse {
@@ -35,7 +36,7 @@ export const LAST_VERSION = 11
  * Reads the answer to a fetch request, in place of kafkajs. The result is what kafkajs would make of it, except that
  * messages of aborted transactions are not handed over (`readRecords`).
  *
- * @throws LeftToKafkajs; Error that names the partition if the bytes are no answer
+ * @throws NotReadHere; Error that names the partition if the bytes are no answer
  */
 export async function readFetchResponse(
   given: Buffer,
@@ -91,7 +92,7 @@ async function partitionOf(
   place: { readonly fetchedOffset: () => bigint; readonly turns: Turns },
 ): Promise<FetchedPartition> {
   try {
-    const messages = await readRecords(records, new AbortedTransactions(aborted), place)
+    const messages = await readRecords(records, new AbortedTransactions(aborted), { ...place, decompressionOf })
     return { ...told, abortedTransactions: [], messages }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error

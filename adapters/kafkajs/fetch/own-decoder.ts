@@ -1,7 +1,8 @@
-import type { ConsumerConfigLike, ConsumerLike, KafkaLike, KafkaMessageLike } from '../kafkajs-like.ts'
-import { AbortedTransactions } from './aborted-transactions.ts'
+import type { MemberConfig, RawMessage } from '../../kafka/client.ts'
+import type { ConsumerLike, KafkaLike } from '../kafkajs-like.ts'
+import { AbortedTransactions } from '../../kafka/fetch/aborted-transactions.ts'
 import { FIRST_VERSION, LAST_VERSION, readFetchResponse, type FetchedOffsets } from './fetch-response.ts'
-import { checkedHere, isCheckedHere, LeftToKafkajs } from './record-batch.ts'
+import { checkedHere, isCheckedHere, NotReadHere } from '../../kafka/fetch/record-batch.ts'
 
 /**
  * kafkajs decodes and filters what it fetches before anything of it can be seen from outside, and does both wrongly
@@ -61,7 +62,7 @@ const FETCH = 1
  */
 export function consumerOf(
   kafka: KafkaLike,
-  config: ConsumerConfigLike,
+  config: MemberConfig,
 ): { readonly consumer: ConsumerLike; readonly isReached: boolean } {
   const factory = factoryOf(kafka)
   if (factory === undefined) return { consumer: kafka.consumer(config), isReached: false }
@@ -110,7 +111,7 @@ export function isKafkajs(client: object): boolean {
 }
 
 /** The first message of which it is unknown whether its transaction was aborted: it was not decoded here. */
-export function uncheckedIn(messages: readonly KafkaMessageLike[]): KafkaMessageLike | undefined {
+export function uncheckedIn(messages: readonly RawMessage[]): RawMessage | undefined {
   let checked: object | undefined
   return messages.find(({ batchContext }) => {
     if (batchContext === undefined || batchContext === checked) return false
@@ -175,7 +176,7 @@ function withOwnDecoder(protocol: Protocol, request: FetchRequest): Protocol {
     try {
       return await readFetchResponse(bytes, version, offsetsIn(request))
     } catch (error) {
-      if (!(error instanceof LeftToKafkajs)) throw error
+      if (!(error instanceof NotReadHere)) throw error
       return withoutAborted((await protocol.response.decode(bytes)) as ResponseOfKafkajs)
     }
   }

@@ -1,5 +1,5 @@
 import { runKafka } from 'consume-once/kafkajs'
-import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
+import { kafkaSource } from '../../../adapters/kafkajs/client.ts'
 import { ID_HEADER } from '../../tally.ts'
 import type { Broker } from './broker.ts'
 import { allCommitted, clientOf } from '../clients/kafka-client.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KafkaLike } from '../../../adapters/kafkajs/index.ts'
-import type { EachBatchPayloadLike } from '../../../adapters/kafkajs/kafkajs-like.ts'
+import type { BatchPayload } from '../../../adapters/kafka/client.ts'
 import type { Store } from '../../../src/index.ts'
 import type { MarkVerdict } from '../../../src/internal.ts'
 import { withCalls } from '../../../test/kit/store-with.ts'
@@ -47,7 +47,7 @@ export function withPlantedCommits(kafka: KafkaLike, planted: Planted | undefine
           ...options,
           eachBatch: async (payload) => {
             const { topic, partition, messages } = payload.batch
-            const commit: EachBatchPayloadLike['commitOffsetsIfNecessary'] = (request) =>
+            const commit: BatchPayload['commitOffsetsIfNecessary'] = (request) =>
               payload.commitOffsetsIfNecessary(
                 request && {
                   topics: request.topics.map((one) => ({ ...one, partitions: one.partitions.map(raised) })),

@@ -1,5 +1,5 @@
 import type { Message } from 'kafkajs'
-import { headersOf } from '../../../adapters/kafkajs/copies/headers.ts'
+import { headersOf } from '../../../adapters/kafka/copies/headers.ts'
 import { runKafka } from '../../../adapters/kafkajs/index.ts'
 import { Cluster, FAST } from '../../../test/kafka/kit.ts'
 import { uniqueName } from '../../../test/kit/namespace.ts'

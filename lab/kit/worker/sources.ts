@@ -23,7 +23,7 @@ export async function starterOn(source: SourceSpec, consumer: Consumer, hooks: H
 }
 
 async function onKafka(spec: KafkaSpec, consumer: Consumer, { kafka, publisher }: Hooks): Promise<() => Started> {
-  const { kafkaSource } = await import('../../../adapters/kafkajs/source-and-publisher.ts')
+  const { kafkaSource } = await import('../../../adapters/kafkajs/client.ts')
   const client = await clientOf(spec)
   return () => run(consumer, publisher, () => kafkaSource(kafka?.(client) ?? client, spec.options, consumer.name))
 }

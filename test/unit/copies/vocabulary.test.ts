@@ -12,7 +12,7 @@ const ALLOWED: Readonly<Record<string, RegExp>> = {
   'src/copies/vocabulary.ts': /./,
   'src/copies/kafka.ts': /^x-|^kafka_dlt-/,
   // Others' names, read and never written.
-  'adapters/kafkajs/copies/dead-letter-facts.ts': /^x-original-topic$|^x-original-$|^x-exception-$/,
+  'adapters/kafka/copies/dead-letter-facts.ts': /^x-original-topic$|^x-original-$|^x-exception-$/,
   'adapters/amqplib/message/headers.ts': /^x-exception-|^x-original-/,
   'adapters/amqplib/replay/dead-letter-facts.ts': /^x-original-|^x-death$|^x-first-death-/,
   'adapters/amqplib/replay/rescue.ts': /^x-delivery-count$|^x-acquired-count$/,

@@ -2,20 +2,22 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 
-const ADAPTER = join(process.cwd(), 'adapters/kafkajs')
+const FOLDERS = ['kafka', 'kafkajs']
 
 function filesWith(pattern: RegExp): readonly string[] {
-  return readdirSync(ADAPTER, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && pattern.test(readFileSync(join(ADAPTER, file), 'utf8')))
+  return FOLDERS.flatMap((folder) =>
+    readdirSync(join('adapters', folder), { recursive: true, encoding: 'utf8' }).map((file) => `${folder}/${file}`),
+  )
+    .filter((file) => file.endsWith('.ts') && pattern.test(readFileSync(join('adapters', file), 'utf8')))
     .toSorted()
 }
 
 describe('the sources of the Kafka adapter', () => {
   it('connect each client through connectAny, which tries all brokers', () => {
-    expect(filesWith(/\.connect\(\)/)).toEqual(['connect-any.ts'])
+    expect(filesWith(/\.connect\(\)/)).toEqual(['kafkajs/connect-any.ts'])
   })
 
-  it('judge an error by its causes, in protocol-error.ts', () => {
-    expect(filesWith(/\.retriable\b|\.name\b[^\n]*KafkaJS/)).toEqual(['protocol-error.ts'])
+  it('judge an error by its causes, in kafka/protocol-error.ts', () => {
+    expect(filesWith(/\.retriable\b|\.name\b[^\n]*KafkaJS/)).toEqual(['kafka/protocol-error.ts'])
   })
 })

@@ -8,11 +8,8 @@ import {
   type EachBatch,
   type EachMessage,
 } from '../../../adapters/kafkajs/index.ts'
-import type {
-  DropInBatchPayloadLike,
-  EachMessagePayloadLike,
-  KafkaMessageLike,
-} from '../../../adapters/kafkajs/kafkajs-like.ts'
+import type { RawMessage } from '../../../adapters/kafka/client.ts'
+import type { DropInBatchPayloadLike, EachMessagePayloadLike } from '../../../adapters/kafkajs/kafkajs-like.ts'
 import {
   ConfigError,
   defineConsumer,
@@ -65,7 +62,7 @@ const batchOf = (handle: (id: string) => unknown, settings?: Settings): EachBatc
 const messageOf = (handle: (id: string) => unknown, settings?: Settings): EachMessage =>
   made(eachMessage, handle, settings)
 
-const rawOf = (id: string, offset: number): KafkaMessageLike => ({
+const rawOf = (id: string, offset: number): RawMessage => ({
   key: Buffer.from(id),
   value: Buffer.from(JSON.stringify(id)),
   timestamp: '0',
@@ -83,13 +80,13 @@ class Played implements DropInBatchPayloadLike, EachMessagePayloadLike {
   onResolve: () => void = () => {}
   onCommit: () => void = () => {}
   running = true
-  readonly #messages: KafkaMessageLike[]
+  readonly #messages: RawMessage[]
 
   constructor(...ids: readonly string[]) {
     this.#messages = ids.map((id, index) => rawOf(id, 10 + index))
   }
 
-  get message(): KafkaMessageLike {
+  get message(): RawMessage {
     return this.#messages[0] ?? rawOf('none', 0)
   }
 

@@ -6,7 +6,7 @@ import {
   KafkaJSNumberOfRetriesExceeded,
   KafkaJSRequestTimeoutError,
 } from 'kafkajs'
-import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
+import { kafkaSource } from '../../../adapters/kafkajs/client.ts'
 import type { AdminLike } from '../../../adapters/kafkajs/kafkajs-like.ts'
 import type { Source } from '../../../src/internal.ts'
 import { uniqueName } from '../../kit/namespace.ts'

@@ -1,5 +1,5 @@
 import { type KafkaOptions } from '../../../adapters/kafkajs/index.ts'
-import { kafkaSource } from '../../../adapters/kafkajs/source-and-publisher.ts'
+import { kafkaSource } from '../../../adapters/kafkajs/client.ts'
 import type { Source } from '../../../src/internal.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { RecordingIntake } from '../../kit/recording-intake.ts'

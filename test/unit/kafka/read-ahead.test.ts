@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { ReadAhead } from '../../../adapters/kafkajs/replay/read-ahead.ts'
+import { ReadAhead } from '../../../adapters/kafka/replay/read-ahead.ts'
 
 it('is full by number, and by bytes; who waits for room is woken when all is taken, or when it is closed', async () => {
   const few = new ReadAhead<number>(2)

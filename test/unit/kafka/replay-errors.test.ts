@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { answered } from '../../../adapters/kafkajs/replay/log-place.ts'
+import { answered } from '../../../adapters/kafka/replay/log-place.ts'
 import { ConfigError } from '../../../src/index.ts'
 
 function failing(error: Error): Promise<never> {

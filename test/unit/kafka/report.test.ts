@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { kafkaEvents } from '../../../adapters/kafkajs/report.ts'
+import { kafkaEvents } from '../../../adapters/kafka/report.ts'
 import type { SourceEvent } from '../../../src/internal.ts'
 
 describe('what the Kafka source tells', () => {

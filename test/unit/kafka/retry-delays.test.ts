@@ -1,9 +1,9 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { PartitionHolds } from '../../../adapters/kafkajs/membership/partition-holds.ts'
-import { RetryDelays } from '../../../adapters/kafkajs/intake/retry-delays.ts'
-import { Assignment } from '../../../adapters/kafkajs/membership/assignment.ts'
-import type { PartitionEpoch } from '../../../adapters/kafkajs/membership/partition-epoch.ts'
-import type { BatchLike } from '../../../adapters/kafkajs/kafkajs-like.ts'
+import { PartitionHolds } from '../../../adapters/kafka/membership/partition-holds.ts'
+import { RetryDelays } from '../../../adapters/kafka/intake/retry-delays.ts'
+import { Assignment } from '../../../adapters/kafka/membership/assignment.ts'
+import type { PartitionEpoch } from '../../../adapters/kafka/membership/partition-epoch.ts'
+import type { FetchedBatch } from '../../../adapters/kafka/client.ts'
 
 const DELAY_MS = 60_000
 const PLACE = { kind: 'retry', topic: 'r', sources: ['t'], delayMs: DELAY_MS } as const
@@ -46,7 +46,7 @@ class Bench implements Disposable {
   }
 }
 
-function batchOf(offset: number, high: number): BatchLike {
+function batchOf(offset: number, high: number): FetchedBatch {
   const headers = { 'consume-once-not-before': String(Date.now() + DELAY_MS) }
   const message = { key: null, value: null, timestamp: '-1', offset: String(offset), headers }
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { PartitionEpoch } from '../../../adapters/kafkajs/membership/partition-epoch.ts'
-import { Standstill } from '../../../adapters/kafkajs/membership/standstill.ts'
-import type { KafkaEvent } from '../../../adapters/kafkajs/report.ts'
+import { PartitionEpoch } from '../../../adapters/kafka/membership/partition-epoch.ts'
+import { Standstill } from '../../../adapters/kafka/membership/standstill.ts'
+import type { KafkaEvent } from '../../../adapters/kafka/report.ts'
 import { turns } from '../../kit/manual-clock.ts'
 
 const SESSION_MS = 30_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { unfetchedOf } from '../../../adapters/kafkajs/intake/partition-health.ts'
-import { PartitionEpoch } from '../../../adapters/kafkajs/membership/partition-epoch.ts'
+import { unfetchedOf } from '../../../adapters/kafka/intake/partition-health.ts'
+import { PartitionEpoch } from '../../../adapters/kafka/membership/partition-epoch.ts'
 
 /** A partition whose offsets up to 2 were fetched and handled, of 5 in the log. */
 function handledUpTo2(): PartitionEpoch {

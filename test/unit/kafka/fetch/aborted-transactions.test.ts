@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { array, assert, constantFrom, integer, nat, property, record } from 'fast-check'
-import { AbortedTransactions } from '../../../../adapters/kafkajs/fetch/aborted-transactions.ts'
+import { AbortedTransactions } from '../../../../adapters/kafka/fetch/aborted-transactions.ts'
 import { marker } from './fetch-bytes.ts'
 
 const PRODUCERS = [1, 2, 3, 4] as const

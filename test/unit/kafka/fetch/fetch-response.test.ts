@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { describe, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
 import { readFetchResponse } from '../../../../adapters/kafkajs/fetch/fetch-response.ts'
-import { LeftToKafkajs, type FetchedMessage } from '../../../../adapters/kafkajs/fetch/record-batch.ts'
+import { NotReadHere, type FetchedMessage } from '../../../../adapters/kafka/fetch/record-batch.ts'
 import { batchBytes, marker, messageSetBytes, responseBytes, type BatchSpec, type RecordSpec } from './fetch-bytes.ts'
 
 type Decode = (bytes: Buffer) => Promise<{ responses: { partitions: { messages: FetchedMessage[] }[] }[] }>
@@ -109,10 +109,10 @@ describe('a fetch response', () => {
   })
 
   it('of before Kafka 0.11, or of a codec that nobody has registered, is left to kafkajs', async () => {
-    await expect(readRaw(messageSetBytes(0n, Buffer.from('k'), Buffer.from('v')))).rejects.toThrow(LeftToKafkajs)
+    await expect(readRaw(messageSetBytes(0n, Buffer.from('k'), Buffer.from('v')))).rejects.toThrow(NotReadHere)
     const lz4 = batchBytes({ firstOffset: 0n, records: [record(0)] })
     lz4.writeInt16BE(3, 21)
-    await expect(readRaw(lz4)).rejects.toThrow(LeftToKafkajs)
+    await expect(readRaw(lz4)).rejects.toThrow(NotReadHere)
   })
 
   it('that cannot be read says where, in an error that does not end kafkajs', async () => {

@@ -4,10 +4,11 @@ import { describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel } from 'kafkajs'
 import { consumerOf, decodeForAll, uncheckedIn } from '../../../../adapters/kafkajs/fetch/own-decoder.ts'
 import { readFetchResponse } from '../../../../adapters/kafkajs/fetch/fetch-response.ts'
-import type { ConsumerLike, KafkaLike, KafkaMessageLike } from '../../../../adapters/kafkajs/kafkajs-like.ts'
+import type { RawMessage } from '../../../../adapters/kafka/client.ts'
+import type { ConsumerLike, KafkaLike } from '../../../../adapters/kafkajs/kafkajs-like.ts'
 import { batchBytes, messageSetBytes, responseBytes } from './fetch-bytes.ts'
 
-type Decode = (bytes: Buffer) => Promise<{ responses: { partitions: { messages: KafkaMessageLike[] }[] }[] }>
+type Decode = (bytes: Buffer) => Promise<{ responses: { partitions: { messages: RawMessage[] }[] }[] }>
 
 /** The places of kafkajs that are changed, as it has them. */
 interface ClusterLike {
@@ -104,7 +105,7 @@ describe('a consumer of a client of kafkajs', () => {
     await found.lookupRequest(1, {})({ topics: [] }).response.decode(old)
     expect(partition.abortedTransactions).toEqual([])
     expect(messages.map(({ isControlRecord }) => isControlRecord)).toEqual([false, true, false, true, true, false])
-    expect(uncheckedIn(messages as unknown as KafkaMessageLike[])).toBeUndefined()
+    expect(uncheckedIn(messages as unknown as RawMessage[])).toBeUndefined()
   })
 })
 
@@ -115,8 +116,8 @@ describe('a message', () => {
     expect(checked).toHaveLength(1)
     expect(uncheckedIn(checked)).toBeUndefined()
     const [message] = checked
-    const plain = { ...message, batchContext: { inTransaction: false } } as KafkaMessageLike
-    const foreign = { ...message, batchContext: { inTransaction: true } } as KafkaMessageLike
+    const plain = { ...message, batchContext: { inTransaction: false } } as RawMessage
+    const foreign = { ...message, batchContext: { inTransaction: true } } as RawMessage
     const { batchContext: _, ...older } = plain
     expect(uncheckedIn([...checked, plain, older, ...checked])).toBeUndefined()
     expect(uncheckedIn([...checked, plain, foreign])).toBe(foreign)

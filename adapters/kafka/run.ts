@@ -1,0 +1,62 @@
+import {
+  runConsumer,
+  type Consumer,
+  type Publisher,
+  type Source,
+  type Starting,
+  type Subscription,
+} from '../../src/internal.ts'
+import { AdminClient } from './admin-client.ts'
+import { checkGroup } from './checkup/checkup.ts'
+import { kafkaPlaces } from './replay/places.ts'
+import { ConfirmedProducer } from './copies/confirmed-producer.ts'
+import { enterGroup } from './membership/group-registry.ts'
+import type { KafkaOptions } from './options/options.ts'
+import { KafkaPublisher } from './copies/publisher.ts'
+import { resolveKafka } from './options/resolve.ts'
+import type { KafkaClient } from './client.ts'
+import { KafkaSource } from './source.ts'
+
+/**
+ * Source and publisher for `runConsumer`. `source.close()` closes both. `consumerName`: a consumer with another name is
+ * refused in the same group of this process, and causes a warning in another group.
+ *
+ * @throws ConfigError `CONFIG_INVALID`, `CONSUMER_NAME_TAKEN`
+ */
+export function sourceOn(
+  client: KafkaClient,
+  options: KafkaOptions,
+  consumerName?: string,
+): { source: Source; publisher: Publisher } {
+  const resolved = resolveKafka(options)
+  const leaveGroup = enterGroup(client.given, resolved.group, resolved.topology, consumerName)
+  const adminClient = new AdminClient(client)
+  const publisher = new KafkaPublisher({
+    producer: new ConfirmedProducer(client),
+    adminClient,
+    topology: () => resolved.topology,
+    setup: resolved.setup,
+    deadLetterHeaders: resolved.deadLetterHeaders,
+  })
+  const afterClose = async (): Promise<void> => {
+    leaveGroup()
+    await publisher.close()
+  }
+  return { source: new KafkaSource({ client, adminClient, options: resolved, consumerName, afterClose }), publisher }
+}
+
+/** `runKafka`, with any client. */
+export function runOn(client: KafkaClient, consumer: Consumer, options: KafkaOptions): Starting {
+  return runConsumer(consumer, () => sourceOn(client, options, consumer.name))
+}
+
+/** `kafkaSubscription`, with any client. */
+export function subscriptionOn(client: KafkaClient, options: KafkaOptions): Subscription {
+  const resolved = resolveKafka(options, 'kafkaSubscription')
+  return {
+    group: resolved.group,
+    origins: resolved.topology.sources,
+    checkup: (consumer) => checkGroup(client, resolved, consumer),
+    replay: kafkaPlaces(client, resolved),
+  }
+}

@@ -95,8 +95,15 @@ function haveWhatOrmsNeed(tests) {
 }
 
 module.exports = class SlowestFirst extends Sequencer {
+  #onlyLists
+
+  constructor(options) {
+    super(options)
+    this.#onlyLists = options.globalConfig.listTests
+  }
+
   sort(tests) {
-    haveWhatOrmsNeed(tests)
+    if (!this.#onlyLists) haveWhatOrmsNeed(tests)
     return bySize.call(this, tests).toSorted((one, other) => placeOf(one) - placeOf(other))
   }
 

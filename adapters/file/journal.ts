@@ -11,19 +11,17 @@ export function fileJournal(path: string): ReplayJournal {
   return {
     name: path,
     open: async (from) => {
-      file = await open(path, 'a+')
-      const whole = await wholeLines(file)
-      if (whole < from) {
-        throw new ReplayError(
-          'REPLAY_REFUSED',
-          `journal ${path}: expected at least ${from} bytes, got ${whole}: it is another file, or was lost; bring it back, or make a new plan`,
-        )
+      const opened = await open(path, 'a+')
+      try {
+        size = await cut(opened, from, path)
+        const lines: string[] = []
+        if (size > from) for await (const line of linesOf(path, from)) lines.push(line)
+        file = opened
+        return { bytes: size, lines }
+      } catch (error) {
+        await opened.close()
+        throw error
       }
-      await file.truncate(whole)
-      size = whole
-      const lines: string[] = []
-      if (whole > from) for await (const line of linesOf(path, from)) lines.push(line)
-      return { bytes: size, lines }
     },
     append: async (lines) => {
       if (file === undefined) throw new TypeError('a journal that is not open (journal.append)')
@@ -48,6 +46,19 @@ export function fileJournal(path: string): ReplayJournal {
 
 async function* linesOf(path: string, from: number): AsyncIterable<string> {
   for await (const { bytes } of linesIn(createReadStream(path, { start: from }))) yield bytes.toString()
+}
+
+/** Removes a last line that is not whole. Returns the size. */
+async function cut(file: FileHandle, from: number, path: string): Promise<number> {
+  const whole = await wholeLines(file)
+  if (whole < from) {
+    throw new ReplayError(
+      'REPLAY_REFUSED',
+      `journal ${path}: expected at least ${from} bytes, got ${whole}: it is another file, or was lost; bring it back, or make a new plan`,
+    )
+  }
+  await file.truncate(whole)
+  return whole
 }
 
 const CHUNK = 64 * 1024

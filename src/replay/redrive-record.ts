@@ -56,6 +56,18 @@ export class RedriveRecord {
 
   /** @throws ReplayError `REPLAY_REFUSED` if it is over, or another process does it */
   static async begin(ctx: Redriving, owner: string, totals: RedriveState['totals']): Promise<RedriveRecord> {
+    const { journal } = ctx.options
+    // First: without it nothing begins.
+    await journal?.open(0)
+    try {
+      return await RedriveRecord.#taken(ctx, owner, totals)
+    } catch (error) {
+      await journal?.close()
+      throw error
+    }
+  }
+
+  static async #taken(ctx: Redriving, owner: string, totals: RedriveState['totals']): Promise<RedriveRecord> {
     const { of, id, clock, places, options } = ctx
     const { by = '', reason = '', journal } = options
     const fresh: RedriveState = {
@@ -73,8 +85,6 @@ export class RedriveRecord {
       totals,
       journal: journal?.name,
     }
-    // First: without it nothing begins.
-    await journal?.open(0)
     const taken = await of.ledger().take(of.scope, id, { owner, ttlMs: HOLD_MS, state: JSON.stringify(fresh) })
     if (taken.verdict === 'held') throw refused(`${id}: another process does it now`)
     const state = moved(JSON.parse(taken.state) as RedriveState, { event: 'begin' })
@@ -116,8 +126,11 @@ export class RedriveRecord {
   async end(event: RunEvent): Promise<void> {
     const { of, id } = this.#ctx
     this.#state = moved(this.#state, event) ?? this.#state
-    await this.save()
-    await of.ledger().leave(of.scope, id, this.#owner)
-    await this.#journal?.close()
+    try {
+      await this.save()
+      await of.ledger().leave(of.scope, id, this.#owner)
+    } finally {
+      await this.#journal?.close()
+    }
   }
 }

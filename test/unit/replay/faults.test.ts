@@ -1,5 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { mkdtempSync, readFileSync, rmSync, type Stats } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
@@ -192,6 +192,26 @@ describe('a journal', () => {
       await expect(again.open(0)).resolves.toMatchObject({ lines: [line, line] })
       await again.close()
     } finally {
+      rmSync(dir, { recursive: true })
+    }
+  })
+
+  it('is closed again where it cannot be opened', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'consume-once-journal-'))
+    const path = join(dir, 'short.ndjson')
+    await using other = await open(path, 'a+')
+    const prototype = Object.getPrototypeOf(other) as { stat: (this: FileHandle) => Promise<Stats> }
+    const { stat } = prototype
+    const seen: FileHandle[] = []
+    prototype.stat = function () {
+      seen.push(this)
+      return stat.call(this)
+    }
+    try {
+      await expect(fileJournal(path).open(10)).rejects.toThrow('expected at least 10 bytes, got 0')
+      expect(seen.map(({ fd }) => fd)).toEqual([-1])
+    } finally {
+      prototype.stat = stat
       rmSync(dir, { recursive: true })
     }
   })

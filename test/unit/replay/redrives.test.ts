@@ -10,6 +10,7 @@ import {
   type RedriveEntry,
   type RedriveOptions,
   type RedriveResult,
+  type ReplayJournal,
   type ReportFormat,
 } from '../../../src/replay/index.ts'
 import { ReplayedConsumer } from '../../../src/replay/place.ts'
@@ -71,6 +72,33 @@ describe('a redrive', () => {
     const { foreseen } = await redriven(world, {})
     await redriven(world, { ...ACT, foreseen })
     await expect(redriven(world, { ...ACT, foreseen })).rejects.toThrow('is over: look at the dead letters again')
+  })
+
+  it('closes its journal, however it ends: Node ends a process that loses an open file', async () => {
+    const world = await letters(2)
+    const { foreseen, id } = await redriven(world, {})
+    let open = 0
+    const journal: ReplayJournal = {
+      ...memoryJournal(),
+      open: async () => {
+        open++
+        return { bytes: 0, lines: [] }
+      },
+      close: async () => void open--,
+    }
+    const { scope, admin } = new ReplayedConsumer(world.consumer, world.subscription)
+    await admin.replays?.take(scope, id, { owner: 'another', ttlMs: 60_000, state: '{}' })
+    await expect(redriven(world, { ...ACT, foreseen, journal })).rejects.toThrow('another process does it now')
+    expect(open).toBe(0)
+    await admin.replays?.leave(scope, id, 'another')
+    const full = { ...journal, append: () => Promise.reject(new Error('no space left')) }
+    const next = await redriven(world, {})
+    await expect(redriven(world, { ...ACT, foreseen: next.foreseen, journal: full })).rejects.toThrow('no space left')
+    expect(open).toBe(0)
+    const last = await redriven(world, {})
+    await redriven(world, { ...ACT, foreseen: last.foreseen, journal })
+    await expect(redriven(world, { ...ACT, foreseen: last.foreseen, journal })).rejects.toThrow('is over')
+    expect(open).toBe(0)
   })
 
   it.each([

@@ -15,7 +15,7 @@ export interface ResponseLike {
   removeHeader(name: string): void
   getHeaders(): Readonly<Record<string, number | string | string[] | undefined>>
   addTrailers(headers: Record<string, string>): unknown
-  end(chunk?: Uint8Array): unknown
+  end(chunk: Uint8Array, callback?: (error?: Error | null) => void): unknown
   once(event: 'finish' | 'close', listener: () => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
@@ -23,6 +23,7 @@ export interface ResponseLike {
 }
 
 type Method = (...args: unknown[]) => unknown
+type EndCallback = (error?: Error | null) => void
 
 /** Methods and values of a response that depend on what was written. While it is held, its shadow answers them. */
 const METHODS = [
@@ -53,10 +54,12 @@ const VALUES = [
   '_header',
   '_headerSent',
 ] as const
-const OWN = ['writeHead', 'writeHeader', 'write', 'end', 'addTrailers', 'destroy', 'writableFinished'] as const
+const OWN = ['writeHead', 'write', 'end', 'addTrailers', 'destroy', 'writableFinished'] as const
+
+const WRITE_HEADER = 'writeHeader'
 
 /** All names of a response that are replaced while it is held. */
-export const HELD: readonly string[] = [...METHODS, ...VALUES, ...OWN]
+export const HELD: readonly string[] = [...METHODS, ...VALUES, ...OWN, WRITE_HEADER]
 
 /** Which the types of node lack. */
 interface WithRawNames {
@@ -88,6 +91,7 @@ export class HeldResponse {
   readonly #chunks: Buffer[] = []
   #heldBytes = 0
   readonly #trailers: Record<string, string>[] = []
+  readonly #callbacks: EndCallback[] = []
   readonly #unwatch: () => void
   #head: Head | undefined
   #body: Buffer = Buffer.alloc(0)
@@ -129,7 +133,13 @@ export class HeldResponse {
     for (const trailers of this.#trailers) response.addTrailers(trailers)
     // A late write may come just now: its handler does not know when the mark is done.
     response.on('error', passedOver)
-    response.end(this.#body)
+    const callbacks = this.#callbacks
+    const callBack = (error?: Error | null): void => {
+      for (const callback of callbacks) callback(error)
+    }
+    // Middleware that replaced `end` may take a callback for the encoding: without need none is given.
+    if (callbacks.length === 0) response.end(this.#body)
+    else response.end(this.#body, callBack)
   }
 
   /** The response has its own methods again, and nothing of what was collected. */
@@ -158,7 +168,6 @@ export class HeldResponse {
     }
     const own: Record<(typeof OWN)[number], PropertyDescriptor> = {
       writeHead: { value: (...args: unknown[]) => this.#writeHead(args), writable: true },
-      writeHeader: { value: (...args: unknown[]) => this.#writeHead(args), writable: true },
       write: { value: (...args: unknown[]) => this.#write(args), writable: true },
       end: { value: (...args: unknown[]) => this.#end(args), writable: true },
       addTrailers: { value: (trailers: Record<string, string>) => this.#addTrailers(trailers), writable: true },
@@ -166,6 +175,8 @@ export class HeldResponse {
       writableFinished: { get: () => false },
     }
     for (const [name, descriptor] of Object.entries(own)) this.#define(name, descriptor)
+    // Up to Node 24.
+    if (WRITE_HEADER in this.#response) this.#define(WRITE_HEADER, own.writeHead)
   }
 
   #define(name: string, descriptor: PropertyDescriptor): void {
@@ -201,17 +212,17 @@ export class HeldResponse {
 
   #end(args: unknown[]): unknown {
     const shadow = this.#shadow
-    const callback = args.find((one): one is () => void => typeof one === 'function')
+    const callback = args.find((one): one is EndCallback => typeof one === 'function')
     if (shadow.writableEnded) {
       // With a chunk it is a write after the end. Without one it waits, as node lets it, for the response to be sent.
       if (args[0] && args[0] !== callback) callOn(shadow, 'end', args)
-      else if (callback !== undefined) this.#response.once('finish', callback)
+      else if (callback !== undefined) this.#callBack(callback)
       return this.#response
     }
     const given = args.filter((one) => one !== callback)
     callOn(shadow, 'end', given)
     this.#take(given)
-    if (callback !== undefined) this.#response.once('finish', callback)
+    if (callback !== undefined) this.#callBack(callback)
     const { status, headers } = this.#headSent()
     this.#body = Buffer.concat(this.#chunks.splice(0))
     this.#resolve({
@@ -220,6 +231,21 @@ export class HeldResponse {
       body: this.#body.length > this.#most ? undefined : this.#body,
     })
     return this.#response
+  }
+
+  /**
+   * Node 22 calls it as a listener of `finish`. Node 24.21 calls it before all listeners, and also when the response could
+   * not be sent, with the error. It is called once, by whichever comes first.
+   */
+  #callBack(callback: EndCallback): void {
+    let isCalled = false
+    const called = (error?: Error | null): void => {
+      if (isCalled) return
+      isCalled = true
+      callback(error)
+    }
+    this.#response.once('finish', () => called())
+    this.#callbacks.push(called)
   }
 
   #take([chunk, encoding]: readonly unknown[]): void {

@@ -189,6 +189,14 @@ const LAWS: Readonly<Record<string, Law>> = {
       note(() => flags(response))
     })
   },
+  'the callback of an end, and listeners before and after it, are called in order': async (response, note) => {
+    await new Promise<void>((resolve) => {
+      response.on('finish', () => note(() => 'before'))
+      response.end('first', () => note(() => 'first'))
+      response.on('finish', () => note(() => 'between'))
+      response.on('finish', resolve)
+    })
+  },
   'callbacks of writes are called, in order': async (response, note) => {
     await new Promise<void>((resolve) => {
       response.write('a', () => note(() => 'a'))
@@ -306,6 +314,7 @@ const NOT_HELD = new Set([
   '_renderHeaders',
   '_send',
   '_writeRaw',
+  '_isLenientHeaderValidation',
   '_storeHeader',
   '_flush',
   '_flushOutput',
@@ -321,6 +330,7 @@ const NOT_HELD = new Set([
   // A response is no source.
   'pipe',
   // Of the connection.
+  'socket',
   'errored',
   'closed',
   'writableHighWaterMark',

@@ -10,6 +10,7 @@ interface Entry {
   readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly os?: readonly string[]
   readonly cpu?: readonly string[]
+  readonly libc?: readonly string[]
 }
 
 /** `node_modules/a/node_modules/b` finds `c` in its own folder, in that of `a`, or in the first. */
@@ -17,6 +18,11 @@ function isFound(name: string, from: string, packages: Readonly<Record<string, E
   if (join(from, 'node_modules', name) in packages) return true
   return from !== '' && isFound(name, from.replace(/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+$/, ''), packages)
 }
+
+it('the lock file tells glibc from musl: npm 10 drops that when it writes one, and both are installed then', () => {
+  const { libc } = lockOf('.')['node_modules/@swc/core-linux-x64-musl'] ?? {}
+  expect(libc).toEqual(['musl'])
+})
 
 describe.each(['.', 'examples/orm'])('the lock file of %s', (folder) => {
   const packages = lockOf(folder)

@@ -2,9 +2,9 @@
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/{test,lab,examples/orm/test}/**/*.test.ts'],
-  transform: { '^.+\\.ts$': '@swc/jest', '/oxc-parser/.+\\.js$': '@swc/jest' },
-  // Jest runs CommonJS here, and this package has only ES modules.
-  transformIgnorePatterns: ['/node_modules/(?!oxc-parser/)'],
+  transform: { '^.+\\.ts$': '@swc/jest', '/(oxc-parser|@platformatic)/.+\\.js$': '@swc/jest' },
+  // Jest runs CommonJS here, and these packages have only ES modules.
+  transformIgnorePatterns: ['/node_modules/(?!oxc-parser/|@platformatic/)'],
   moduleNameMapper: {
     '^consume-once$': '<rootDir>/src/index.ts',
     '^consume-once/memory$': '<rootDir>/src/memory/index.ts',

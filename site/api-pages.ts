@@ -2,6 +2,7 @@
 const ENTRY_POINTS: Readonly<Record<string, readonly [forWhat: string, guide: string, title: string]>> = {
   'consume-once': ['consumers, `once()`, errors', 'consumers', 'Define a consumer'],
   kafkajs: ['consumers on Kafka, with kafkajs', 'kafka', 'Kafka'],
+  'platformatic-kafka': ['consumers on Kafka, with @platformatic/kafka', 'kafka', 'Kafka'],
   amqplib: ['consumers on RabbitMQ, with amqplib', 'rabbitmq', 'RabbitMQ'],
   pg: ['inbox, leases and stored offsets on Postgres', 'postgres', 'Postgres'],
   mysql2: ['inbox and leases on MariaDB and MySQL', 'stores', 'Stores'],

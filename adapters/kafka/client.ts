@@ -1,19 +1,25 @@
 import type { CheckFinding } from '../../src/internal.ts'
 import type { Report } from './report.ts'
 
+/** A client that is not of kafkajs, made for `runKafka`, as by `platformaticKafka()`. */
+export interface AdaptedKafka {
+  /** The object of the user: two members of a group may not share one. */
+  readonly given: object
+}
+
 /**
  * A Kafka client as this room uses it. Its shapes are those of kafkajs, which needs no translation on the way of a message;
  * another client is adapted to them.
  */
-export interface KafkaClient {
-  /** The object of the user: two members of a group may not share one. */
-  readonly given: object
+export interface KafkaClient extends AdaptedKafka {
   /** One membership in a group, not begun. */
   member(options: MemberOptions, listener: MemberListener): Promise<GroupMember>
   /** For requests about topics and groups. Connected; rejects if none of the brokers answers. */
   admin(): Promise<Admin>
   /** Connected. It retries little: who sends tries again for ever, with pauses of its own. */
   producer(): Promise<Producer>
+  /** Options for its consumer that it does not have, as problems with their names. */
+  problems(given: Readonly<Record<string, unknown>>): readonly string[]
   /** What a checkup finds about the client itself. */
   checkup(): readonly CheckFinding[]
 }
@@ -38,6 +44,12 @@ export interface MemberListener {
   batch(payload: BatchPayload): Promise<void>
   controlBatch(batch: EndBatchProcess): void
   joined(join: GroupJoin): void
+  /**
+   * Partitions have gone or come, and the others are not interrupted (KIP-848). Of those that have gone, `revoking` was told.
+   */
+  changed(join: GroupJoin): void
+  /** These are about to go. Resolves when their last commits are answered, or after a while; nothing of them is settled after it. */
+  revoking(partitions: readonly { readonly topic: string; readonly partition: number }[]): Promise<void>
   rebalancing(): void
   /** A fetch failed. The client may hide the reason, and tries again. */
   fetchFailed(): void
@@ -72,6 +84,8 @@ export interface MemberControl {
 
 export interface MemberConfig {
   readonly groupId: string
+  /** @defaultValue classic */
+  readonly groupProtocol?: 'classic' | 'consumer'
   readonly partitionAssigners?: unknown[]
   /** @defaultValue 30000 */
   readonly metadataMaxAge?: number

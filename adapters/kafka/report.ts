@@ -6,6 +6,8 @@ export type Report = (event: KafkaEvent, detail: string) => void
 export type KafkaEvent =
   | 'group-joined'
   | 'rebalancing'
+  /** Partitions came or went; the others were not interrupted (KIP-848). */
+  | 'group-changed'
   /** kafkajs gave up its consumer; a new one is built. */
   | 'connection-lost'
   | 'rebuilt'
@@ -71,6 +73,7 @@ export type KafkaEvent =
 const NORMAL: readonly KafkaEvent[] = [
   'group-joined',
   'rebalancing',
+  'group-changed',
   'rebuilt',
   'started-at-end',
   'partition-paused',

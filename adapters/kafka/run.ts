@@ -1,4 +1,5 @@
 import {
+  ConfigError,
   runConsumer,
   type Consumer,
   type Publisher,
@@ -13,7 +14,7 @@ import { ConfirmedProducer } from './copies/confirmed-producer.ts'
 import { enterGroup } from './membership/group-registry.ts'
 import type { KafkaOptions } from './options/options.ts'
 import { KafkaPublisher } from './copies/publisher.ts'
-import { resolveKafka } from './options/resolve.ts'
+import { resolveKafka, type ResolvedKafka } from './options/resolve.ts'
 import type { KafkaClient } from './client.ts'
 import { KafkaSource } from './source.ts'
 
@@ -28,7 +29,7 @@ export function sourceOn(
   options: KafkaOptions,
   consumerName?: string,
 ): { source: Source; publisher: Publisher } {
-  const resolved = resolveKafka(options)
+  const resolved = resolvedFor(client, options, 'runKafka')
   const leaveGroup = enterGroup(client.given, resolved.group, resolved.topology, consumerName)
   const adminClient = new AdminClient(client)
   const publisher = new KafkaPublisher({
@@ -52,11 +53,23 @@ export function runOn(client: KafkaClient, consumer: Consumer, options: KafkaOpt
 
 /** `kafkaSubscription`, with any client. */
 export function subscriptionOn(client: KafkaClient, options: KafkaOptions): Subscription {
-  const resolved = resolveKafka(options, 'kafkaSubscription')
+  const resolved = resolvedFor(client, options, 'kafkaSubscription')
   return {
     group: resolved.group,
     origins: resolved.topology.sources,
     checkup: (consumer) => checkGroup(client, resolved, consumer),
     replay: kafkaPlaces(client, resolved),
   }
+}
+
+function resolvedFor(client: KafkaClient, options: KafkaOptions, of: string): ResolvedKafka {
+  const resolved = resolveKafka(options, of)
+  const problems = client.problems(options.consumerConfig ?? {})
+  if (problems.length > 0) throw new ConfigError(problems)
+  return resolved
+}
+
+/** What `platformaticKafka()` and the like returned; `undefined` for anything else. */
+export function adapted(kafka: object): KafkaClient | undefined {
+  return typeof kafka === 'object' && kafka !== null && 'member' in kafka ? (kafka as KafkaClient) : undefined
 }

@@ -122,6 +122,8 @@ export class KafkaSource implements Source {
         },
         controlBatch: (batch) => this.#batches.stepOver(batch),
         joined: (join) => this.#joined(join),
+        changed: (join) => this.#changed(join),
+        revoking: (partitions) => this.#revoking(partitions),
         rebalancing: () => this.#rebalancing(),
         fetchFailed: () => {
           this.#subscription.suspect()
@@ -300,6 +302,25 @@ export class KafkaSource implements Source {
     this.#gate.joined()
     this.#storedStarts?.joined()
     this.#standstill.joined()
+  }
+
+  #changed({ memberAssignment }: GroupJoin): void {
+    if (this.#closed !== undefined || this.#state.phase === 'away') return
+    this.#assignment.change(memberAssignment)
+    this.#offsets.forget()
+    this.#committer.joined()
+    this.#holds.apply()
+    this.#become({ phase: 'consuming', partitions: this.#assignment.epochs.length })
+    this.#intake?.standingChanged()
+    this.#report('group-changed', this.#assignment.epochs.map(({ name }) => name).join(' '))
+    this.#gate.joined()
+    this.#storedStarts?.changed()
+  }
+
+  async #revoking(partitions: readonly { readonly topic: string; readonly partition: number }[]): Promise<void> {
+    await this.#committer.commitNow(FLUSH_WITHIN_MS)
+    this.#assignment.leave(partitions)
+    this.#intake?.standingChanged()
   }
 
   /** @throws ConfigError `CONFIG_INVALID` */

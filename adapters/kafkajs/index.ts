@@ -1,7 +1,7 @@
 import type { Consumer, Starting } from '../../src/internal.ts'
 import { runOn } from '../kafka/run.ts'
 import { clientOf } from './client.ts'
-import type { KafkaClient } from '../kafka/client.ts'
+import type { AdaptedKafka } from '../kafka/client.ts'
 import type { KafkaOptions } from '../kafka/options/options.ts'
 import type { KafkaLike } from './kafkajs-like.ts'
 
@@ -16,7 +16,7 @@ export type {
   KafkaRetryTopic,
 } from '../kafka/options/options.ts'
 export { quietKafkaTimers } from './quiet-timers.ts'
-export type { Admin, KafkaClient } from '../kafka/client.ts'
+export type { AdaptedKafka, Admin } from '../kafka/client.ts'
 export type { KafkaLike } from './kafkajs-like.ts'
 
 /**
@@ -32,6 +32,6 @@ export type { KafkaLike } from './kafkajs-like.ts'
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE` if the group cannot be joined at the start
  * @throws (rejects) StoreError if the store cannot be opened
  */
-export function runKafka(kafka: KafkaLike | KafkaClient, consumer: Consumer, options: KafkaOptions): Starting {
+export function runKafka(kafka: KafkaLike | AdaptedKafka, consumer: Consumer, options: KafkaOptions): Starting {
   return runOn(clientOf(kafka), consumer, options)
 }

@@ -1,5 +1,5 @@
 import type { Subscription } from '../../src/internal.ts'
-import type { KafkaClient } from '../kafka/client.ts'
+import type { AdaptedKafka } from '../kafka/client.ts'
 import type { KafkaOptions } from '../kafka/options/options.ts'
 import { subscriptionOn } from '../kafka/run.ts'
 import { clientOf } from './client.ts'
@@ -11,6 +11,6 @@ import type { KafkaLike } from './kafkajs-like.ts'
  *
  * @throws ConfigError `CONFIG_INVALID`, as `runKafka` does
  */
-export function kafkaSubscription(kafka: KafkaLike | KafkaClient, options: KafkaOptions): Subscription {
+export function kafkaSubscription(kafka: KafkaLike | AdaptedKafka, options: KafkaOptions): Subscription {
   return subscriptionOn(clientOf(kafka), options)
 }

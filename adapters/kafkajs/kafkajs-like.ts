@@ -9,6 +9,7 @@ import type {
   RawMessage,
   RetryConfig,
 } from '../kafka/client.ts'
+import type { Choice } from '../kafka/copies/partition-for.ts'
 
 /** The part of kafkajs that is used. `new Kafka()` of kafkajs 2.2 fits; test/types/kafkajs.ts proves it. */
 export interface KafkaLike {
@@ -64,10 +65,5 @@ interface ProducerConfigLike {
   readonly idempotent: boolean
   readonly allowAutoTopicCreation: boolean
   readonly retry: RetryConfig
-  readonly createPartitioner: () => (args: PartitionerArgsLike) => number
-}
-
-export interface PartitionerArgsLike {
-  readonly partitionMetadata: readonly { readonly partitionId: number; readonly leader: number }[]
-  readonly message: { readonly key?: Buffer | string | null; readonly partition?: number }
+  readonly createPartitioner: () => (args: Choice) => number
 }

@@ -110,6 +110,12 @@ export class Committer {
     if (this.#send !== undefined) this.#commit(this.#send)
   }
 
+  /** Sends what is due now. Resolves when it was answered, or after `withinMs`. Must be called synchronously, as above. */
+  async commitNow(withinMs: number): Promise<void> {
+    this.commitBeforeRebalance()
+    await answered(this.#inFlight, withinMs)
+  }
+
   /** Sends the last commit. Resolves when it was answered, or after `withinMs`. */
   async flush(withinMs: number): Promise<void> {
     clearInterval(this.#timer)

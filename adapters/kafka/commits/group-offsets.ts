@@ -64,6 +64,11 @@ export class GroupOffsets {
     return (await this.#read.offsets).get(`${topic}/${partition}`)
   }
 
+  /** Partitions have come without a join: others may have committed in them since. */
+  forget(): void {
+    this.#read = undefined
+  }
+
   /**
    * Waits for partitions that were just created. kafkajs joins its group again at each fetch that meets one which its
    * broker has not made yet: dozens of joins in a start with a thousand partitions. A topic may be new if the group has

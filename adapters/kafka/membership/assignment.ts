@@ -24,6 +24,27 @@ export class Assignment {
     this.#owned = new Set(this.#live.keys())
   }
 
+  /** Partitions came or went without a join (KIP-848): what stays goes on as it is. */
+  change(assigned: GroupJoin['memberAssignment']): void {
+    const owned = new Set(namesIn(assigned))
+    for (const epoch of this.epochs) if (!owned.has(epoch.name)) this.#end(epoch)
+    for (const [topic, partitions] of Object.entries(assigned)) {
+      for (const partition of partitions) {
+        if (!this.#live.has(nameOf(topic, partition))) this.#start(topic, partition)
+      }
+    }
+    this.#owned = owned
+  }
+
+  /** These are lost. */
+  leave(partitions: readonly { readonly topic: string; readonly partition: number }[]): void {
+    for (const { topic, partition } of partitions) {
+      const epoch = this.live(topic, partition)
+      if (epoch !== undefined) this.#end(epoch)
+      this.#owned?.delete(nameOf(topic, partition))
+    }
+  }
+
   raise(): void {
     this.#endAll() // mutant: commit-of-a-lost-partition 2
     this.#owned = undefined
@@ -41,8 +62,7 @@ export class Assignment {
    */
   end(epoch: PartitionEpoch): PartitionEpoch | undefined {
     if (epoch.join === this.joins) return this.renew(epoch)
-    if (this.#live.get(epoch.name) === epoch) this.#live.delete(epoch.name)
-    epoch.end()
+    this.#end(epoch)
     return undefined
   }
 
@@ -72,10 +92,21 @@ export class Assignment {
     return epoch
   }
 
+  #end(epoch: PartitionEpoch): void {
+    if (this.#live.get(epoch.name) === epoch) this.#live.delete(epoch.name)
+    epoch.end()
+  }
+
   #endAll(): void {
     for (const epoch of this.#live.values()) epoch.end()
     this.#live.clear()
   }
+}
+
+function namesIn(assigned: GroupJoin['memberAssignment']): string[] {
+  return Object.entries(assigned).flatMap(([topic, partitions]) =>
+    partitions.map((partition) => nameOf(topic, partition)),
+  )
 }
 
 /** Topic names contain no slash. */

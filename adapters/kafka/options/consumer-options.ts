@@ -3,6 +3,7 @@ import {
   flag,
   listOf,
   object,
+  oneOf,
   or,
   plainText,
   where,
@@ -43,6 +44,7 @@ type WithoutDefault =
 
 /** The options of the kafkajs consumer. */
 export const CONSUMER: Table<KafkaConsumerOptions, WithoutDefault> = {
+  groupProtocol: or('classic', oneOf('classic', 'consumer')),
   sessionTimeout: or(30_000, whole()),
   heartbeatInterval: whole(),
   maxWaitTimeInMs: whole(),

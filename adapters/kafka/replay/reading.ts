@@ -80,6 +80,8 @@ export class Reading {
         batch: (payload) => this.#take(payload),
         controlBatch: (batch) => this.#stepOver(batch),
         joined: (join) => this.#joined(join),
+        changed: (join) => this.#joined(join),
+        revoking: async () => {},
         rebalancing: () => {},
         fetchFailed: () => {},
         turned: () => {},

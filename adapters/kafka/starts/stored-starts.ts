@@ -123,6 +123,12 @@ export class StoredStarts {
     this.#queue = this.#queue.then(() => this.#follow(joins))
   }
 
+  /** Partitions have come without a join. */
+  changed(): void {
+    this.#asked = undefined
+    this.joined()
+  }
+
   /**
    * Starts a partition anew, from the position stored by now. If the store has none any more, everything that was
    * handled since the join may be lost with it, and is read again.

@@ -52,7 +52,7 @@ export interface Found {
  * called by users. An entry that meets nothing fails its test.
  */
 const THINGS: Readonly<Record<string, string>> = {
-  '.+Like$': 'the part of a client of another package that is used',
+  '.+Like$|^AdaptedKafka$': 'the part of a client of another package that is used',
   AmqpPublishProperties$: 'properties of a message of amqplib, which are handed on to it',
   'Fastify(?:Instance|Request|Reply)$': 'of Fastify',
   Consumer$: 'defineConsumer() makes it, and its own symbol is asked for',

@@ -19,6 +19,9 @@ const WHO_GETS_IT: Readonly<Record<string, string>> = {
   'adapters/kafka/source.ts': 'run/start.ts, which resolves with `stopped`',
   'adapters/kafka/membership/membership.ts': 'the Kafka source, which hands it to run/start.ts',
   'adapters/kafkajs/member.ts': 'the membership, which hands it to run/start.ts',
+  'adapters/platformatic-kafka/member.ts': 'the membership, as above',
+  'adapters/platformatic-kafka/group/classic.ts': 'the member, which hands it to the membership',
+  'adapters/platformatic-kafka/group/incremental.ts': 'the member, as above',
   'adapters/kafkajs/drop-in/call.ts': 'kafkajs, which would commit messages that are not handled otherwise',
   'adapters/lambda/index.ts': 'Lambda, which would take messages that are not handled for handled otherwise',
 }

@@ -1,0 +1,9 @@
+import { describeKafkaContract } from '../kafka/laws/source.ts'
+import { platformaticOf } from './kit.ts'
+
+describeKafkaContract('@platformatic/kafka, classic', ({ brokers }, sockets) => platformaticOf(brokers, sockets))
+describeKafkaContract(
+  '@platformatic/kafka, KIP-848',
+  ({ brokers }, sockets) => platformaticOf(brokers, sockets),
+  'consumer',
+)

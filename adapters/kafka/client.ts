@@ -55,7 +55,7 @@ export interface MemberListener {
   fetchFailed(): void
   /** Since the join, or the last call, each broker was fetched from, and a fetch from it began anew. */
   turned(): void
-  /** The next fetch begins long after the last one ended, because its messages took that long. */
+  /** A topic may be another one under its name: the last fetch failed for an unknown reason, or ended long ago. */
   lookedAway(): void
   /** The payloads of this member are invalid from now on. */
   halted(): void

@@ -125,10 +125,7 @@ export class KafkaSource implements Source {
         changed: (join) => this.#changed(join),
         revoking: (partitions) => this.#revoking(partitions),
         rebalancing: () => this.#rebalancing(),
-        fetchFailed: () => {
-          this.#subscription.suspect()
-          this.#lookBack()
-        },
+        fetchFailed: () => this.#subscription.suspect(),
         turned: () => this.#standstill.turned(),
         lookedAway: () => this.#lookBack(),
         halted: () => this.#halted(),

@@ -205,7 +205,7 @@ export class KafkajsMember implements GroupMember {
       this.#leaveNow()
       if (this.#inGroup.is === 'rejoining' && this.#use.is === 'used') throw new NotJoinedError()
       // The previous fetch did not end, so it failed: a broker has one fetch at a time.
-      if (this.#fetching.has(nodeId)) this.#tell(() => this.#listener.fetchFailed())
+      if (this.#fetching.has(nodeId)) this.#tell(() => this.#fetchFailed())
       else if (performance.now() - (this.#fetchedAt.get(nodeId) ?? Infinity) > LOOKED_AWAY_MS) {
         this.#tell(() => this.#listener.lookedAway())
       }
@@ -226,6 +226,12 @@ export class KafkajsMember implements GroupMember {
       this.#halted()
       this.#end(payload.error)
     })
+  }
+
+  /** The topic may be another one: kafkajs does not tell why. */
+  #fetchFailed(): void {
+    this.#listener.fetchFailed()
+    this.#listener.lookedAway()
   }
 
   #beginTurn(): void {

@@ -143,8 +143,9 @@ export class PlatformaticMember implements GroupMember {
           void this.#fetch(assigned, true)
           this.#tell(() => this.#listener.changed({ memberAssignment: assigned }))
         },
-        revoking: async (partitions) => {
-          await this.#listener.revoking(partitions)
+        revoking: (partitions) => {
+          this.#fetcher?.leave(partitions)
+          return this.#listener.revoking(partitions)
         },
         failed: (error) => this.#end(error),
       },

@@ -32,10 +32,13 @@ interface FetcherParts {
   readonly topicReplaced: (topic: string) => void
 }
 
-/** A partition that this member fetches. A position moves by what was taken, or by `seek`. */
-interface Fetched {
+interface TopicPartition {
   readonly topic: string
   readonly partition: number
+}
+
+/** A partition that this member fetches. A position moves by what was taken, or by `seek`. */
+interface Fetched extends TopicPartition {
   /** Unknown until the first metadata. */
   topicId: string | undefined
   position: bigint
@@ -43,9 +46,9 @@ interface Fetched {
   lastEpoch: number
   /** Its last batch is being taken. */
   isBusy: boolean
-  isPaused: boolean
-  /** How often in turn its position was out of range. */
+  /** How often in turn its position was out of range, and how often its fetches failed. */
   outOfRange: number
+  failures: number
   /** Not fetched before. */
   notBefore: number
 }
@@ -60,6 +63,8 @@ const MOST_AGAIN_MS = 2_000
 const UNREADABLE_AGAIN_MS = 1_000
 /** A replica that was added just now has a log that is still short. Below that the log is taken at its word. */
 const LOOKS_OUT_OF_RANGE = 4
+/** A partition without a leader may have one soon. */
+const LOOK_AGAIN_MS = 250
 const READ_COMMITTED = 1
 const ANSWERED_WITHIN_MS = 30_000
 
@@ -68,8 +73,13 @@ export class Fetcher {
   readonly #parts: FetcherParts
   /** By `topic/partition`, those that wait longest first. */
   readonly #partitions = new Map<string, Fetched>()
+  /** By name, also of partitions that are not fetched: a pause outlives the assignment. */
+  readonly #paused = new Map<string, TopicPartition>()
+  /** Where partitions were sent that are assigned, and not fetched yet. */
+  readonly #sought = new Map<string, bigint>()
   /** Brokers with a loop. */
-  readonly #loops = new Map<number, Promise<void>>()
+  readonly #loops = new Set<number>()
+  #lookAgain: NodeJS.Timeout | undefined
   #metadata: Metadata | undefined
   #isOver = false
   #woken: () => void = () => {}
@@ -80,13 +90,10 @@ export class Fetcher {
   }
 
   /** Fetches these from now on, and no others. Those that it had before go on where they are, if they are kept. */
-  assign(
-    positions: ReadonlyMap<string, { readonly topic: string; readonly partition: number; readonly position: bigint }>,
-    isKept = false,
-  ): void {
+  assign(starts: ReadonlyMap<string, TopicPartition & { readonly position: bigint }>, isKept = false): void {
     const before = new Map(this.#partitions)
     this.#partitions.clear()
-    for (const [name, { topic, partition, position }] of positions) {
+    for (const [name, { topic, partition, position }] of starts) {
       const kept = isKept ? before.get(name) : undefined
       this.#partitions.set(
         name,
@@ -94,65 +101,88 @@ export class Fetcher {
           topic,
           partition,
           topicId: undefined,
-          position,
+          position: this.#sought.get(name) ?? position,
           lastEpoch: -1,
           isBusy: false,
-          isPaused: before.get(name)?.isPaused ?? false,
           outOfRange: 0,
+          failures: 0,
           notBefore: 0,
         },
       )
     }
+    this.#sought.clear()
     this.#run()
   }
 
+  /** These are not fetched any more. */
+  leave(partitions: readonly TopicPartition[]): void {
+    for (const partition of partitions) this.#partitions.delete(nameOf(partition))
+  }
+
   seek(topic: string, partition: number, position: bigint): void {
-    const fetched = this.#partitions.get(`${topic}/${partition}`)
-    if (fetched === undefined) return
+    const name = nameOf({ topic, partition })
+    const fetched = this.#partitions.get(name)
+    if (fetched === undefined) {
+      this.#sought.set(name, position)
+      return
+    }
     fetched.position = position
     fetched.lastEpoch = -1
     this.#wake()
   }
 
   pause(topic: string, partition: number, isPaused: boolean): void {
-    const fetched = this.#partitions.get(`${topic}/${partition}`)
-    if (fetched === undefined) return
-    fetched.isPaused = isPaused
+    const name = nameOf({ topic, partition })
+    if (isPaused) this.#paused.set(name, { topic, partition })
+    else this.#paused.delete(name)
     this.#wake()
   }
 
-  paused(): readonly { readonly topic: string; readonly partition: number }[] {
-    return [...this.#partitions.values()].filter(({ isPaused }) => isPaused)
+  paused(): readonly TopicPartition[] {
+    return [...this.#paused.values()]
   }
 
   /** Nothing is handed over after it. The requests under way end with their connections. */
   stop(): void {
     this.#isOver = true
+    clearTimeout(this.#lookAgain)
     this.#partitions.clear()
     this.#wake()
   }
 
   #run(): void {
     this.#wake()
-    void this.#loopOver(undefined)
+    void this.#loopOver(false)
   }
 
   /** Sees to it that each broker that leads a partition has a loop. */
-  async #loopOver(failed: Error | undefined): Promise<void> {
-    for (let tries = 0; !this.#isOver; tries++) {
-      try {
-        this.#learn(await this.#parts.metadata(failed !== undefined || tries > 0))
-        break
-      } catch {
-        this.#parts.listener.fetchFailed()
-        await sleep(Math.min(MOST_AGAIN_MS, AGAIN_MS * 2 ** tries))
-      }
+  async #loopOver(isStale: boolean): Promise<void> {
+    clearTimeout(this.#lookAgain)
+    let isMissing = true
+    try {
+      this.#learn(await this.#parts.metadata(isStale))
+      isMissing = [...this.#partitions.values()].some((fetched) => this.#leaderOf(fetched) === undefined)
+    } catch {
+      // Asked again below.
     }
-    for (const leader of new Set([...this.#partitions.values()].map((fetched) => this.#leaderOf(fetched)))) {
-      if (leader === undefined || leader < 0 || this.#loops.has(leader) || this.#isOver) continue
-      const loop = this.#loop(leader).finally(() => this.#loops.delete(leader))
-      this.#loops.set(leader, loop)
+    if (this.#isOver) return
+    for (const fetched of this.#partitions.values()) {
+      const leader = this.#leaderOf(fetched)
+      if (leader !== undefined) void this.#start(leader)
     }
+    if (!isMissing) return
+    this.#parts.listener.fetchFailed()
+    clearTimeout(this.#lookAgain)
+    this.#lookAgain = setTimeout(() => void this.#loopOver(true), LOOK_AGAIN_MS)
+  }
+
+  async #start(leader: number): Promise<void> {
+    if (this.#loops.has(leader)) return
+    this.#loops.add(leader)
+    await this.#loop(leader)
+    this.#loops.delete(leader)
+    // It may have got a partition while its loop ended.
+    if (!this.#isOver && this.#ownOf(leader).length > 0) void this.#start(leader)
   }
 
   #learn(metadata: Metadata): void {
@@ -165,18 +195,29 @@ export class Fetcher {
     }
   }
 
-  #leaderOf({ topic, partition }: Fetched): number | undefined {
-    return this.#metadata?.topics.get(topic)?.partitions[partition]?.leader
+  /** `undefined`: it has none, or none that is known. */
+  #leaderOf({ topic, partition }: TopicPartition): number | undefined {
+    const leader = this.#metadata?.topics.get(topic)?.partitions[partition]?.leader
+    return leader !== undefined && this.#metadata?.brokers.has(leader) === true ? leader : undefined
   }
 
-  async #loop(node: number): Promise<void> {
+  #ownOf(leader: number): readonly Fetched[] {
+    return [...this.#partitions.values()].filter((fetched) => this.#leaderOf(fetched) === leader)
+  }
+
+  /** Until this broker leads none of the partitions. */
+  async #loop(leader: number): Promise<void> {
     for (let failures = 0; !this.#isOver;) {
-      const broker = this.#metadata?.brokers.get(node)
-      const own = [...this.#partitions.values()].filter((fetched) => this.#leaderOf(fetched) === node)
+      const broker = this.#metadata?.brokers.get(leader)
+      const own = this.#ownOf(leader)
       if (broker === undefined || own.length === 0) return
       const now = performance.now()
       const ready = own.filter(
-        ({ isBusy, isPaused, topicId, notBefore }) => !isBusy && !isPaused && topicId !== undefined && notBefore <= now,
+        (fetched) =>
+          !fetched.isBusy &&
+          fetched.topicId !== undefined &&
+          fetched.notBefore <= now &&
+          !this.#paused.has(nameOf(fetched)),
       )
       if (ready.length === 0) {
         await this.#change(own)
@@ -185,15 +226,16 @@ export class Fetcher {
       try {
         const isBesideBusy = own.some(({ isBusy }) => isBusy)
         const hasFailed = await this.#fetch(broker, ready, isBesideBusy)
+        failures = 0
         this.#parts.listener.turned()
-        failures = hasFailed ? failures + 1 : 0
+        if (hasFailed) await this.#loopOver(true)
       } catch {
+        if (this.#isOver) return
         failures++
+        this.#parts.listener.fetchFailed()
+        await sleep(Math.min(MOST_AGAIN_MS, AGAIN_MS * 2 ** (failures - 1)))
+        await this.#loopOver(true)
       }
-      if (failures === 0 || this.#isOver) continue
-      this.#parts.listener.fetchFailed()
-      await sleep(Math.min(MOST_AGAIN_MS, AGAIN_MS * 2 ** (failures - 1)))
-      await this.#loopOver(new Error('a fetch failed'))
     }
   }
 
@@ -254,21 +296,26 @@ export class Fetcher {
 
   /** What comes for a paused partition is fetched again later. */
   #isWanted(fetched: Fetched, offset: bigint): boolean {
-    return !fetched.isPaused && this.#isCurrent(fetched, offset)
+    return !this.#paused.has(nameOf(fetched)) && this.#isCurrent(fetched, offset)
   }
 
   /** It was not sought meanwhile, and is still ours. */
   #isCurrent(fetched: Fetched, offset: bigint): boolean {
-    const { topic, partition, position } = fetched
-    return !this.#isOver && position === offset && this.#partitions.get(`${topic}/${partition}`) === fetched
+    return !this.#isOver && fetched.position === offset && this.#partitions.get(nameOf(fetched)) === fetched
   }
 
   /** False if the partition had an error that another look at the cluster may mend. */
   async #take(fetched: Fetched, offset: bigint, answer: FetchedPartition, turns: Turns): Promise<boolean> {
     const error = this.#parts.answerOf(answer.errorCode)
-    if (error?.type === 'OFFSET_OUT_OF_RANGE') return this.#leaveRange(fetched, offset)
-    if (error !== undefined) return false
+    if (error !== undefined) {
+      // Only this partition waits.
+      fetched.notBefore = performance.now() + Math.min(MOST_AGAIN_MS, AGAIN_MS * 2 ** fetched.failures++)
+      if (error.type === 'OFFSET_OUT_OF_RANGE') return this.#leaveRange(fetched, offset)
+      this.#parts.listener.fetchFailed()
+      return false
+    }
     fetched.outOfRange = 0
+    fetched.failures = 0
     if (answer.divergesAt !== undefined) {
       // The log was truncated below what was read. What lies there now is compared with what was handled (BatchGate).
       fetched.position = answer.divergesAt < offset ? answer.divergesAt : offset
@@ -284,7 +331,7 @@ export class Fetcher {
         decompressionOf: this.#parts.decompressionOf,
       })
     } catch (cause) {
-      const name = `${fetched.topic}/${fetched.partition}`
+      const name = nameOf(fetched)
       this.#parts.report(
         'adapter-error',
         `${name}: the records from offset ${offset} on cannot be read: ${describeError(cause)}`,
@@ -361,7 +408,7 @@ export class Fetcher {
 
   /** The broker fills an answer in the order of the request. */
   #behindOthers(fetched: Fetched): void {
-    const name = `${fetched.topic}/${fetched.partition}`
+    const name = nameOf(fetched)
     this.#partitions.delete(name)
     this.#partitions.set(name, fetched)
   }
@@ -388,4 +435,9 @@ export class Fetcher {
       this.#woken = resolve
     })
   }
+}
+
+/** Topic names contain no slash. */
+function nameOf({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`
 }

@@ -41,6 +41,7 @@ export class ClassicGroup implements Group {
   readonly #leaving = new AbortController()
   #memberId = ''
   #generation = -1
+  #joining: Promise<void> | undefined
   /** When the broker last knew it as a member. */
   #seenAt = 0
   /** Partitions of each topic, at the assignment that it made as the leader. */
@@ -52,7 +53,7 @@ export class ClassicGroup implements Group {
   }
 
   async join(): Promise<void> {
-    await this.#join()
+    await this.#joinOn()
     void this.#stay()
   }
 
@@ -63,11 +64,18 @@ export class ClassicGroup implements Group {
 
   async leave(): Promise<void> {
     this.#leaving.abort()
+    // Until it is answered, the broker counts on a member that is never heard of again.
+    await this.#joining?.catch(() => {})
     const memberId = this.#memberId
     if (memberId === '') return
     this.#memberId = ''
     const members = [{ memberId, groupInstanceId: null, reason: 'the consumer stops' }]
     await this.#coordinator.request('LeaveGroup', [this.#parts.groupId, members], LEAVE_WITHIN_MS).catch(() => {})
+  }
+
+  #joinOn(): Promise<void> {
+    this.#joining = this.#join()
+    return this.#joining
   }
 
   async #join(): Promise<void> {
@@ -97,6 +105,7 @@ export class ClassicGroup implements Group {
       rebalanceMs + sessionMs,
     )
     this.#memberId = joined.memberId
+    if (this.#isLeaving) throw new StoppedError('stopped while it joined')
     const { generationId } = joined
     this.#counts = undefined
     const assignments = joined.leader === joined.memberId ? await this.#assign(joined) : []
@@ -142,7 +151,7 @@ export class ClassicGroup implements Group {
       listener.rebalancing()
       if (why === 'UNKNOWN_MEMBER_ID') this.#memberId = ''
       try {
-        await this.#join()
+        await this.#joinOn()
       } catch (error) {
         if (!this.#isLeaving) listener.failed(error instanceof Error ? error : new Error(describeError(error)))
         return

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { describeError, StoppedError } from '../../../src/internal.ts'
+import { ConfigError, describeError, StoppedError } from '../../../src/internal.ts'
 import type { CommitRequest } from '../../kafka/client.ts'
+import { Unanswered } from '../wire/answers.ts'
 import { committedTopics, Coordinator, isTransient, pause, typeOf, type Group, type GroupParts } from './group.ts'
 import type { Assigned } from './protocol.ts'
 
@@ -19,6 +20,8 @@ interface BeatAnswer {
 
 /** After these the group has removed the member: it owns nothing. */
 const REMOVED: ReadonlySet<string> = new Set(['UNKNOWN_MEMBER_ID', 'FENCED_MEMBER_EPOCH', 'UNRELEASED_INSTANCE_ID'])
+const NOT_SUPPORTED =
+  "consumerConfig.groupProtocol: expected 'classic', got 'consumer': these brokers do not have the protocol of KIP-848. It is part of Kafka 4.0 and later"
 /** The epochs of a member that joins, and that leaves. */
 const JOINS = 0
 const LEAVES = -1
@@ -49,6 +52,8 @@ export class IncrementalGroup implements Group {
   /** What the broker has not been told yet. */
   #isTold = false
   #hasAssignment = false
+  /** One at a time: an answer tells what follows for the next. */
+  #beating: Promise<void> | undefined
 
   constructor(parts: GroupParts) {
     this.#parts = parts
@@ -57,38 +62,22 @@ export class IncrementalGroup implements Group {
   }
 
   async join(): Promise<void> {
-    for (let tries = 1; !this.#hasAssignment; tries++) {
-      if (this.#isLeaving) throw new StoppedError('stopped while it joined')
-      try {
-        await this.#beat()
-        tries = 0
-      } catch (error) {
-        if (REMOVED.has(typeOf(error))) this.#begin()
-        else if (!isTransient(error) || tries >= MOST_TRIES) throw error
-      }
-      if (!this.#hasAssignment)
-        await pause(Math.min(MOST_AGAIN_MS, AGAIN_MS * Math.max(1, tries)), this.#leaving.signal)
-    }
+    await this.#join()
+    if (this.#isLeaving) throw new StoppedError('stopped while it joined')
     void this.#stay()
   }
 
+  /** Refused with STALE_MEMBER_EPOCH while a new epoch is under way. To send it again in the new one could take an offset back. */
   async commit(request: CommitRequest): Promise<void> {
-    const [{ groupId }, epoch] = [this.#parts, this.#epoch]
-    const fields = (of: number): readonly unknown[] => [groupId, of, this.#memberId, null, committedTopics(request)]
-    try {
-      await this.#coordinator.request('OffsetCommit', fields(epoch))
-    } catch (error) {
-      // A new epoch was under way. What this member still owns, it may commit in the new one.
-      if (typeOf(error) !== 'STALE_MEMBER_EPOCH' || !this.#owns(request)) throw error
-      await this.#beat().catch(() => {})
-      if (!this.#owns(request)) throw error
-      await this.#coordinator.request('OffsetCommit', fields(this.#epoch))
-    }
+    const fields = [this.#parts.groupId, this.#epoch, this.#memberId, null, committedTopics(request)]
+    await this.#coordinator.request('OffsetCommit', fields)
   }
 
   async leave(): Promise<void> {
     if (this.#isLeaving) return
     this.#leaving.abort()
+    // It may be the one by which it joins.
+    await this.#beating?.catch(() => {})
     if (this.#epoch === JOINS) return
     const { groupId } = this.#parts
     const fields = [groupId, this.#memberId, LEAVES, null, null, -1, null, null, null, null]
@@ -110,7 +99,7 @@ export class IncrementalGroup implements Group {
         listener.rebalancing()
         this.#begin()
         try {
-          await this.#rejoin()
+          await this.#join()
         } catch (failure) {
           if (!this.#isLeaving) listener.failed(errorOf(failure))
           return
@@ -119,16 +108,19 @@ export class IncrementalGroup implements Group {
     }
   }
 
-  async #rejoin(): Promise<void> {
-    for (let tries = 1; !this.#hasAssignment && !this.#isLeaving; tries++) {
+  /** Until the broker has assigned something, which may be nothing. */
+  async #join(): Promise<void> {
+    for (let failures = 0; !this.#hasAssignment && !this.#isLeaving;) {
       try {
         await this.#beat()
-        if (!this.#hasAssignment) await pause(AGAIN_MS, this.#leaving.signal)
+        failures = 0
       } catch (error) {
+        failures++
+        if (typeOf(error) === 'UNSUPPORTED_VERSION') throw new ConfigError([NOT_SUPPORTED])
         if (REMOVED.has(typeOf(error))) this.#begin()
-        else if (!isTransient(error) || tries >= MOST_TRIES) throw error
-        await pause(Math.min(MOST_AGAIN_MS, AGAIN_MS * tries), this.#leaving.signal)
+        else if (!isTransient(error) || failures >= MOST_TRIES) throw error
       }
+      if (!this.#hasAssignment) await pause(Math.min(MOST_AGAIN_MS, AGAIN_MS * 2 ** failures), this.#leaving.signal)
     }
   }
 
@@ -139,9 +131,6 @@ export class IncrementalGroup implements Group {
     this.#isTold = false
     this.#hasAssignment = false
   }
-
-  /** One at a time: an answer tells what follows for the next. */
-  #beating: Promise<void> | undefined
 
   #beat(): Promise<void> {
     this.#beating ??= this.#beatOnce().finally(() => (this.#beating = undefined))
@@ -174,13 +163,18 @@ export class IncrementalGroup implements Group {
         this.#isTold = false
         throw error
       }
+      this.#epoch = answer.memberEpoch
       if (this.#isLeaving) return
       this.#seenAt = performance.now()
-      this.#epoch = answer.memberEpoch
       if (answer.memberId !== null && answer.memberId !== '') this.#memberId = answer.memberId
       if (answer.heartbeatIntervalMs > 0) this.#everyMs = Math.min(answer.heartbeatIntervalMs, this.#parts.heartbeatMs)
       if (answer.assignment === null) return
-      if (!(await this.#follow(answer.assignment.topicPartitions))) return
+      try {
+        if (!(await this.#follow(answer.assignment.topicPartitions))) return
+      } catch (error) {
+        this.#isTold = false // Then the broker tells the assignment once more.
+        throw error
+      }
     }
   }
 
@@ -210,6 +204,11 @@ export class IncrementalGroup implements Group {
     if (target.every(({ topicId }) => this.#names.has(topicId))) return
     const { topics } = await this.#parts.wire.metadata(this.#parts.topics)
     for (const { id, name } of topics.values()) this.#names.set(id, name)
+    const unknown = target.find(({ topicId }) => !this.#names.has(topicId))
+    // What it could not consume it must not own.
+    if (unknown !== undefined) {
+      throw new Unanswered(new Error(`the broker has not told the name of topic ${unknown.topicId}`))
+    }
   }
 
   #assigned(): Assigned {
@@ -225,13 +224,6 @@ export class IncrementalGroup implements Group {
     const at = name.lastIndexOf('/')
     const topic = this.#names.get(name.slice(0, at))
     return topic === undefined ? undefined : { topic, partition: Number(name.slice(at + 1)) }
-  }
-
-  #owns({ topics }: CommitRequest): boolean {
-    const assigned = this.#assigned()
-    return topics.every(({ topic, partitions }) =>
-      partitions.every(({ partition }) => assigned[topic]?.includes(partition) === true),
-    )
   }
 
   get #isLeaving(): boolean {

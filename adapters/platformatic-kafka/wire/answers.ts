@@ -49,7 +49,8 @@ export function answersBy(errors: Errors): AnswerOf {
  * The first answer of a broker in an error of the client, which counts before the others; else it got none.
  */
 export function answerIn(error: unknown): BrokerAnswer | Unanswered {
-  for (const { apiId, canRetry } of withCauses(error)) {
+  for (const { apiId, canRetry, code } of withCauses(error)) {
+    if (code === 'PLT_KFK_UNSUPPORTED_API') return new BrokerAnswer('UNSUPPORTED_VERSION', false, error)
     if (typeof apiId === 'string') return new BrokerAnswer(NAMES[apiId] ?? apiId, canRetry === true, error)
   }
   return new Unanswered(error)
@@ -58,6 +59,7 @@ export function answerIn(error: unknown): BrokerAnswer | Unanswered {
 interface ErrorOfClient {
   readonly apiId?: unknown
   readonly canRetry?: unknown
+  readonly code?: unknown
   readonly errors?: unknown
   readonly cause?: unknown
 }

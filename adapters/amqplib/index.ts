@@ -23,6 +23,7 @@ export function runRabbit(connect: RabbitConnect, consumer: Consumer, options: R
 export { confirmedPublisher, type ConfirmedPublisher } from './publishing/confirmed-publisher.ts'
 export type { IdentifiedMessage } from './publishing/check-message.ts'
 export { onMessage, type OnMessage, type RabbitDropIn } from './drop-in/index.ts'
+export { eachDelivery, type EachDelivery } from './drop-in/each-delivery.ts'
 export { rabbitDeadLetters } from './drop-in/dead-letters.ts'
 export { rabbitMessage, type ForeignMessage } from './drop-in/foreign-message.ts'
 export { rabbitSubscription } from './checkup/rabbit-subscription.ts'

@@ -6,7 +6,6 @@ import {
   defineConsumer,
   flag,
   func,
-  needed,
   object,
   optionsOf,
   or,
@@ -20,12 +19,20 @@ import {
   type Table,
 } from '../../src/internal.ts'
 import { DEFAULTABLE, handlersOf, type HandleOnceOptions } from './handle-once.ts'
+import { oncePerMessageOf } from './once-per-message.ts'
+import type { Taking } from './taken.ts'
+import { TakenConsumers } from './taken-consumers.ts'
 
 export interface ConsumeOnceModuleOptions extends StopOptions {
   /** Options of every consumer that its decorator does not give, such as `store` and `log`. */
   readonly defaults?: Partial<Omit<HandleOnceOptions, 'name' | 'startWith'>>
-  /** Starts a consumer: `(consumer, options) => runKafka(kafka, consumer, options)`. */
-  readonly start: (consumer: Consumer, startWith: never) => Running
+  /** For `@HandleOnce`: starts a consumer: `(consumer, options) => runKafka(kafka, consumer, options)`. */
+  readonly start?: (consumer: Consumer, startWith: never) => Running
+  /**
+   * For `@OncePerMessage`: makes the function that takes each delivery of a transport of Nest: `(consumer, options) =>
+   * eachMessage(consumer, { kafka, ...options })`, or with `eachDelivery` for RabbitMQ.
+   */
+  readonly take?: (consumer: Consumer, takeWith: never) => Taking
   /**
    * The start of the application waits until every consumer has joined, and fails with the first that cannot. Probes
    * that the application serves are then down until the broker is there.
@@ -34,15 +41,18 @@ export interface ConsumeOnceModuleOptions extends StopOptions {
   readonly waitForReady?: boolean
 }
 
-const MODULE: Table<ConsumeOnceModuleOptions> = {
+const MODULE: Table<ConsumeOnceModuleOptions, 'start' | 'take'> = {
   ...STOP,
   defaults: or({}, asGiven(object(DEFAULTABLE))),
-  start: needed(func()),
+  start: func(),
+  take: func(),
   waitForReady: or(false, flag()),
 }
 
+type CheckedModule = Complete<ConsumeOnceModuleOptions, 'start' | 'take'>
+
 /** @throws ConfigError `CONFIG_INVALID` */
-export function checkModule(options: ConsumeOnceModuleOptions, of: string): Complete<ConsumeOnceModuleOptions> {
+export function checkModule(options: ConsumeOnceModuleOptions, of: string): CheckedModule {
   return optionsOf(of, MODULE, options)
 }
 
@@ -56,9 +66,10 @@ export type Indicated<Key extends string> = Readonly<
  * providers are destroyed.
  */
 export class ConsumeOnceConsumers {
-  readonly #options: Complete<ConsumeOnceModuleOptions>
+  readonly #options: CheckedModule
   readonly #discovery: DiscoveryService
   readonly #running = new Map<string, Running>()
+  readonly #taken: TakenConsumers
   /** Set by the first `onModuleDestroy`. */
   #stopped: Promise<void> | undefined
 
@@ -66,6 +77,8 @@ export class ConsumeOnceConsumers {
   constructor(options: ConsumeOnceModuleOptions, discovery: DiscoveryService) {
     this.#options = checkModule(options, 'new ConsumeOnceConsumers')
     this.#discovery = discovery
+    this.#taken = new TakenConsumers(this.#options, (name) => this.#running.has(name))
+    TakenConsumers.share(this, this.#taken)
   }
 
   /** The started consumers, by name: for `serveHealth`, `pause()` and `health()`. */
@@ -82,7 +95,11 @@ export class ConsumeOnceConsumers {
     // A signal before `init()` makes Nest destroy the modules first. A consumer that starts after that would never stop.
     if (this.#stopped !== undefined) return
     try {
-      for (const { instance } of this.#discovery.getProviders()) this.#startOf(instance)
+      const [providers, controllers] = [this.#discovery.getProviders(), this.#discovery.getControllers()]
+      for (const { instance } of providers) this.#startOf(instance)
+      for (const { instance } of [...providers, ...controllers]) {
+        for (const options of oncePerMessageOf(instance)) this.#taken.make(options)
+      }
       if (this.#options.waitForReady) {
         await Promise.all([...this.#running.values()].map((running) => running.ready()))
       }
@@ -98,9 +115,23 @@ export class ConsumeOnceConsumers {
     return this.#stopped
   }
 
+  /** Called by Nest, right before the transports close. */
+  beforeApplicationShutdown(): void {
+    this.#taken.close()
+  }
+
+  /**
+   * Before `app.close()` of a `createMicroservice`, which closes the transport first and so waits for its messages under
+   * way. Everywhere else Nest does this. Idempotent.
+   */
+  async stop(): Promise<void> {
+    await this.onModuleDestroy()
+    this.beforeApplicationShutdown()
+  }
+
   async #stop(): Promise<void> {
     const { deadlineMs } = this.#options
-    await Promise.all([...this.#running.values()].map((running) => running.stop({ deadlineMs })))
+    await Promise.all([this.#taken, ...this.#running.values()].map((one) => one.stop({ deadlineMs })))
   }
 
   /** For a readiness probe of Terminus: `health.check([() => consumers.isReady('consumers')])`. */
@@ -114,7 +145,8 @@ export class ConsumeOnceConsumers {
   }
 
   #indicated<Key extends string>(key: Key, isUp: (health: Health) => boolean): Indicated<Key> {
-    const consumers = Object.fromEntries([...this.#running].map(([name, running]) => [name, running.health()]))
+    const all = [...this.#running, ...this.#taken.named]
+    const consumers = Object.fromEntries(all.map(([name, one]) => [name, one.health()]))
     const status = Object.values(consumers).every(isUp) ? 'up' : 'down'
     return { [key]: { status, consumers } } as Indicated<Key>
   }
@@ -125,10 +157,16 @@ export class ConsumeOnceConsumers {
       if (this.#running.has(own.name)) {
         throw new ConfigError([`HandleOnce: expected one handler with the name '${own.name}', got two`])
       }
+      const { start } = this.#options
+      if (start === undefined) {
+        throw new ConfigError([
+          `ConsumeOnceModule: start: expected a function, which @HandleOnce of '${own.name}' needs, got undefined`,
+        ])
+      }
       const handle = (context: unknown): unknown =>
         (provider as Record<string, (given: unknown) => unknown>)[method]?.(context)
       const given = { ...this.#options.defaults, ...own, handle } as unknown as ConsumerOptions<unknown, unknown, never>
-      const running = this.#options.start(defineConsumer(given), startWith as never)
+      const running = start(defineConsumer(given), startWith as never)
       // A handle may be awaited too: its methods tell it from a promise of one.
       const isHandle = typeof (running as Partial<Running> | undefined)?.stop === 'function'
       this.#running.set(own.name, isHandle ? running : atOnce('start', running, START_AT_ONCE))

@@ -29,9 +29,11 @@ export interface DecoratedHandler {
   readonly options: HandleOnceOptions
 }
 
-type Defaultable = Omit<HandleOnceOptions, 'name' | 'startWith'>
+export type Defaultable = Omit<HandleOnceOptions, 'name' | 'startWith'>
 
 const { handle: _, handleBatch: __, name, ...rules } = CONSUMER
+
+export const NAME: (typeof CONSUMER)['name'] = name
 
 /** The options of a consumer that the module can give to all. What is left out has the default of `defineConsumer()`. */
 export const DEFAULTABLE: Table<Defaultable, keyof Defaultable> = Object.fromEntries(

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { adminOf, defineConsumer, type Health, liveSignals, positionsOf, runInline, tokens } from 'consume-once'
 import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
-import { confirmedPublisher, onMessage } from 'consume-once/amqplib'
+import { confirmedPublisher, eachDelivery, onMessage } from 'consume-once/amqplib'
 import { bullmqProcessor } from 'consume-once/bullmq'
 import { eachBatch, eachMessage } from 'consume-once/kafkajs'
 import { amazonMqHandler, mskHandler } from 'consume-once/lambda'
@@ -63,6 +63,7 @@ const HANDLES: Readonly<Record<string, readonly unknown[]>> = {
   Tokens: [tokens(store, { secrets: ['0123456789abcdef'] })],
   MemoryBroker: [broker],
   EachBatch: [eachBatch(consumer)],
+  EachDelivery: [eachDelivery(consumer)],
   EachMessage: [eachMessage(consumer)],
   ConfirmedPublisher: [confirmedPublisher('amqp://localhost')],
   OnMessage: [onMessage(channel as never, consumer)],
@@ -73,7 +74,7 @@ const HANDLES: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 /** Options of a consumer that Nest defines when the application starts: then `defineConsumer()` refuses what is inside of them. */
-const DEFINED_LATER = /^(?:HandleOnce|new ConsumeOnceConsumers|ConsumeOnceModule\.forRoot)$/
+const DEFINED_LATER = /^(?:HandleOnce|OncePerMessage|new ConsumeOnceConsumers|ConsumeOnceModule\.forRoot)$/
 
 let found: Found = { calls: [], options: {}, unused: [] }
 

@@ -47,6 +47,7 @@ const FUNCTIONS: Readonly<Record<string, 'awaited' | 'refused' | 'told'>> = {
   'ConsumeOnceConfig.close': 'awaited',
   'ConsumeOnceFastifyOptions.start': 'refused',
   'ConsumeOnceModuleOptions.start': 'refused',
+  'ConsumeOnceModuleOptions.take': 'refused',
   'DashboardOptions.auth': 'awaited',
   'DashboardOptions.redact': 'refused',
   'ServeDashboardOptions.auth': 'awaited',

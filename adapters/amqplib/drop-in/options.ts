@@ -45,7 +45,7 @@ const DEAD_LETTER: Table<OwnDeadLetter> = {
   queue: needed(NAME),
 }
 
-const ON_MESSAGE: Table<OnMessageOptions, keyof OnMessageOptions> = {
+export const ON_MESSAGE: Table<OnMessageOptions, keyof OnMessageOptions> = {
   queue: NAME,
   deadLetter: either(oneOf('reject'), asGiven(object(DEAD_LETTER))),
   lane: func(),
@@ -65,8 +65,14 @@ export function checkOnMessage(channel: unknown, given: OnMessageOptions): void 
   const problems: string[] = []
   CHANNEL.read(channel, { name: 'channel', problems })
   const { queue, deadLetter } = readOptions(ON_MESSAGE, given, { name: '', problems })
-  if (typeof deadLetter === 'object' && queue !== undefined && deadLetter.queue === queue) {
-    problems.push(`deadLetter.queue: expected another queue than the one consumed, got ${JSON.stringify(queue)}`)
-  }
+  problemsOfDeadLetter({ deadLetter, queue }, problems)
   refuse('onMessage', problems)
+}
+
+export function problemsOfDeadLetter(
+  { deadLetter, queue }: Readonly<Record<'deadLetter' | 'queue', unknown>>,
+  problems: string[],
+): void {
+  if (queue === undefined || (deadLetter as Partial<OwnDeadLetter> | undefined)?.queue !== queue) return
+  problems.push(`deadLetter.queue: expected another queue than the one consumed, got ${JSON.stringify(queue)}`)
 }

@@ -6,6 +6,7 @@ import {
   Watermark,
   type DurationMs,
   type Delivery,
+  type DeliveryWatch,
   type InlineRunning,
   type Message,
   type Settlement,
@@ -20,6 +21,7 @@ export interface Handover {
   readonly topic: string
   readonly partition: number
   readonly messages: readonly RawMessage[]
+  readonly watch?: DeliveryWatch | undefined
   heartbeat(): Promise<void>
   /** All messages up to this offset are finished. Throws if kafkajs has given up the partition. */
   finishedUpTo(offset: string): void
@@ -150,6 +152,7 @@ export class DropInCall {
 
   #delivery(raw: RawMessage, index: number): Delivery {
     const message: Message = toMessage(this.#handover, raw)
+    this.#handover.watch?.made(message)
     this.#watermark.receive(index)
     return {
       message,
@@ -164,6 +167,7 @@ export class DropInCall {
 
   #ended(index: number, settlement: Settlement): void {
     this.#open--
+    this.#handover.watch?.ended(settlement)
     switch (settlement.settle) {
       case 'ack':
         this.#finish(index)

@@ -6,6 +6,7 @@ import {
   runInline,
   stopBy,
   type Consumer,
+  type DeliveryWatch,
   type DurationMs,
   type Health,
   type InlineRunning,
@@ -23,7 +24,8 @@ import type { DropInBatchPayloadLike, EachMessagePayloadLike } from '../kafkajs-
 /** Stop and health of a drop-in function. Your kafkajs consumer remains yours to stop. */
 export interface DropIn extends Pick<Running, 'stop' | 'health'>, AsyncDisposable {}
 
-export type EachMessage = ((payload: EachMessagePayloadLike) => Promise<void>) & DropIn
+/** kafkajs gives the payload only. */
+export type EachMessage = ((payload: EachMessagePayloadLike, watch?: DeliveryWatch) => Promise<void>) & DropIn
 export type EachBatch = ((payload: DropInBatchPayloadLike) => Promise<void>) & DropIn
 
 /**
@@ -46,7 +48,7 @@ export type EachBatch = ((payload: DropInBatchPayloadLike) => Promise<void>) & D
  */
 export function eachMessage(consumer: Consumer, options: DropInOptions = {}): EachMessage {
   const handler = new DropInHandler(consumer, options, 'eachMessage')
-  return withLife(handler, async (payload: EachMessagePayloadLike) => {
+  return withLife(handler, async (payload: EachMessagePayloadLike, watch?: DeliveryWatch) => {
     const { topic, partition, message } = payload
     await handler.take(() => {
       if (message === undefined) throw misplaced('eachMessage', 'eachBatch')
@@ -54,6 +56,7 @@ export function eachMessage(consumer: Consumer, options: DropInOptions = {}): Ea
         topic,
         partition,
         messages: [message],
+        watch,
         heartbeat: () => payload.heartbeat(),
         finishedUpTo: () => {},
         commitIfDue: async () => {},
@@ -165,7 +168,10 @@ class DropInHandler {
   }
 }
 
-function withLife<F extends (payload: never) => Promise<void>>(handler: DropInHandler, take: F): F & DropIn {
+function withLife<F extends (payload: never, watch?: DeliveryWatch) => Promise<void>>(
+  handler: DropInHandler,
+  take: F,
+): F & DropIn {
   const stop = (options?: StopOptions): Promise<void> => handler.stop(options)
   return Object.assign(take, { stop, health: () => handler.health(), [Symbol.asyncDispose]: () => stop() })
 }

@@ -57,6 +57,7 @@ const THINGS: Readonly<Record<string, string>> = {
   'Fastify(?:Instance|Request|Reply)$': 'of Fastify',
   Consumer$: 'defineConsumer() makes it, and its own symbol is asked for',
   Pick$: 'a part of a value that the library made',
+  DeliveryWatch$: 'a framework follows a delivery by it: both ends are of the library',
   Sender$: 'told to `auth` of a dashboard by the library',
   '(?:Lease|Inbox|Offsets)?Store$': 'a port: adapters implement it and the pipeline calls it, on the hot path',
   'StoreAdmin$|Source$|Source & Publisher$|Publisher$|Intake$': 'a port, as above',

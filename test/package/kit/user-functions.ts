@@ -21,10 +21,10 @@ const NO_OPTIONS =
 
 /** Arguments of functions that the library hands out to itself: a port, or what a port calls back. */
 const OF_THE_LIBRARY =
-  /^(?:DoneEars|RunTrace\.|Traced(?:Delivery|End|Start)|Tracing\.|PgTransaction|MysqlTransaction|Watched|LiveSignals\(|DashboardOptions\.live|DoneCacheOptions\.clock|(?:Inbox|Lease|Offsets)Store\.|Pick$|Idempotency\.(?:express|fastify|hono)\(\)$)/
+  /^(?:DeliveryWatch|DoneEars|RunTrace\.|Traced(?:Delivery|End|Start)|Tracing\.|PgTransaction|MysqlTransaction|Watched|LiveSignals\(|DashboardOptions\.live|DoneCacheOptions\.clock|(?:Inbox|Lease|Offsets)Store\.|Pick$|Idempotency\.(?:express|fastify|hono)\(\)$)/
 
 /** The options of a consumer under the names that they have in different places. */
-const SETTINGS = /^(?:Partial|HandleOnceOptions|defineConsumer\(\)\.options)(?=$|\.)/
+const SETTINGS = /^(?:Partial|HandleOnceOptions|OncePerMessageOptions|defineConsumer\(\)\.options)(?=$|\.)/
 
 /** Objects of the user whose methods the library calls for each message, although they are no options. */
 const PORTS_OF_USERS = /^(?:Logger|SealResult|StandardSchema)$/

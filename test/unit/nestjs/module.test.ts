@@ -83,7 +83,10 @@ function consumersOn(open: () => Promise<void>, start: typeof startOwn = startOw
   const descriptor = Object.getOwnPropertyDescriptor(Sms.prototype, 'send') as PropertyDescriptor
   const store = storeWith(() => ({ open }))
   HandleOnce({ name: 'sms', store, startWith: { topic: 'sms', group: 'g' } })(Sms.prototype, 'send', descriptor)
-  const discovery = { getProviders: () => [{ instance: new Sms() }] } as unknown as DiscoveryService
+  const discovery = {
+    getProviders: () => [{ instance: new Sms() }],
+    getControllers: () => [],
+  } as unknown as DiscoveryService
   return new ConsumeOnceConsumers({ start, waitForReady: true }, discovery)
 }
 

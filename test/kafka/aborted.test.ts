@@ -11,6 +11,7 @@ import { openedOnce } from '../kit/opened.ts'
 import { Watching } from '../kit/recording-intake.ts'
 import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
 import { newPlace } from '../pg/support.ts'
+import { itOnKafkajs } from './it-on.ts'
 import { Cluster, FAST } from './kit.ts'
 import { OwnConsumer, type Payload } from './own-consumer.ts'
 import { placesOf, readAll, valuesOf } from './replay-kit.ts'
@@ -105,7 +106,7 @@ describe.each([
       store: memoryStore(),
       handle: ({ payload }) => void handled.push(payload.id),
     })
-    const running = await runKafka(cluster.client(), consumer, {
+    const running = await runKafka(cluster.kafka(), consumer, {
       ...FAST,
       topics: [topic],
       group: groupId,
@@ -162,7 +163,7 @@ describe.each([
       store: await place.newOffsets(),
       handle: ({ payload, tx }) => place.write(tx, (payload as Payload).id),
     })
-    const running = await runKafka(cluster.client(), consumer, {
+    const running = await runKafka(cluster.kafka(), consumer, {
       ...FAST,
       topics: [topic],
       group: groupId,
@@ -247,7 +248,8 @@ describe('another copy of kafkajs', () => {
     expect(all).toEqual(expect.arrayContaining([...committedIds()]))
   })
 
-  it('is checked by runKafka, but not inside an object that is no client of kafkajs', async () => {
+  // It is given one.
+  itOnKafkajs('is checked by runKafka, but not inside an object that is no client of kafkajs', async () => {
     const other = otherCopy()
     const [groupId, handled, watching] = [uniqueName('group'), [] as string[], new Watching()]
     const running = await runKafka(

@@ -18,7 +18,7 @@ openedOnce(Cluster, (made) => (cluster = made))
 
 async function start({ consumer }: CutOffMember, topic: string, group: string): Promise<Running> {
   const options = { ...FAST, topics: [topic], group, leaveAfterMs: LEAVE_AFTER_MS }
-  const one = await runKafka(cluster.client(), consumer, options)
+  const one = await runKafka(cluster.kafka(), consumer, options)
   running.push(one)
   return one
 }
@@ -33,10 +33,6 @@ async function sendRounds(topic: string, name: string, rounds: number): Promise<
       partition,
     )
   }
-}
-
-async function membersOf(group: string): Promise<number> {
-  return (await cluster.admin.describeGroups([group])).groups[0]?.members.length ?? 0
 }
 
 describe('a member of a Kafka group that loses its store', () => {
@@ -60,7 +56,7 @@ describe('a member of a Kafka group that loses its store', () => {
       checks: { store: 'down', source: expect.stringMatching(/^left the group: the store has been down for 700 ms/) },
       partitions: [],
     })
-    expect(await membersOf(group)).toBe(1)
+    expect(await cluster.membersOf(group)).toBe(1)
 
     cut.mend()
     await eventually(() => one.health().ready && other.health().ready)
@@ -82,7 +78,7 @@ describe('a member of a Kafka group that loses its store', () => {
     await cut.watching.untilTold('stepped-aside')
     await one.stop({ deadlineMs: 100 })
     expect(one.health()).toMatchObject({ state: 'stopped', checks: { source: 'stopped' } })
-    expect(await membersOf(group)).toBe(0)
+    expect(await cluster.membersOf(group)).toBe(0)
   }, 60_000)
 
   it('leaves once and joins once when all have lost it, however long that lasts', async () => {
@@ -98,10 +94,10 @@ describe('a member of a Kafka group that loses its store', () => {
     for (const { cutOff } of all) cutOff()
     await sendRounds(topic, 'without', 3)
     await Promise.all(all.map(({ watching }) => watching.untilTold('stepped-aside')))
-    await eventually(async () => (await membersOf(group)) === 0)
+    await eventually(async () => (await cluster.membersOf(group)) === 0)
     // Each has asked its store in vain for longer than it took to leave, and nobody has joined.
     await Promise.all(all.map(({ watching }) => watching.until(() => failuresSince(watching, 'stepped-aside') >= 4)))
-    expect(await membersOf(group)).toBe(0)
+    expect(await cluster.membersOf(group)).toBe(0)
 
     for (const { mend } of all) mend()
     await eventually(() => members.ids.size === 4 * PARTITIONS && runs.every((each) => each.health().ready))

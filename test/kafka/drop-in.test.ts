@@ -102,7 +102,7 @@ describe("eachMessage in a consumer of the user's own", () => {
     await cluster.send(topic, [body('a')])
     const watching = new Watching()
     const again = consumerFor(() => {}, watching, store)
-    await using running = await runKafka(cluster.client(), again, { ...FAST, topics: [topic], group: groupId })
+    await using running = await runKafka(cluster.kafka(), again, { ...FAST, topics: [topic], group: groupId })
     await watching.until(() => watching.ended('duplicate') + watching.ended('handled') === 1)
     expect(watching.ended('duplicate')).toBe(1)
     expect(running.state).toBe('running')

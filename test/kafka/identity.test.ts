@@ -28,7 +28,7 @@ describe('one ID', () => {
     const copy = { ...sent, headers: { ...headers, 'consume-once-origin-topic': orders } }
     await cluster.send(orders, [sent, sent])
     await cluster.send(refunds, [sent, copy, sent])
-    const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [orders, refunds], group: groupId })
+    const running = await runKafka(cluster.kafka(), consumer, { ...FAST, topics: [orders, refunds], group: groupId })
     await cluster.untilCommitted(groupId, orders, [2])
     await cluster.untilCommitted(groupId, refunds, [3])
     await running.stop()

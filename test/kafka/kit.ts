@@ -10,12 +10,13 @@ import {
   type Message,
   type Producer,
 } from 'kafkajs'
-import { type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import type { AdaptedKafka, KafkaLike, KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import type { Source } from '../../src/internal.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
 import { Signal } from '../kit/signal.ts'
+import { clientOfTests, GROUP_PROTOCOL } from './client-of-tests.ts'
 
 /** Everything as fast as the tests' brokers allow. */
 export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumerConfig'> = {
@@ -26,6 +27,7 @@ export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumerConfig'> = {
     heartbeatInterval: 150,
     maxWaitTimeInMs: 100,
     metadataMaxAge: 400,
+    ...(GROUP_PROTOCOL === 'consumer' && { groupProtocol: GROUP_PROTOCOL }),
   },
 }
 
@@ -43,6 +45,7 @@ export class Cluster implements AsyncDisposable {
   readonly producer: Producer
   readonly #topics: string[] = []
   readonly #sources: Source[] = []
+  #platformaticOf: ((brokers: string[]) => AdaptedKafka) | undefined
 
   private constructor(brokers: string[]) {
     this.brokers = brokers
@@ -53,6 +56,9 @@ export class Cluster implements AsyncDisposable {
 
   static async open(brokers?: string[]): Promise<Cluster> {
     const cluster = new Cluster(brokers ?? (await server('kafka')).brokers)
+    // Its package does not load on Node 20, where programs use this kit too.
+    if (clientOfTests !== 'kafkajs')
+      cluster.#platformaticOf = (await import('../platformatic-kafka/kit.ts')).platformaticOf
     await Promise.all([cluster.admin.connect(), cluster.producer.connect()])
     // A new broker makes the place for the offsets of groups when it is first asked for one, and refuses until it is there.
     await eventually(() => cluster.admin.fetchOffsets({ groupId: 'none' }).then(isSo, isNotSo))
@@ -63,6 +69,11 @@ export class Cluster implements AsyncDisposable {
   client(options: Partial<KafkaConfig> = {}): Kafka {
     const retry = { initialRetryTime: 50, retries: 5 }
     return new Kafka({ brokers: this.brokers, logLevel: logLevel.NOTHING, retry, ...options })
+  }
+
+  /** A client of its own for a consumer of the library, of the kind that the tests run with. */
+  kafka(): KafkaLike | AdaptedKafka {
+    return this.#platformaticOf?.(this.brokers) ?? this.client()
   }
 
   async topic(numPartitions = 1, config: Readonly<Record<string, string>> = {}): Promise<string> {
@@ -85,10 +96,12 @@ export class Cluster implements AsyncDisposable {
 
   /** A source that is closed with the test, opened on an intake. */
   async open(options: KafkaOptions, intake: RecordingIntake = new RecordingIntake()): Promise<Opened> {
-    const client = this.client()
-    const makeConsumer = client.consumer.bind(client)
+    const client = this.kafka()
     let kafkaConsumer: Consumer | undefined
-    client.consumer = (config) => (kafkaConsumer = makeConsumer(config))
+    if (client instanceof Kafka) {
+      const makeConsumer = client.consumer.bind(client)
+      client.consumer = (config) => (kafkaConsumer = makeConsumer(config))
+    }
     const broker = kafkaSource(client, {
       ...FAST,
       ...options,
@@ -96,8 +109,14 @@ export class Cluster implements AsyncDisposable {
     })
     this.#sources.push(broker.source)
     await broker.source.open(intake)
-    if (kafkaConsumer === undefined) throw new Error('the source has opened without a consumer')
-    return { ...broker, intake, kafkaConsumer }
+    return {
+      ...broker,
+      intake,
+      get kafkaConsumer() {
+        if (kafkaConsumer === undefined) throw new Error('the source has opened without a consumer of kafkajs')
+        return kafkaConsumer
+      },
+    }
   }
 
   async send(topic: string, values: readonly (string | Message)[], partition = 0): Promise<void> {
@@ -120,6 +139,13 @@ export class Cluster implements AsyncDisposable {
     })
     const partitions = answer?.partitions.toSorted((a, b) => a.partition - b.partition) ?? []
     return partitions.map(({ offset }) => Number(offset))
+  }
+
+  /** A group of KIP-848 is another kind of group, of which kafkajs knows nothing. */
+  async membersOf(group: string): Promise<number> {
+    if (GROUP_PROTOCOL === 'classic') return (await this.admin.describeGroups([group])).groups[0]?.members.length ?? 0
+    const { membersOfIncremental } = await import('../platformatic-kafka/kit.ts')
+    return membersOfIncremental(this.brokers, group)
   }
 
   untilCommitted(groupId: string, topic: string, expected: readonly number[]): Promise<void> {

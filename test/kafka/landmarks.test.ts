@@ -4,6 +4,7 @@ import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
 import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import { uniqueName } from '../kit/namespace.ts'
+import { itOnKafkajs } from './it-on.ts'
 import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster
@@ -100,37 +101,41 @@ describe('a commit of the group', () => {
     expect((await cluster.commitHistory(group)).get(`${topic}/0`)?.some((offset) => offset < 0)).toBe(false)
   })
 
-  it('is compared once for each partition of a start, with two requests for the ends and the offsets of all', async () => {
-    const partitions = 6
-    const [topic, group] = [await cluster.topic(partitions), uniqueName('group')]
-    for (let partition = 0; partition < partitions; partition++) await cluster.send(topic, ['a'], partition)
-    const ones = Array.from({ length: partitions }, () => 1)
-    const first = await cluster.open({ topics: [topic], group }, RecordingIntake.settling())
-    await cluster.untilCommitted(group, topic, ones)
-    await first.source.close()
-    const asked = { fetchOffsets: 0, fetchTopicOffsets: 0 }
-    const client = cluster.client()
-    const makeAdmin = client.admin.bind(client)
-    client.admin = (config) => {
-      const admin = makeAdmin(config)
-      const fetchOffsets = admin.fetchOffsets.bind(admin)
-      const fetchTopicOffsets = admin.fetchTopicOffsets.bind(admin)
-      admin.fetchOffsets = (options) => {
-        asked.fetchOffsets++
-        return fetchOffsets(options)
+  // Its admin client is counted.
+  itOnKafkajs(
+    'is compared once for each partition of a start, with two requests for the ends and the offsets of all',
+    async () => {
+      const partitions = 6
+      const [topic, group] = [await cluster.topic(partitions), uniqueName('group')]
+      for (let partition = 0; partition < partitions; partition++) await cluster.send(topic, ['a'], partition)
+      const ones = Array.from({ length: partitions }, () => 1)
+      const first = await cluster.open({ topics: [topic], group }, RecordingIntake.settling())
+      await cluster.untilCommitted(group, topic, ones)
+      await first.source.close()
+      const asked = { fetchOffsets: 0, fetchTopicOffsets: 0 }
+      const client = cluster.client()
+      const makeAdmin = client.admin.bind(client)
+      client.admin = (config) => {
+        const admin = makeAdmin(config)
+        const fetchOffsets = admin.fetchOffsets.bind(admin)
+        const fetchTopicOffsets = admin.fetchTopicOffsets.bind(admin)
+        admin.fetchOffsets = (options) => {
+          asked.fetchOffsets++
+          return fetchOffsets(options)
+        }
+        admin.fetchTopicOffsets = (of) => {
+          asked.fetchTopicOffsets++
+          return fetchTopicOffsets(of)
+        }
+        return admin
       }
-      admin.fetchTopicOffsets = (of) => {
-        asked.fetchTopicOffsets++
-        return fetchTopicOffsets(of)
-      }
-      return admin
-    }
-    const { source } = kafkaSource(client, { ...FAST, topics: [topic], group })
-    const intake = RecordingIntake.settling()
-    await source.open(intake)
-    await eventually(async () => source.health().partitions?.every(({ watermark }) => watermark === '1') === true)
-    expect([intake.deliveries, asked.fetchTopicOffsets]).toEqual([[], 1])
-    expect(asked.fetchOffsets).toBeLessThanOrEqual(3) // One of them before the join; the first may be repeated.
-    await source.close()
-  })
+      const { source } = kafkaSource(client, { ...FAST, topics: [topic], group })
+      const intake = RecordingIntake.settling()
+      await source.open(intake)
+      await eventually(async () => source.health().partitions?.every(({ watermark }) => watermark === '1') === true)
+      expect([intake.deliveries, asked.fetchTopicOffsets]).toEqual([[], 1])
+      expect(asked.fetchOffsets).toBeLessThanOrEqual(3) // One of them before the join; the first may be repeated.
+      await source.close()
+    },
+  )
 })

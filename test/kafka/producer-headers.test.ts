@@ -110,7 +110,7 @@ describe("a producer's headers", () => {
     const sent = { value: '1', headers: { 'x-attempts': '7' } }
     await cluster.send(topic, [sent])
     const options = { ...FAST, topics: [topic], group, retry: { topics: [{ delayMs: 1 }] } }
-    started.push(await runKafka(cluster.client(), consumer, options))
+    started.push(await runKafka(cluster.kafka(), consumer, options))
     await cluster.untilCommitted(group, `${topic}.${group}.retry-1`, [2])
     await cluster.send(topic, [sent])
     await cluster.untilCommitted(group, topic, [2])

@@ -47,7 +47,7 @@ describe('how long Kafka can deliver a message again', () => {
       handle: () => {},
       observe: watching.observe,
     })
-    await using running = await runKafka(cluster.client(), consumer, {
+    await using running = await runKafka(cluster.kafka(), consumer, {
       ...FAST,
       topics: [topic],
       group: uniqueName('group'),

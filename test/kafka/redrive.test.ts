@@ -28,11 +28,11 @@ it('works through the dead letters of all topics of a consumer', async () => {
       handled.push(String(message.headers['id']))
     },
   })
-  const subscription = kafkaSubscription(cluster.client(), options)
+  const subscription = kafkaSubscription(cluster.kafka(), options)
   const from = topics.map((topic) => `kafka:${topic}.dead-letter`)
   const looked = async (): Promise<number> => (await redrive(consumer, subscription, {}).result).looked
   const live = async (isOver: () => Promise<boolean>): Promise<void> => {
-    const running: Running = await runKafka(cluster.client(), consumer, options)
+    const running: Running = await runKafka(cluster.kafka(), consumer, options)
     await eventually(isOver)
     await running.stop()
   }
@@ -68,7 +68,7 @@ it('a plan has what was sent behind a message whose clock is a day ahead', async
     times.map((time) => ({ value: '{}', headers: { id: String(time) }, timestamp: String(time) })),
   )
   const consumer = defineConsumer({ name: 'sms', id: messageId.header('id'), store: memoryStore(), handle: () => {} })
-  const subscription = kafkaSubscription(cluster.client(), { ...FAST, topics: [topic], group: uniqueName('group') })
+  const subscription = kafkaSubscription(cluster.kafka(), { ...FAST, topics: [topic], group: uniqueName('group') })
   const asked = { from: `kafka:${topic}`, since: at, until: at + 1_000 }
   const { buckets, warnings } = await planReplay(consumer, subscription, asked).result
   expect([buckets.unknown.count, buckets.filtered.count]).toEqual([2, 1])

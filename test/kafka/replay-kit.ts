@@ -1,12 +1,17 @@
 import type { ReplayItem, ReplayPlaces, ReplayRange, ReplayReader, ReadOptions } from '../../src/internal.ts'
-import { kafkaSubscription, type KafkaOptions, type KafkaLike } from '../../adapters/kafkajs/index.ts'
+import {
+  kafkaSubscription,
+  type AdaptedKafka,
+  type KafkaOptions,
+  type KafkaLike,
+} from '../../adapters/kafkajs/index.ts'
 import { FAST, type Cluster } from './kit.ts'
 
 export function placesOf(
   cluster: Cluster,
   topic: string,
   options: Partial<KafkaOptions> = {},
-  client: KafkaLike = cluster.client(),
+  client: KafkaLike | AdaptedKafka = cluster.kafka(),
 ): ReplayPlaces {
   const { replay } = kafkaSubscription(client, { ...FAST, topics: [topic], group: 'live', ...options })
   if (replay === undefined) throw new Error('the subscription has no places to replay')

@@ -59,7 +59,7 @@ describe('a dead letter that is sent back', () => {
       )
       const originals = await itemsOf(topic)
       const before = await storedIn(topic)
-      const { source, publisher } = kafkaSource(cluster.client(), {
+      const { source, publisher } = kafkaSource(cluster.kafka(), {
         topics: [topic],
         group: topic,
         deadLetter: { headers: style },

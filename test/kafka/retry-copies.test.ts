@@ -279,7 +279,7 @@ describe('retry topics', () => {
       group: uniqueName('group'),
       retry: { topics: [{ delayMs: 1 }] },
     }
-    await expect(runKafka(cluster.client(), consumer, options)).rejects.toMatchObject({
+    await expect(runKafka(cluster.kafka(), consumer, options)).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('retry places: expected none with a store of strategy offsets'),
     })

@@ -1,8 +1,7 @@
 import { openedOnce } from '../kit/opened.ts'
 import { eventually } from '../kit/eventually.ts'
 import { describe, expect, it } from '@jest/globals'
-import type { Kafka } from 'kafkajs'
-import { runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
+import { runKafka, type AdaptedKafka, type KafkaLike, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, type Running, type Store } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -15,7 +14,7 @@ const started = stoppedAfterEach<Running>()
 openedOnce(Cluster, (made) => (cluster = made))
 
 async function run(
-  kafka: Kafka,
+  kafka: KafkaLike | AdaptedKafka,
   options: KafkaOptions,
   handled: string[],
   store: Store = memoryStore(),
@@ -36,7 +35,7 @@ describe('several consumers of one process', () => {
   const ids = Array.from({ length: 40 }, (_, index) => `m${index}`)
 
   it('of several groups share a client, and each gets all; one that stops takes nothing from the others', async () => {
-    const [topic, kafka] = [await cluster.topic(2), cluster.client()]
+    const [topic, kafka] = [await cluster.topic(2), cluster.kafka()]
     const [one, two, three] = [uniqueName('one'), uniqueName('two'), uniqueName('three')]
     const [ofOne, ofTwo, ofThree]: string[][] = [[], [], []] as string[][]
     const first = await run(kafka, { topics: [topic], group: one }, ofOne ?? [])
@@ -55,8 +54,8 @@ describe('several consumers of one process', () => {
     const [topic, groupId, store] = [await cluster.topic(2), uniqueName('group'), memoryStore()]
     const handled: string[] = []
     const [first, second] = [
-      await run(cluster.client(), { topics: [topic], group: groupId }, handled, store),
-      await run(cluster.client(), { topics: [topic], group: groupId }, handled, store),
+      await run(cluster.kafka(), { topics: [topic], group: groupId }, handled, store),
+      await run(cluster.kafka(), { topics: [topic], group: groupId }, handled, store),
     ]
     await eventually(async () => [first, second].every((one) => one.health().partitions.length === 1))
     await cluster.send(topic, ids.slice(0, 20))
@@ -66,7 +65,7 @@ describe('several consumers of one process', () => {
   })
 
   it('of one group do not share a client: kafkajs keeps the offsets of a group per client', async () => {
-    const [topic, groupId, kafka] = [await cluster.topic(2), uniqueName('group'), cluster.client()]
+    const [topic, groupId, kafka] = [await cluster.topic(2), uniqueName('group'), cluster.kafka()]
     await run(kafka, { topics: [topic], group: groupId }, [])
     await expect(run(kafka, { topics: [topic], group: groupId }, [])).rejects.toMatchObject({
       code: 'CONFIG_INVALID',

@@ -3,6 +3,7 @@ import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
 import type { StoredPositions } from '../../src/internal.ts'
 import { uniqueName } from '../kit/namespace.ts'
+import { clientOfTests } from './client-of-tests.ts'
 import { Cluster } from './kit.ts'
 
 let cluster: Cluster
@@ -33,6 +34,7 @@ describe('a stored position', () => {
     await cluster.open({ topics: [topic], group: groupId }, intake)
     await cluster.untilCommitted(groupId, topic, [6])
     expect(intake.positions).toEqual(['0@2', '0@3', '0@4', '0@5'])
-    expect((await cluster.commitHistory(groupId)).get(`${topic}/0`)).toContain(-2)
+    const history = (await cluster.commitHistory(groupId)).get(`${topic}/0`)
+    expect(history?.includes(-2)).toBe(clientOfTests === 'kafkajs')
   })
 })

@@ -37,7 +37,7 @@ async function start(
     observe: watching.observe,
     ...settings,
   } as Options)
-  const running = await runKafka(cluster.client(), consumer, { ...FAST, consumerConfig: SHORT_SESSION, ...options })
+  const running = await runKafka(cluster.kafka(), consumer, { ...FAST, consumerConfig: SHORT_SESSION, ...options })
   started.push(running)
   return { running, watching }
 }

@@ -33,7 +33,7 @@ async function consume(options: Partial<Options>): Promise<Watching & { readonly
     observe: watching.observe,
     ...options,
   } as Options)
-  const running = await runKafka(cluster.client(), consumer, { ...FAST, topics: [topic], group: groupId })
+  const running = await runKafka(cluster.kafka(), consumer, { ...FAST, topics: [topic], group: groupId })
   try {
     for (const [index, id] of IDS.entries()) await cluster.send(topic, [JSON.stringify({ id })], index % 2)
     await cluster.untilCommitted(groupId, topic, [4, 3])
@@ -128,7 +128,7 @@ describe("what else is the user's and throws", () => {
       handle: broken,
       observe: watching.observe,
     })
-    const running = await runKafka(cluster.client(), consumer, {
+    const running = await runKafka(cluster.kafka(), consumer, {
       ...FAST,
       topics: [topic],
       group: groupId,

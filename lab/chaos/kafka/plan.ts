@@ -5,7 +5,13 @@ export interface KafkaOptions extends RunOptions {
   readonly broker: 'kafka'
   /** Partitions moved away from their leader and back. All other faults follow from it in number. */
   readonly moves: number
+  /** Of the workers. @defaultValue kafkajs */
+  readonly client?: ChaosClient
 }
+
+export type ChaosClient = (typeof CHAOS_CLIENTS)[number]
+/** The last one with the group protocol of KIP-848. */
+export const CHAOS_CLIENTS = ['kafkajs', 'platformatic', 'platformatic-kip848'] as const
 
 export const PLANTED: readonly string[] = ['skip', 'double', 'commit-high', 'commit-low']
 

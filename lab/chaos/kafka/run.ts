@@ -16,7 +16,7 @@ import { judge } from './judge.ts'
 import { SHAPE } from './messages.ts'
 import { PARTITIONS, planOf, type KafkaOptions } from './plan.ts'
 import { Sending } from './sending.ts'
-import { LEASE_MS, sourceOf, TUNING } from './settings.ts'
+import { LEASE_MS, SESSIONS, sourceOf, TUNING } from './settings.ts'
 
 const LOOK_EVERY_MS = 250
 
@@ -28,13 +28,13 @@ interface Place {
 
 /** One run, on servers of its own. A seed plans the same messages and faults; how they meet is up to the machine. */
 export async function runChaosOnKafka(options: KafkaOptions, beside: Beside = nothingBeside): Promise<ChaosRun> {
-  await using kafka = await startPrivateKafka({ brokers: 3 })
+  await using kafka = await startPrivateKafka({ brokers: 3, properties: SESSIONS })
   const { brokers } = kafka
   return await Stage.with(options, async (stage) => {
     const { journal } = stage
     await using cluster = await Cluster.open(brokers)
     const place: Place = { brokers, topic: await cluster.topic(PARTITIONS), groupId: uniqueName('chaos') }
-    const source = sourceOf(place.brokers, place.topic, place.groupId)
+    const source = sourceOf(place.brokers, place.topic, place.groupId, options.client)
     const workers = stage.hire({ module: new URL('worker.ts', import.meta.url), source, tuning: TUNING })
     const acknowledged = new Set<string>()
     const act = async (pace: Pace, signal: AbortSignal): Promise<void> => {

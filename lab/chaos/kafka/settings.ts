@@ -1,8 +1,16 @@
 import type { KafkaSpec } from '../../kit/worker/spec.ts'
+import type { ChaosClient } from './plan.ts'
 import type { Tuning } from '../worker-slot.ts'
 
 /** All freezes are longer (plan.ts). */
 const SESSION_MS = 6_000
+/** By KIP-848 the session is a setting of the broker. */
+export const SESSIONS: Readonly<Record<string, string>> = {
+  'group.consumer.min.session.timeout.ms': String(SESSION_MS),
+  'group.consumer.session.timeout.ms': String(SESSION_MS),
+  'group.consumer.min.heartbeat.interval.ms': '500',
+  'group.consumer.heartbeat.interval.ms': '500',
+}
 export const LEASE_MS = 6_000
 
 export const TUNING: Tuning = {
@@ -12,7 +20,12 @@ export const TUNING: Tuning = {
   backoff: { initialMs: 50, maxMs: 1_000 },
 }
 
-export function sourceOf(brokers: readonly string[], topic: string, groupId: string): KafkaSpec {
+export function sourceOf(
+  brokers: readonly string[],
+  topic: string,
+  groupId: string,
+  client: ChaosClient = 'kafkajs',
+): KafkaSpec {
   const options = {
     topics: [topic],
     group: groupId,
@@ -23,7 +36,9 @@ export function sourceOf(brokers: readonly string[], topic: string, groupId: str
       heartbeatInterval: 500,
       // A fetch in long poll at one broker while another rejoins is how messages are jumped over.
       maxWaitTimeInMs: 1_500,
+      ...(client === 'platformatic-kip848' && { groupProtocol: 'consumer' as const }),
     },
   }
-  return { kind: 'kafka', brokers, options }
+  const library = client === 'kafkajs' ? 'kafkajs' : 'platformatic'
+  return { kind: 'kafka', library, brokers, options }
 }

@@ -2,11 +2,14 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, renameSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync, type BuildOptions } from 'esbuild'
 import { newFolder } from '../../../test/kit/servers/private-instance.ts'
 import { inRun } from '../../../test/kit/servers/test-run.ts'
+
+/** It finds its WebAssembly beside its own file, so it stays where it is. */
+const PLATFORMATIC = resolve('node_modules/@platformatic/kafka/dist/index.js')
 
 /** The worker with a module (module.ts), as a program. */
 export function bundledWorker(module: URL): string {
@@ -36,7 +39,8 @@ function bundled(name: string, entry: Pick<BuildOptions, 'stdin' | 'entryPoints'
     bundle: true,
     platform: 'node',
     format: 'cjs',
-    external: ['pg-native'],
+    alias: { '@platformatic/kafka': PLATFORMATIC },
+    external: ['pg-native', PLATFORMATIC],
     logLevel: 'error',
   })
   renameSync(own, file)

@@ -24,6 +24,12 @@ export async function starterOn(source: SourceSpec, consumer: Consumer, hooks: H
 
 async function onKafka(spec: KafkaSpec, consumer: Consumer, { kafka, publisher }: Hooks): Promise<() => Started> {
   const { kafkaSource } = await import('../../../adapters/kafkajs/client.ts')
+  if (spec.library === 'platformatic') {
+    const { platformaticKafka } = await import('../../../adapters/platformatic-kafka/index.ts')
+    const platformatic = await import('@platformatic/kafka')
+    const adapted = platformaticKafka(platformatic, { clientId: 'worker', bootstrapBrokers: [...spec.brokers] })
+    return () => run(consumer, publisher, () => kafkaSource(adapted, spec.options, consumer.name))
+  }
   const client = await clientOf(spec)
   return () => run(consumer, publisher, () => kafkaSource(kafka?.(client) ?? client, spec.options, consumer.name))
 }

@@ -26,6 +26,8 @@ export type SourceSpec = KafkaSpec | RabbitSpec
 
 export interface KafkaSpec {
   readonly kind: 'kafka'
+  /** @defaultValue kafkajs */
+  readonly library?: 'kafkajs' | 'platformatic'
   readonly brokers: readonly string[]
   /** Through which they are reached, however they call themselves. @defaultValue their own */
   readonly port?: number

@@ -1,0 +1,2 @@
+import './on-platformatic.ts'
+import '../kafka/rebalance.test.ts'

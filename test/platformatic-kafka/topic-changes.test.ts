@@ -1,0 +1,2 @@
+import './on-platformatic.ts'
+import '../kafka/topic-changes.test.ts'

@@ -22,7 +22,7 @@ const REBALANCE_MS = 60_000
 
 /**
  * One membership: the group's protocol, which timers keep alive, and fetches beside it. What the client has for that is
- * not used: it commits old offsets in a new generation, keeps records over a rejoin, and never looks for another coordinator.
+ * not used: it commits old offsets in a new generation (C3), and keeps records over a rejoin (C4).
  */
 export class PlatformaticMember implements GroupMember {
   readonly consumer: MemberControl

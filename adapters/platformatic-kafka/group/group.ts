@@ -48,7 +48,7 @@ const OF_COORDINATOR: ReadonlySet<string> = new Set([
   'GROUP_LOAD_IN_PROGRESS',
 ])
 
-/** Finds the coordinator of the group anew when it has moved. The client keeps the first one for ever. */
+/** Finds the coordinator of the group anew when it has moved. */
 export class Coordinator {
   readonly #wire: Wire
   readonly #groupId: string

@@ -54,8 +54,8 @@ const GROUP = 0
  * Requests to brokers, over connections of the client: one to each broker, made when it is needed. Requests to a broker are
  * answered in their order, so a fetch that waits needs a wire of its own.
  *
- * Every rejection is a `BrokerAnswer` or `Unanswered`. After a time-out the connection is closed: the client reads nothing
- * more from it once the late answer comes.
+ * Every rejection is a `BrokerAnswer` or `Unanswered`. After a time-out the connection is closed: its answers come in
+ * the order of the requests, so the next one would wait too.
  */
 export class Wire {
   readonly answerOf: AnswerOf

@@ -82,6 +82,7 @@ describe.each([
       ),
     )
     await intake.until(() => intake.positions.includes('1@1'))
+    expect(intake.positions.slice(0, 2).toSorted()).toEqual(['0@0', '1@0'])
     await source.close()
   }, 120_000)
 })

@@ -58,17 +58,16 @@ class Rolling implements AsyncDisposable {
     )
   }
 
-  /** Everything that was sent is handled, once and in order, and committed, and no commit went back. */
-  async isWhole(): Promise<void> {
+  /** Resolves with the number of messages sent to each partition, when all are committed. */
+  async end(): Promise<readonly number[]> {
     this.#isOver = true
     await this.#sending
     await cluster.untilCommitted(this.group, this.topic, this.#sent)
-    for (const [partition, count] of this.#sent.entries()) {
-      const numbers = this.handled.filter((one) => one.partition === partition).map(({ number }) => number)
-      expect(numbers).toEqual(Array.from({ length: count }, (_, number) => number))
-    }
-    const history = await cluster.commitHistory(this.group)
-    for (const offsets of history.values()) expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
+    return this.#sent
+  }
+
+  numbersOf(partition: number): readonly number[] {
+    return this.handled.filter((one) => one.partition === partition).map(({ number }) => number)
   }
 
   async #send(): Promise<void> {
@@ -109,7 +108,12 @@ describe.each<readonly [Member, Member]>([
       await one.stop()
       await rolling.goesOn()
     }
-    await rolling.isWhole()
+    for (const [partition, count] of (await rolling.end()).entries()) {
+      expect(rolling.numbersOf(partition)).toEqual(Array.from({ length: count }, (_, number) => number))
+    }
+    for (const offsets of (await cluster.commitHistory(rolling.group)).values()) {
+      expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
+    }
   }, 90_000)
 
   it('with all members stopped in between goes on where it was', async () => {
@@ -119,6 +123,11 @@ describe.each<readonly [Member, Member]>([
     await old.stop()
     await rolling.start(to)
     await rolling.goesOn()
-    await rolling.isWhole()
+    for (const [partition, count] of (await rolling.end()).entries()) {
+      expect(rolling.numbersOf(partition)).toEqual(Array.from({ length: count }, (_, number) => number))
+    }
+    for (const offsets of (await cluster.commitHistory(rolling.group)).values()) {
+      expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
+    }
   }, 90_000)
 })

@@ -19,12 +19,10 @@ let cluster: Cluster
 openedOnce(Cluster, (made) => (cluster = made))
 
 type Bytes = Buffer | undefined
-type Bare = platformatic.Consumer<Buffer, Buffer, Buffer, Buffer>
+type Bare = platformatic.Consumer
+type BareOptions = platformatic.ConsumerOptions<Buffer, Buffer, Buffer, Buffer>
 
-function bare(
-  groupId: string,
-  options: Partial<platformatic.ConsumerOptions<Buffer, Buffer, Buffer, Buffer>> = {},
-): Bare {
+function bare(groupId: string, options: Partial<BareOptions> = {}): Bare {
   return new platformatic.Consumer({ clientId: 'bare', bootstrapBrokers: cluster.brokers, groupId, ...options })
 }
 
@@ -33,6 +31,8 @@ const SHARED = { protocols: [{ name: 'RoundRobinAssigner', version: 0 }] }
 
 /** Nothing tells the member that it was removed before it commits. */
 const QUIET = { sessionTimeout: 20_000, rebalanceTimeout: 20_000, heartbeatInterval: 15_000 }
+
+const nothing = (): void => {}
 
 /** As the coordinator does when a session ends. */
 async function removeMembers(groupId: string): Promise<void> {
@@ -141,7 +141,6 @@ describeOnItsNode('@platformatic/kafka', () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     await cluster.send(topic, ['a', 'b'])
     const client = platformaticOf(cluster.brokers)
-    const nothing = (): void => {}
     const member = await client.member(
       {
         topics: [topic],
@@ -193,8 +192,8 @@ describeOnItsNode('@platformatic/kafka', () => {
       autocommit: false,
       maxWaitTime: 50,
     })
-    const read = stream[Symbol.asyncIterator]()
-    await read.next()
+    const messages = stream[Symbol.asyncIterator]()
+    await messages.next()
     const { source } = kafkaSource(platformaticOf(cluster.brokers), { ...FAST, topics: [topic], group: groupId })
     const intake = RecordingIntake.settling()
     await source.open(intake)
@@ -204,7 +203,7 @@ describeOnItsNode('@platformatic/kafka', () => {
     await eventually(async () => old.assignments?.[0]?.partitions.includes(taken) === false)
     const handedOver: number[] = []
     for (let count = 0; count < 100; count++) {
-      const { value } = (await read.next()) as { readonly value: { readonly partition: number } }
+      const { value } = (await messages.next()) as { readonly value: { readonly partition: number } }
       handedOver.push(value.partition)
     }
     expect(handedOver.filter((partition) => partition === taken).length).toBeGreaterThan(0)

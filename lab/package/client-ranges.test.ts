@@ -8,6 +8,7 @@ import { Strangers, WITHIN_MS } from './installed.ts'
 const LOWEST: Readonly<Record<string, string>> = {
   '@electric-sql/pglite': '0.3.0',
   '@opentelemetry/api': '1.9.0',
+  '@platformatic/kafka': '2.2.3',
   amqplib: '0.10.9',
   fastify: '4.0.0',
   ioredis: '5.0.0',
@@ -25,6 +26,9 @@ const HIGHEST: Readonly<Record<string, string>> = Object.fromEntries(
     { kafkajs: '2.3.0-beta.3', amqplib: '2', '@opentelemetry/api': '1' }[name] ?? 'latest',
   ]),
 )
+
+/** They run on Node 24 alone, or also on it. */
+const NEWER_NODE: ReadonlySet<string> = new Set(['@platformatic/kafka'])
 
 /** Handles a message that is published twice once, on a store. The end of each program says how often. */
 const ON_MEMORY = `
@@ -140,6 +144,34 @@ const PROGRAMS: readonly (readonly [client: string, needs: ServerName | undefine
     await Promise.all([admin.disconnect(), producer.disconnect()])`,
   ],
   [
+    '@platformatic/kafka',
+    'kafka',
+    `
+    const platformatic = require('@platformatic/kafka')
+    const { platformaticKafka, runKafka } = require('consume-once/platformatic-kafka')
+    const { Kafka } = require('kafkajs')
+    const plain = new Kafka({ brokers: at.split(','), logLevel: 0 })
+    await require('consume-once/kafkajs').quietKafkaTimers(plain)
+    const [admin, producer] = [plain.admin(), plain.producer()]
+    await Promise.all([admin.connect(), producer.connect()])
+    const ends = []
+    for (const groupProtocol of ['classic', 'consumer']) {
+      const topic = own + groupProtocol
+      await admin.createTopics({ topics: [{ topic }] })
+      const { sent, defined } = consumer(memoryStore())
+      const kafka = platformaticKafka(platformatic, { clientId: own, bootstrapBrokers: at.split(',') })
+      const running = runKafka(kafka, defined, { topics: [topic], group: topic, consumerConfig: { groupProtocol } })
+      await running.ready()
+      await producer.send({ topic, messages: [{ value: '{}' }, { value: '{}' }] })
+      await until(() => sent.length > 0)
+      await running.stop()
+      ends.push(sent.length)
+    }
+    await admin.deleteTopics({ topics: [own + 'classic', own + 'consumer'] })
+    console.log(Math.max(...ends))
+    await Promise.all([admin.disconnect(), producer.disconnect()])`,
+  ],
+  [
     'lru-cache',
     undefined,
     `
@@ -218,10 +250,14 @@ describe.each([
     ),
   )
 
-  it.each(PROGRAMS)('%s: a message that comes twice is handled once', async (_, needs, program) => {
+  it.each(PROGRAMS)('%s: a message that comes twice is handled once', async (client, needs, program) => {
     const addresses = needs === undefined ? undefined : await server(needs)
     const at = addresses === undefined ? '' : 'url' in addresses ? addresses.url : addresses.brokers.join(',')
     const code = `${ON_MEMORY}\nconst at = ${JSON.stringify(at)}\nvoid (async () => {${program}\n})()`
-    expect(await strangers.run(end, 'node', ['--no-deprecation', '-e', code])).toBe('1\n')
+    const node = ['--no-deprecation', '-e', code]
+    const ran = NEWER_NODE.has(client)
+      ? strangers.run(end, 'npx', ['--yes', '--package=node@24', '--', 'node', ...node])
+      : strangers.run(end, 'node', node)
+    expect(await ran).toBe('1\n')
   })
 })

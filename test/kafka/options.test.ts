@@ -174,6 +174,22 @@ describe('the options of a Kafka source', () => {
     await source.close()
   })
 
+  it.each([
+    ['none', {}],
+    ['some', { consumerConfig: { rackId: undefined, retry: { retries: 12, multiplier: undefined } } as object }],
+  ])(
+    'of kafkajs have no undefined, where %s are given: it computes with one, and tries again without a pause',
+    async (_what, given) => {
+      const kafka = new ScriptedKafka()
+      kafka.topics.push('t')
+      const { source } = kafkaSource(kafka, { topics: ['t'], group: uniqueName('group'), ...given })
+      await source.open(new RecordingIntake())
+      await source.close()
+      const { retry, ...config } = kafka.newest.config
+      expect(Object.entries({ ...config, ...retry }).filter(([, value]) => value === undefined)).toEqual([])
+    },
+  )
+
   it('refuse two sets of topics in one group of this process, while the first runs', async () => {
     const groupId = uniqueName('group')
     const open = (topics: string[], more: object = {}): ReturnType<typeof kafkaSource> =>

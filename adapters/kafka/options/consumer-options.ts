@@ -88,7 +88,7 @@ export function consumerConfig({
   group: groupId,
   consumerConfig: consumer,
 }: Pick<KafkaOptions, 'group' | 'consumerConfig'>): ConsumerConfig {
-  const { partitionAssigners, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer ?? {})
+  const { partitionAssigners, retry, ...given } = withoutUndefined<KafkaConsumerOptions>(consumer ?? {})
   const { sessionTimeout = 30_000 } = given
   const third = Math.max(1, Math.floor(sessionTimeout / 3))
   return {
@@ -97,6 +97,8 @@ export function consumerConfig({
     ...given,
     sessionTimeout,
     ...(partitionAssigners === undefined ? {} : { partitionAssigners: [...partitionAssigners] }),
+    // kafkajs computes with `undefined` instead of its default, and its pauses are NaN then.
+    ...(retry === undefined ? {} : { retry: withoutUndefined<Retry>(retry) }),
     groupId,
   }
 }

@@ -23,7 +23,8 @@ export function kafkajsClient(kafka: KafkaLike): KafkaClient {
   return {
     given: kafka,
     member: async (options, listener) => {
-      const { consumerConfig, companions } = options
+      const { companions } = options
+      const { groupProtocol: _, ...consumerConfig } = options.consumerConfig
       const partitionAssigners = consumerConfig.partitionAssigners ?? (await assignersFor(companions))
       const config = partitionAssigners === undefined ? consumerConfig : { ...consumerConfig, partitionAssigners }
       return new KafkajsMember(kafka, { ...options, consumerConfig: config }, listener)

@@ -44,11 +44,11 @@ describe('the packed package', () => {
     expect(below('docs/').filter((name) => !name.endsWith('.md'))).toEqual([])
   })
 
-  it('has at most 200 files and 3 MB', () => {
+  it('has at most 200 files and 3.2 MB: 3.0 before a second client of Kafka', () => {
     expect(files.length).toBeLessThanOrEqual(200)
     const bytes = files.reduce((sum, name) => sum + statSync(join(strangers.dir, 'package', name)).size, 0)
-    // As npm shows it.
-    expect((bytes / 1e6).toFixed(1)).toBe('3.0')
+    expect(bytes).toBeLessThan(3_200_000)
+    expect(bytes).toBeGreaterThan(2_800_000)
   })
 })
 

@@ -2,7 +2,7 @@ import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
 import { Kafka, logLevel } from 'kafkajs'
-import { kafkaSubscription, runKafka } from '../../adapters/kafkajs/index.ts'
+import { kafkaSubscription, runKafka, type KafkaConsumerOptions } from '../../adapters/kafkajs/index.ts'
 import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import { ConfigError, defineConsumer, doctor } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
@@ -28,6 +28,9 @@ function withRetry(topics: string[], retry: string): ReturnType<typeof kafkaSour
   const options = { topics, group: uniqueName('group'), ...retryOn({ delayMs: 1, topic: retry }) }
   return kafkaSource(new ScriptedKafka(), options)
 }
+
+/** As a program without types gives them. */
+const UNSET = { rackId: undefined, retry: { retries: 12, multiplier: undefined } } as unknown as KafkaConsumerOptions
 
 describe('the options of a Kafka source', () => {
   it.each<[string, object, string]>([
@@ -176,7 +179,7 @@ describe('the options of a Kafka source', () => {
 
   it.each([
     ['none', {}],
-    ['some', { consumerConfig: { rackId: undefined, retry: { retries: 12, multiplier: undefined } } as object }],
+    ['some', { consumerConfig: UNSET }],
   ])(
     'of kafkajs have no undefined, where %s are given: it computes with one, and tries again without a pause',
     async (_what, given) => {

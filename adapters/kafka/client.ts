@@ -214,14 +214,30 @@ export interface Admin {
 /** Connected. */
 export interface Producer {
   disconnect(): Promise<void>
-  send(record: {
-    topic: string
-    acks: number
-    messages: {
-      key: Buffer | null
-      value: Buffer | null
-      headers: { [name: string]: Buffer | string | (Buffer | string)[] }
-      partition?: number
-    }[]
-  }): Promise<{ topicName: string; partition: number; errorCode: number }[]>
+  /**
+   * @param batch - names these messages, for a producer that `recognises`. The same object, sent again after a failure, is
+   * written once. All of them go to one partition, to which no other batch is sent meanwhile.
+   */
+  send(record: SentRecord, batch?: object): Promise<SendAnswer[]>
+  /** A batch that was sent already is recognised by its partition. Such a producer goes on after a failure. */
+  readonly recognises?: true
+}
+
+export interface SentRecord {
+  topic: string
+  acks: number
+  messages: SentMessage[]
+}
+
+export interface SentMessage {
+  key: Buffer | null
+  value: Buffer | null
+  headers: { [name: string]: Buffer | string | (Buffer | string)[] }
+  partition?: number
+}
+
+export interface SendAnswer {
+  topicName: string
+  partition: number
+  errorCode: number
 }

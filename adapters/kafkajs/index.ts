@@ -1,4 +1,5 @@
-import type { Consumer, Starting } from '../../src/internal.ts'
+import { ConfigError, hasMethod, type Consumer, type Starting } from '../../src/internal.ts'
+import { KafkaConfirmedPublisher, type ConfirmedPublisher } from '../kafka/publishing/confirmed-publisher.ts'
 import { runOn } from '../kafka/run.ts'
 import { clientOf } from './client.ts'
 import type { AdaptedKafka } from '../kafka/client.ts'
@@ -17,6 +18,8 @@ export type {
 } from '../kafka/options/options.ts'
 export { quietKafkaTimers } from './quiet-timers.ts'
 export type { AdaptedKafka, Admin } from '../kafka/client.ts'
+export type { ConfirmedPublisher } from '../kafka/publishing/confirmed-publisher.ts'
+export type { IdentifiedMessage } from '../kafka/publishing/check-message.ts'
 export type { KafkaLike } from './kafkajs-like.ts'
 
 /**
@@ -34,4 +37,21 @@ export type { KafkaLike } from './kafkajs-like.ts'
  */
 export function runKafka(kafka: KafkaLike | AdaptedKafka, consumer: Consumer, options: KafkaOptions): Starting {
   return runOn(clientOf(kafka), consumer, options)
+}
+
+/**
+ * For producers. It creates producer and admin from `kafka` at the first publish, and again after a failure; `close()` closes
+ * them.
+ *
+ * The producer is not an idempotent one. That of kafkajs gives the sequence of a message without an answer to the next one: if
+ * the first was written, the broker takes the second for a duplicate and confirms it, unwritten. So a retry may write a
+ * message twice, under one message ID, by which consumers recognise it.
+ *
+ * @throws ConfigError `CONFIG_INVALID` for something that is not a client
+ */
+export function confirmedPublisher(kafka: KafkaLike | AdaptedKafka): ConfirmedPublisher {
+  if (!hasMethod(kafka, 'producer') || !hasMethod(kafka, 'admin')) {
+    throw new ConfigError(['confirmedPublisher: kafka: expected a client such as new Kafka({ brokers }) of kafkajs'])
+  }
+  return new KafkaConfirmedPublisher(clientOf(kafka))
 }

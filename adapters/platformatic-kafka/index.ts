@@ -1,6 +1,7 @@
 import { ConfigError, type Consumer, type Starting, type Subscription } from '../../src/internal.ts'
 import type { AdaptedKafka, KafkaClient } from '../kafka/client.ts'
 import type { KafkaOptions } from '../kafka/options/options.ts'
+import { KafkaConfirmedPublisher, type ConfirmedPublisher } from '../kafka/publishing/confirmed-publisher.ts'
 import { adapted, runOn, subscriptionOn } from '../kafka/run.ts'
 import { platformaticClient } from './client.ts'
 import type { BaseOptionsLike, PlatformaticLike } from './platformatic-like.ts'
@@ -14,6 +15,8 @@ export type {
   KafkaOptions,
   KafkaRetryTopic,
 } from '../kafka/options/options.ts'
+export type { ConfirmedPublisher } from '../kafka/publishing/confirmed-publisher.ts'
+export type { IdentifiedMessage } from '../kafka/publishing/check-message.ts'
 export type { BaseOptionsLike, PlatformaticLike } from './platformatic-like.ts'
 
 /** What is used of it, by name. */
@@ -85,6 +88,18 @@ export function runKafka(kafka: AdaptedKafka, consumer: Consumer, options: Kafka
  */
 export function kafkaSubscription(kafka: AdaptedKafka, options: KafkaOptions): Subscription {
   return subscriptionOn(adapted(kafka) ?? ANOTHER, options)
+}
+
+/**
+ * For producers. It opens its connections at the first publish, and again after a loss. Each send has a number by which the
+ * leader recognises it when it is repeated (Kafka's idempotent producer), so that the retries of a publish write its message
+ * once. Only after a rejection can it be there twice, under one message ID, if you publish it again.
+ *
+ * @param kafka - what `platformaticKafka()` returned
+ * @throws ConfigError `CONFIG_INVALID` for anything else
+ */
+export function confirmedPublisher(kafka: AdaptedKafka): ConfirmedPublisher {
+  return new KafkaConfirmedPublisher(adapted(kafka) ?? refuse())
 }
 
 const refuse = (): never => {

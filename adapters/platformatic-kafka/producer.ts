@@ -1,5 +1,6 @@
 import type { Producer } from '../kafka/client.ts'
 import { partitionFor } from '../kafka/copies/partition-for.ts'
+import { NumberedBatches, type Numbers } from './numbered-batches.ts'
 import type { BaseOptionsLike, PlatformaticLike } from './platformatic-like.ts'
 import { BrokerAnswer } from './wire/answers.ts'
 import { Wire } from './wire/wire.ts'
@@ -19,6 +20,7 @@ const NO_LEADER = -1
 /** Sends to the leader of one partition, and tells what it answered. */
 export async function openProducer(lib: PlatformaticLike, options: BaseOptionsLike): Promise<Producer> {
   const wire = new Wire(lib, options)
+  const numbered = new NumberedBatches(wire)
   try {
     await wire.metadata([])
   } catch (error) {
@@ -27,7 +29,8 @@ export async function openProducer(lib: PlatformaticLike, options: BaseOptionsLi
   }
   return {
     disconnect: () => wire.close(),
-    send: async ({ topic, acks, messages }) => {
+    recognises: true,
+    send: async ({ topic, acks, messages }, batch) => {
       const { brokers, topics } = await wire.metadata([topic])
       const found = topics.get(topic)
       const [first] = messages
@@ -38,13 +41,14 @@ export async function openProducer(lib: PlatformaticLike, options: BaseOptionsLi
       })
       const leader = brokers.get(found.partitions[partition]?.leader ?? NO_LEADER)
       if (leader === undefined) throw new BrokerAnswer('LEADER_NOT_AVAILABLE', true)
-      const records = recordsOf(topic, partition, messages)
-      const { responses } = await wire.request<ProduceAnswer>(
-        'Produce',
-        leader,
-        [acks, WITHIN_MS, records],
-        2 * WITHIN_MS,
-      )
+      const produce = async (numbers?: Numbers): Promise<ProduceAnswer> => {
+        const records = recordsOf(topic, partition, messages)
+        return wire.request('Produce', leader, [acks, WITHIN_MS, records, numbers ?? {}], 2 * WITHIN_MS)
+      }
+      const { responses } =
+        batch === undefined
+          ? await produce()
+          : await numbered.send(`${topic}/${partition}`, { batch, count: messages.length }, produce)
       return responses.flatMap(({ partitionResponses }) =>
         partitionResponses.map(({ index, errorCode }) => ({ topicName: topic, partition: index, errorCode })),
       )

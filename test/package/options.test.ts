@@ -8,12 +8,15 @@ import { adminOf, defineConsumer, type Health, liveSignals, positionsOf, runInli
 import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
 import { confirmedPublisher, eachDelivery, onMessage } from 'consume-once/amqplib'
 import { bullmqProcessor } from 'consume-once/bullmq'
-import { eachBatch, eachMessage } from 'consume-once/kafkajs'
+import { confirmedPublisher as kafkajsPublisher, eachBatch, eachMessage } from 'consume-once/kafkajs'
+import { confirmedPublisher as platformaticPublisher } from 'consume-once/platformatic-kafka'
 import { amazonMqHandler, mskHandler } from 'consume-once/lambda'
 import { mysqlMigrations } from 'consume-once/mysql2'
 import { postgresMigrations } from 'consume-once/pg'
 import { redrivesOf, replaysOf } from 'consume-once/replay'
 import { MemoryOffsets } from 'consume-once/testing'
+import { Kafka, logLevel } from 'kafkajs'
+import { platformaticOf } from '../platformatic-kafka/kit.ts'
 import type { AnyRule, AnyTable } from '../../src/foundation/options.ts'
 import { optionsIn, optionsPage } from './kit/options-page.ts'
 import { problemOfDefault } from './kit/told-default.ts'
@@ -35,6 +38,9 @@ const message = {
   headers: {},
 } as const
 const channel = Object.fromEntries(['ack', 'nack', 'reject', 'on', 'removeListener'].map((name) => [name, () => {}]))
+const kafka = new Kafka({ brokers: ['127.0.0.1:1'], logLevel: logLevel.NOTHING, retry: { retries: 0 } })
+/** As `platformaticKafka()` makes it, on each version of Node. */
+const platformaticKafka = platformaticOf(['127.0.0.1:1'])
 const running = runMemory(broker, consumer, { topic: 't', group: 'checked' })
 const positions = defineConsumer({ name: 'positions', store: new MemoryOffsets(), handle: () => {} })
 
@@ -48,7 +54,7 @@ const ARGUMENTS: Readonly<Record<string, unknown>> = {
   number: 1,
 }
 
-/** What has public methods, by the name of its type. */
+/** What has public methods, by the name of its type, and by its entry point where several have one of that name. */
 const HANDLES: Readonly<Record<string, readonly unknown[]>> = {
   Admin: [adminOf(consumer, subscription)],
   PositionAdmin: [positionsOf(positions, subscription)],
@@ -65,7 +71,9 @@ const HANDLES: Readonly<Record<string, readonly unknown[]>> = {
   EachBatch: [eachBatch(consumer)],
   EachDelivery: [eachDelivery(consumer)],
   EachMessage: [eachMessage(consumer)],
-  ConfirmedPublisher: [confirmedPublisher('amqp://localhost')],
+  './amqplib ConfirmedPublisher': [confirmedPublisher('amqp://localhost')],
+  './kafkajs ConfirmedPublisher': [kafkajsPublisher(kafka)],
+  './platformatic-kafka ConfirmedPublisher': [platformaticPublisher(platformaticKafka)],
   OnMessage: [onMessage(channel as never, consumer)],
   BullmqProcessor: [bullmqProcessor(consumer)],
   LambdaHandler: [mskHandler(consumer, { group: 'checked' }), amazonMqHandler(consumer, { group: 'checked' })],
@@ -98,7 +106,7 @@ function functionsOf({ entry, name }: PublicCall): readonly ((...given: readonly
     if (called === undefined) throw new Error(`${entry} has no ${owner}`)
     return [(...given) => (name.startsWith('new ') ? new called(...given) : called(...given))]
   }
-  const handles = called?.[method as never] === undefined ? HANDLES[owner] : [called]
+  const handles = called?.[method as never] === undefined ? (HANDLES[`${entry} ${owner}`] ?? HANDLES[owner]) : [called]
   if (handles === undefined) throw new Error(`${name}: give an example of ${owner} in HANDLES`)
   return handles.map((handle) => {
     const methods = handle as Readonly<Record<string, (...given: readonly unknown[]) => unknown>>

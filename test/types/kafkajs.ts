@@ -1,6 +1,13 @@
 // The real client fits the slice that the adapter uses, and what the adapter owns cannot be set.
 import { Kafka, PartitionAssigners } from 'kafkajs'
-import { eachBatch, eachMessage, kafkaSubscription, runKafka, type KafkaLike } from '../../adapters/kafkajs/index.ts'
+import {
+  confirmedPublisher,
+  eachBatch,
+  eachMessage,
+  kafkaSubscription,
+  runKafka,
+  type KafkaLike,
+} from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, type StartResult } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 
@@ -77,4 +84,18 @@ export async function illegal(): Promise<void> {
   await runKafka(kafka, consumer, { topics: ['t'], group: 'g', consumerConfig: { readUncommitted: true } })
   // @ts-expect-error the adapter decides whether its consumer comes again
   await runKafka(kafka, consumer, { topics: ['t'], group: 'g', consumerConfig: { retry: { restartOnFailure: 1 } } })
+}
+
+/** A message has an ID, and its bytes are bytes or text. */
+export async function publishing(): Promise<void> {
+  await using publisher = confirmedPublisher(kafka)
+  await publisher.publish({ topic: 't', messageId: '1', value: 'v' })
+  await publisher.publish({ topic: 't', messageId: '2', value: null, key: Buffer.from('k'), partition: 3 })
+  await publisher.publish({ topic: 't', messageId: '3', value: Buffer.from('v'), headers: { a: 'b', c: ['d', 'e'] } })
+  // @ts-expect-error no client sets an ID that stays the same
+  await publisher.publish({ topic: 't', value: 'v' })
+  // @ts-expect-error JSON.stringify() makes text of it
+  await publisher.publish({ topic: 't', messageId: '4', value: { to: 'x' } })
+  // @ts-expect-error kafkajs has no way to send it
+  await publisher.publish({ topic: 't', messageId: '5', value: 'v', headers: { a: null } })
 }

@@ -2,7 +2,12 @@
 
 import * as platformatic from '@platformatic/kafka'
 import type { BaseOptions } from '@platformatic/kafka'
-import { platformaticKafka, type BaseOptionsLike, type PlatformaticLike } from 'consume-once/platformatic-kafka'
+import {
+  confirmedPublisher,
+  platformaticKafka,
+  type BaseOptionsLike,
+  type PlatformaticLike,
+} from 'consume-once/platformatic-kafka'
 
 export const fits: PlatformaticLike = platformatic
 const options: BaseOptions = { clientId: 'sms', bootstrapBrokers: ['localhost:9092'] }
@@ -15,3 +20,8 @@ export const withSasl: unknown = platformaticKafka(platformatic, {
 })
 // @ts-expect-error bootstrapBrokers is needed
 export const without: unknown = platformaticKafka(platformatic, { clientId: 'sms' })
+export const published: Promise<void> = confirmedPublisher(platformaticKafka(platformatic, { ...options })).publish({
+  topic: 'sms',
+  messageId: '1',
+  value: 'v',
+})

@@ -92,6 +92,15 @@ export async function existingOf(admin: Admin, wanted: readonly string[]): Promi
   }
 }
 
+/** How many partitions a topic has. To ask for a missing topic may create it, so it is looked up in a list first. */
+export function partitionsOf(adminClient: AdminClient, topic: string, orElse: string): Promise<number> {
+  return adminClient.askAgain(async (admin) => {
+    if (!(await existingOf(admin, [topic])).has(topic))
+      throw new Error(`the topic does not exist. Create it, ${orElse}`)
+    return (await admin.fetchTopicOffsets(topic)).length
+  })
+}
+
 /** Reports possible problems, and returns those that prevent the start. */
 async function compare(admin: Admin, place: CopyPlace, report: Report): Promise<string[]> {
   const { kind, topic, delayMs } = place

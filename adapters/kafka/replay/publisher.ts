@@ -6,22 +6,20 @@ import {
   type ReplayPublisher,
   type Republished,
 } from '../../../src/internal.ts'
+import { chunksOf, type Sized } from '../copies/chunks.ts'
 import { isTooLarge, type ConfirmedProducer, type SentCopy } from '../copies/confirmed-producer.ts'
 import { keptHeaders, toHeaders } from '../copies/copy-headers.ts'
 import type { HeaderEntry } from '../copies/headers.ts'
 import { describesDeadLetter } from '../copies/dead-letter-facts.ts'
 import { originOf } from '../copies/origin.ts'
-import { existingOf } from '../copies/topics.ts'
-import { defaultPartition } from './default-partition.ts'
+import { partitionsOf } from '../copies/topics.ts'
+import { defaultPartition } from '../copies/default-partition.ts'
 import { type ReplayAdmin } from './log-place.ts'
 
 interface PublisherParts {
   readonly producer: ConfirmedProducer
   readonly adminClient: ReplayAdmin
 }
-
-/** A broker limits the size of what kafkajs sends to a partition at once, 1 MB by default. */
-const MOST_BYTES = 256 * 1024
 
 /** Publishes to each partition in turn, and to several at once. */
 export class LogPublisher implements ReplayPublisher {
@@ -49,19 +47,9 @@ export class LogPublisher implements ReplayPublisher {
   }
 
   async #publishTo(topic: string, messages: readonly Republished[]): Promise<void> {
-    const count = await this.#partitionsOf(topic)
+    const count = await partitionsOf(this.#parts.adminClient, topic, 'or choose another destination')
     const partitions = groupBy(messages, (message) => this.#partitionFor(message, count))
     await all([...partitions].map(([partition, own]) => this.#send(topic, partition, own.map(copyOf))))
-  }
-
-  #partitionsOf(topic: string): Promise<number> {
-    return this.#parts.adminClient.askAgain(async (admin) => {
-      // To ask for a missing topic may create it.
-      if (!(await existingOf(admin, [topic])).has(topic)) {
-        throw new Error('the topic does not exist. Create it, or choose another destination')
-      }
-      return (await admin.fetchTopicOffsets(topic)).length
-    })
   }
 
   /** Without a key: the partition that it came from. */
@@ -72,7 +60,7 @@ export class LogPublisher implements ReplayPublisher {
   }
 
   async #send(topic: string, partition: number, copies: readonly SentCopy[]): Promise<void> {
-    for (const chunk of chunksOf(copies)) await this.#sendChunk(topic, partition, chunk)
+    for (const chunk of chunksOf(copies, partsOf)) await this.#sendChunk(topic, partition, chunk)
   }
 
   /** The topic may accept less than expected. */
@@ -88,6 +76,8 @@ export class LogPublisher implements ReplayPublisher {
   }
 }
 
+const partsOf = ({ message: { key, value }, headers }: SentCopy): Sized => ({ key, value, headers })
+
 /** The headers of the original, and those that were given. */
 function copyOf({ item: { message }, destination, headers }: Republished): SentCopy {
   const isOver = describesDeadLetter(message)
@@ -96,26 +86,6 @@ function copyOf({ item: { message }, destination, headers }: Republished): SentC
   const origin: readonly HeaderEntry[] =
     destination !== message.origin ? [[COPY_HEADER.originTopic, message.origin]] : []
   return { message, headers: toHeaders(kept, origin, Object.entries(headers)) }
-}
-
-function* chunksOf(copies: readonly SentCopy[]): Generator<readonly SentCopy[]> {
-  let [chunk, bytes]: [SentCopy[], number] = [[], 0]
-  for (const copy of copies) {
-    const size = sizeOf(copy)
-    if (chunk.length > 0 && bytes + size > MOST_BYTES) {
-      yield chunk
-      ;[chunk, bytes] = [[], 0]
-    }
-    chunk.push(copy)
-    bytes += size
-  }
-  if (chunk.length > 0) yield chunk
-}
-
-function sizeOf({ message: { key, value }, headers }: SentCopy): number {
-  const ofHeaders = Object.entries(headers).flatMap(([name, header]) => [name, header].flat())
-  const texts = ofHeaders.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
-  return (key?.length ?? 0) + (value?.length ?? 0) + texts
 }
 
 function groupBy<K, T>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals'
 import { Partitioners } from 'kafkajs'
-import { defaultPartition } from '../../../adapters/kafka/replay/default-partition.ts'
+import { defaultPartition } from '../../../adapters/kafka/copies/default-partition.ts'
 
 it('the partition of a key is the one that kafkajs chooses by default', () => {
   const partitionFor = Partitioners.DefaultPartitioner()

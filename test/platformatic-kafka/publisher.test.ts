@@ -1,0 +1,37 @@
+import * as platformatic from '@platformatic/kafka'
+import { platformaticClient } from '../../adapters/platformatic-kafka/client.ts'
+import { confirmedPublisher } from '../../adapters/platformatic-kafka/index.ts'
+import { describePublisher } from '../kafka/laws/publisher.ts'
+import { platformaticOf } from './kit.ts'
+
+type Callback = (error: Error | null, answer: unknown) => void
+type Produce = ((connection: unknown, ...given: unknown[]) => void) & { readonly version: number }
+
+describePublisher('@platformatic/kafka', {
+  publisherOn: (brokers) => confirmedPublisher(platformaticOf(brokers)),
+  losingAnswers: (brokers, sends) => {
+    let left = sends
+    const losing = (produce: Produce): Produce =>
+      Object.assign(
+        (connection: unknown, ...given: unknown[]) => {
+          const answered = given.pop() as Callback
+          produce(connection, ...given, ((error, answer) =>
+            left-- > 0
+              ? answered(new Error('the connection was lost'), undefined)
+              : answered(error, answer)) as Callback)
+        },
+        { version: produce.version },
+      )
+    class Base extends platformatic.Base {
+      override [platformatic.kGetApi](name: string, callback: never): void {
+        const got = callback as (error: Error | null, api: unknown) => void
+        const answered = (error: Error | null, api: unknown): void =>
+          got(error, name === 'Produce' && error === null ? losing(api as Produce) : api)
+        super[platformatic.kGetApi](name, answered as never)
+      }
+    }
+    const options = { clientId: 'test', bootstrapBrokers: [...brokers] }
+    return platformaticClient({ ...platformatic, Base } as never, options)
+  },
+  timesWritten: () => 1,
+})

@@ -4,6 +4,9 @@ import { Kafka, logLevel } from 'kafkajs'
 import { Pool } from 'pg'
 import { defineConsumer, messageId, type Outcome, type Running } from 'consume-once'
 import { runKafka } from 'consume-once/kafkajs'
+// #region publish
+import { confirmedPublisher } from 'consume-once/kafkajs' // or from 'consume-once/platformatic-kafka'
+// #endregion
 import { postgresInbox } from 'consume-once/pg'
 import { notifications } from './support/notifications.ts'
 import { databaseUrl, eventually, kafkaBrokers, ownName } from './support/servers.ts'
@@ -14,11 +17,13 @@ const kafka = new Kafka({ brokers: kafkaBrokers(), logLevel: logLevel.NOTHING })
 const admin = kafka.admin()
 await admin.connect()
 await admin.createTopics({ topics: [{ topic, numPartitions: 4 }], waitForLeaders: false })
-const producer = kafka.producer()
-await producer.connect()
-for (const { id, key, payload } of messages) {
-  await producer.send({ topic, acks: -1, messages: [{ key, value: payload, headers: { 'message-id': id } }] })
-}
+// #region publish
+
+const publisher = confirmedPublisher(kafka)
+await Promise.all(
+  messages.map(({ id, key, payload }) => publisher.publish({ topic, key, messageId: id, value: payload })),
+)
+// #endregion
 
 const pool = new Pool({ connectionString: databaseUrl() })
 await pool.query(`create schema ${topic}; create table ${topic}.sent (id text)`)
@@ -57,7 +62,7 @@ console.log(`replayed: ${messages.length} deliveries, ${(await sent()) - first} 
 assert.equal(await sent(), first)
 assert.equal(outcomes.get('handled'), undefined)
 
-await producer.disconnect()
+await publisher.close()
 await admin.deleteTopics({ topics: [topic, `${topic}.dead-letter`] })
 await admin.deleteGroups([topic])
 await admin.disconnect()

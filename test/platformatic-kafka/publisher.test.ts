@@ -1,7 +1,7 @@
 import * as platformatic from '@platformatic/kafka'
 import { platformaticClient } from '../../adapters/platformatic-kafka/client.ts'
 import { confirmedPublisher } from '../../adapters/platformatic-kafka/index.ts'
-import { describePublisher } from '../kafka/laws/publisher.ts'
+import { describePublisher } from '../kafka/publishing/laws.ts'
 import { platformaticOf } from './kit.ts'
 
 type Callback = (error: Error | null, answer: unknown) => void

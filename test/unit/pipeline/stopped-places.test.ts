@@ -16,6 +16,7 @@ const WHO_GETS_IT: Readonly<Record<string, string>> = {
   'src/replay/job.ts': 'who awaits the plan of a `planReplay` that was stopped: there is no plan to give',
   'adapters/amqplib/publishing/confirmed-publisher.ts': 'who publishes after close(): nothing was sent',
   'adapters/amqplib/source.ts': 'run/start.ts, which resolves with `stopped`',
+  'adapters/kafka/publishing/confirmed-publisher.ts': 'who publishes after close(): nothing was sent',
   'adapters/kafka/source.ts': 'run/start.ts, which resolves with `stopped`',
   'adapters/kafka/membership/membership.ts': 'the Kafka source, which hands it to run/start.ts',
   'adapters/kafkajs/member.ts': 'the membership, which hands it to run/start.ts',

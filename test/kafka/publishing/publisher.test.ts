@@ -1,7 +1,7 @@
-import { confirmedPublisher } from '../../adapters/kafkajs/index.ts'
-import { kafkajsClient } from '../../adapters/kafkajs/client.ts'
+import { confirmedPublisher } from '../../../adapters/kafkajs/index.ts'
+import { kafkajsClient } from '../../../adapters/kafkajs/client.ts'
 import { Kafka, logLevel } from 'kafkajs'
-import { describePublisher } from './laws/publisher.ts'
+import { describePublisher } from './laws.ts'
 
 const kafkaOn = (brokers: readonly string[]): Kafka =>
   new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING, retry: { initialRetryTime: 50, retries: 5 } })

@@ -16,12 +16,12 @@ let cluster: Cluster
 ownCluster((made, brokers) => ([cluster, kafka] = [made, brokers]))
 
 const PARTITIONS = [0, 1, 2, 3, 4, 5]
-const CLIENTS: readonly [name: string, client: () => KafkaClient, isIdempotent: boolean][] = [
-  ['kafkajs', () => kafkajsClient(new Kafka({ brokers: kafka.brokers, logLevel: logLevel.NOTHING })), false],
+const CLIENTS: readonly [name: string, client: () => KafkaClient, mostTimes: number][] = [
+  ['kafkajs', () => kafkajsClient(new Kafka({ brokers: kafka.brokers, logLevel: logLevel.NOTHING })), Infinity],
   [
     '@platformatic/kafka',
     () => platformaticClient(platformatic, { clientId: 'lab', bootstrapBrokers: kafka.brokers }),
-    true,
+    1,
   ],
 ]
 
@@ -76,7 +76,7 @@ async function leaderOf(topic: string, partition: number): Promise<number> {
   return topics[0]?.partitions.find(({ partitionId }) => partitionId === partition)?.leader ?? -1
 }
 
-describe.each(CLIENTS)('confirmedPublisher of %s on three brokers', (_name, client, isIdempotent) => {
+describe.each(CLIENTS)('confirmedPublisher of %s on three brokers', (_name, client, mostTimes) => {
   it('confirms only what is there, and goes on, while brokers are killed and frozen (P1, P2)', async () => {
     const topic = await cluster.topic(PARTITIONS.length, { 'min.insync.replicas': '2' })
     const publishing = new Publishing(topic, new KafkaConfirmedPublisher(client()))
@@ -96,8 +96,8 @@ describe.each(CLIENTS)('confirmedPublisher of %s on three brokers', (_name, clie
     const times = await timesWritten(topic)
     expect([...publishing.confirmed].filter((id) => !times.has(id))).toEqual([])
     expect(publishing.refused).toEqual([])
-    const twice = [...times.values()].filter((count) => count > 1).length
-    if (isIdempotent) expect(twice).toBe(0)
+    const most = Math.max(...times.values())
+    expect(most).toBeLessThanOrEqual(mostTimes)
   }, 180_000)
 
   it('refuses in time where too few replicas are left, and says that the message may be there', async () => {

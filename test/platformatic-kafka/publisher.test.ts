@@ -15,10 +15,9 @@ describePublisher('@platformatic/kafka', {
       Object.assign(
         (connection: unknown, ...given: unknown[]) => {
           const answered = given.pop() as Callback
-          produce(connection, ...given, ((error, answer) =>
-            left-- > 0
-              ? answered(new Error('the connection was lost'), undefined)
-              : answered(error, answer)) as Callback)
+          produce(connection, ...given, (error, answer) =>
+            left-- > 0 ? answered(new Error('the connection was lost'), undefined) : answered(error, answer),
+          )
         },
         { version: produce.version },
       )
@@ -27,11 +26,11 @@ describePublisher('@platformatic/kafka', {
         const got = callback as (error: Error | null, api: unknown) => void
         const answered = (error: Error | null, api: unknown): void =>
           got(error, name === 'Produce' && error === null ? losing(api as Produce) : api)
-        super[platformatic.kGetApi](name, answered as never)
+        super[platformatic.kGetApi](name, answered)
       }
     }
     const options = { clientId: 'test', bootstrapBrokers: [...brokers] }
-    return platformaticClient({ ...platformatic, Base } as never, options)
+    return platformaticClient({ ...platformatic, Base }, options)
   },
   timesWritten: () => 1,
 })

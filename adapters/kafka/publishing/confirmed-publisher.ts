@@ -131,10 +131,13 @@ export class KafkaConfirmedPublisher implements ConfirmedPublisher {
   async #ask(topic: string): Promise<number> {
     try {
       const asking = partitionsOf(this.#adminClient, topic, 'because nothing creates it for a producer')
-      const late = (): Error => new Error('no broker told its partitions in time')
-      return await within(this.#confirmWithinMs, asking, late)
+      return await within(this.#confirmWithinMs, asking, untold)
     } catch (error) {
       throw refused(topic, error, false)
     }
   }
+}
+
+function untold(): Error {
+  return new Error('no broker told its partitions in time')
 }

@@ -26,6 +26,16 @@ interface Stored {
   readonly headers: Readonly<Record<string, unknown>>
 }
 
+const idOf = ({ headers }: Stored): string => String(headers['message-id'])
+const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
+
+async function refusalOf(publishing: Promise<void>): Promise<BrokerError> {
+  return publishing.then(
+    () => Promise.reject(new Error('it was confirmed')),
+    (error: unknown) => error as BrokerError,
+  )
+}
+
 export function describePublisher(title: string, { publisherOn, losingAnswers, timesWritten }: Client): void {
   let cluster: Cluster
 
@@ -37,16 +47,6 @@ export function describePublisher(title: string, { publisherOn, losingAnswers, t
       stored.push({ partition, key: key?.toString(), value, headers }),
     )
     return stored
-  }
-
-  const idOf = ({ headers }: Stored): string => String(headers['message-id'])
-  const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, at) => at)
-
-  async function refusalOf(publishing: Promise<void>): Promise<BrokerError> {
-    return publishing.then(
-      () => Promise.reject(new Error('it was confirmed')),
-      (error: unknown) => error as BrokerError,
-    )
   }
 
   describe(`confirmedPublisher on ${title}`, () => {
@@ -85,7 +85,7 @@ export function describePublisher(title: string, { publisherOn, losingAnswers, t
         [1, Buffer.from([0, 255])],
       ])
       const others = stored.filter((message) => !asked.includes(message))
-      expect(others.map(({ partition }) => partition).toSorted()).toEqual([0, 1])
+      expect(new Set(others.map(({ partition }) => partition))).toEqual(new Set([0, 1]))
     })
 
     it('keeps the order of the calls, which need not wait for each other', async () => {

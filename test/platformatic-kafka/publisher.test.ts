@@ -15,7 +15,7 @@ describePublisher('@platformatic/kafka', {
       Object.assign(
         (connection: unknown, ...given: unknown[]) => {
           const answered = given.pop() as Callback
-          produce(connection, ...given, (error, answer) =>
+          produce(connection, ...given, (error: Error | null, answer: unknown) =>
             left-- > 0 ? answered(new Error('the connection was lost'), undefined) : answered(error, answer),
           )
         },

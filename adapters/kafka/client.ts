@@ -223,7 +223,7 @@ export interface Producer {
   readonly recognises?: true
 }
 
-export interface SentRecord {
+interface SentRecord {
   topic: string
   acks: number
   messages: SentMessage[]
@@ -236,7 +236,7 @@ export interface SentMessage {
   partition?: number
 }
 
-export interface SendAnswer {
+interface SendAnswer {
   topicName: string
   partition: number
   errorCode: number

@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
-import { CLIENTS, KAFKAJS_ALONE } from '../../test/kafka/client-of-tests.ts'
-import { VARIABLE } from '../../test/kafka/client-variable.ts'
+import { CLIENTS, KAFKAJS_ALONE } from '../../test/kafka/client/of-tests.ts'
+import { VARIABLE } from '../../test/kafka/client/variable.ts'
 import { runJest } from '../kit/run-jest.ts'
 
 /** The tests of `test/kafka` that are not about kafkajs. `npm test` runs them with kafkajs. */

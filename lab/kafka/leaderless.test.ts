@@ -5,7 +5,7 @@ import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import type { PrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { FAST, type Cluster } from '../../test/kafka/kit.ts'
-import { platformaticOf } from '../../test/platformatic-kafka/kit.ts'
+import { platformaticOf } from '../../test/kafka/client/platformatic.ts'
 import { ownCluster } from './own-cluster.ts'
 
 let kafka: PrivateKafka

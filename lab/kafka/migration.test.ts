@@ -7,7 +7,7 @@ import { stoppedAfterEach } from '../../test/kit/after-each.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { openedOnce } from '../../test/kit/opened.ts'
-import { platformaticOf } from '../../test/platformatic-kafka/kit.ts'
+import { platformaticOf } from '../../test/kafka/client/platformatic.ts'
 
 const PARTITIONS = 4
 const EVERY_MS = 20

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import * as platformatic from '@platformatic/kafka'
-import { platformaticOf } from '../../test/platformatic-kafka/kit.ts'
+import { platformaticOf } from '../../test/kafka/client/platformatic.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { openedOnce } from '../../test/kit/opened.ts'

@@ -6,7 +6,7 @@ import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import type { PartitionHealth } from '../../src/index.ts'
 import type { Delivery, Source } from '../../src/internal.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { itOnClassic } from './it-on.ts'
+import { itOnClassic } from './client/it-on.ts'
 import { Cluster } from './kit.ts'
 import { ScriptedKafka } from './scripted.ts'
 

@@ -16,7 +16,7 @@ import type { Source } from '../../src/internal.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
 import { Signal } from '../kit/signal.ts'
-import { clientOfTests, GROUP_PROTOCOL } from './client-of-tests.ts'
+import { clientOfTests, GROUP_PROTOCOL } from './client/of-tests.ts'
 
 /** Everything as fast as the tests' brokers allow. */
 export const FAST: Pick<KafkaOptions, 'commitEveryMs' | 'consumerConfig'> = {
@@ -57,8 +57,7 @@ export class Cluster implements AsyncDisposable {
   static async open(brokers?: string[]): Promise<Cluster> {
     const cluster = new Cluster(brokers ?? (await server('kafka')).brokers)
     // Its package does not load on Node 20, where programs use this kit too.
-    if (clientOfTests !== 'kafkajs')
-      cluster.#platformaticOf = (await import('../platformatic-kafka/kit.ts')).platformaticOf
+    if (clientOfTests !== 'kafkajs') cluster.#platformaticOf = (await import('./client/platformatic.ts')).platformaticOf
     await Promise.all([cluster.admin.connect(), cluster.producer.connect()])
     // A new broker makes the place for the offsets of groups when it is first asked for one, and refuses until it is there.
     await eventually(() => cluster.admin.fetchOffsets({ groupId: 'none' }).then(isSo, isNotSo))
@@ -144,7 +143,7 @@ export class Cluster implements AsyncDisposable {
   /** A group of KIP-848 is another kind of group, of which kafkajs knows nothing. */
   async membersOf(group: string): Promise<number> {
     if (GROUP_PROTOCOL === 'classic') return (await this.admin.describeGroups([group])).groups[0]?.members.length ?? 0
-    const { membersOfIncremental } = await import('../platformatic-kafka/kit.ts')
+    const { membersOfIncremental } = await import('./client/platformatic.ts')
     return membersOfIncremental(this.brokers, group)
   }
 

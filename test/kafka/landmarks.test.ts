@@ -4,7 +4,7 @@ import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
 import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { itOnKafkajs } from './it-on.ts'
+import { itOnKafkajs } from './client/it-on.ts'
 import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster

@@ -2,8 +2,8 @@ import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { uniqueName } from '../kit/namespace.ts'
-import { clientOfTests } from './client-of-tests.ts'
-import { itOnClassic, joinsOf } from './it-on.ts'
+import { clientOfTests } from './client/of-tests.ts'
+import { itOnClassic, joinsOf } from './client/it-on.ts'
 import { Cluster } from './kit.ts'
 
 let cluster: Cluster

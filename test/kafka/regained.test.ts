@@ -6,8 +6,8 @@ import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { defineConsumer, type Running, type Store } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { GROUP_PROTOCOL } from './client-of-tests.ts'
-import { itOnKafkajs, joinsOf } from './it-on.ts'
+import { GROUP_PROTOCOL } from './client/of-tests.ts'
+import { itOnKafkajs, joinsOf } from './client/it-on.ts'
 import { Cluster, FAST } from './kit.ts'
 
 let cluster: Cluster

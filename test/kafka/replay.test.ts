@@ -5,7 +5,7 @@ import { RecordingIntake } from '../kit/recording-intake.ts'
 import type { Consumer } from 'kafkajs'
 import { uniqueName } from '../kit/namespace.ts'
 import { Signal } from '../kit/signal.ts'
-import { itOnKafkajs } from './it-on.ts'
+import { itOnKafkajs } from './client/it-on.ts'
 import { Cluster } from './kit.ts'
 import { placesOf, readAll, replayGroups, spansOf, valuesOf } from './replay-kit.ts'
 

@@ -10,7 +10,7 @@ import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { gate } from '../kit/rig.ts'
 import { failingOn } from './failing-assigner.ts'
-import { itOnKafkajs } from './it-on.ts'
+import { itOnKafkajs } from './client/it-on.ts'
 import { Cluster, FAST } from './kit.ts'
 import { ScriptedKafka } from './scripted.ts'
 

@@ -13,8 +13,8 @@ import {
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { GROUP_PROTOCOL } from './client-of-tests.ts'
-import { itOnClassic, itOnKafkajs } from './it-on.ts'
+import { GROUP_PROTOCOL } from './client/of-tests.ts'
+import { itOnClassic, itOnKafkajs } from './client/it-on.ts'
 import { Cluster, FAST } from './kit.ts'
 import { stoppedAfterEach } from '../kit/after-each.ts'
 

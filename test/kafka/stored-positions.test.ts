@@ -3,7 +3,7 @@ import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
 import type { StoredPositions } from '../../src/internal.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { clientOfTests } from './client-of-tests.ts'
+import { clientOfTests } from './client/of-tests.ts'
 import { Cluster } from './kit.ts'
 
 let cluster: Cluster

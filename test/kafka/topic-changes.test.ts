@@ -4,8 +4,8 @@ import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
 import { uniqueName } from '../kit/namespace.ts'
 import type { Consumer } from 'kafkajs'
-import { clientOfTests } from './client-of-tests.ts'
-import { itOnKafkajs } from './it-on.ts'
+import { clientOfTests } from './client/of-tests.ts'
+import { itOnKafkajs } from './client/it-on.ts'
 import { Cluster } from './kit.ts'
 
 let cluster: Cluster

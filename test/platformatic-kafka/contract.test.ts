@@ -1,5 +1,5 @@
 import { describeKafkaContract } from '../kafka/laws/source.ts'
-import { platformaticOf } from './kit.ts'
+import { platformaticOf } from '../kafka/client/platformatic.ts'
 
 describeKafkaContract('@platformatic/kafka, classic', ({ brokers }, sockets) => platformaticOf(brokers, sockets))
 describeKafkaContract(

@@ -2,7 +2,7 @@ import * as platformatic from '@platformatic/kafka'
 import { platformaticClient } from '../../adapters/platformatic-kafka/client.ts'
 import { confirmedPublisher } from '../../adapters/platformatic-kafka/index.ts'
 import { describePublisher } from '../kafka/publishing/laws.ts'
-import { platformaticOf } from './kit.ts'
+import { platformaticOf } from '../kafka/client/platformatic.ts'
 
 type Callback = (error: Error | null, answer: unknown) => void
 type Produce = ((connection: unknown, ...given: unknown[]) => void) & { readonly version: number }

@@ -1,5 +1,5 @@
 import { it } from '@jest/globals'
-import { clientOfTests, GROUP_PROTOCOL } from './client-of-tests.ts'
+import { clientOfTests, GROUP_PROTOCOL } from './of-tests.ts'
 
 /** With another client there is no such test. */
 const left = (() => {}) as unknown as typeof it

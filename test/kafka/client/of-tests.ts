@@ -1,4 +1,4 @@
-import { VARIABLE } from './client-variable.ts'
+import { VARIABLE } from './variable.ts'
 
 /** The clients that the tests of a Kafka source run with. */
 export const CLIENTS = ['kafkajs', 'platformatic', 'platformatic-kip848'] as const

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import * as platformatic from '@platformatic/kafka'
-import { platformaticClient } from '../../adapters/platformatic-kafka/client.ts'
-import { Wire } from '../../adapters/platformatic-kafka/wire/wire.ts'
-import type { KafkaClient } from '../../adapters/kafka/client.ts'
+import { platformaticClient } from '../../../adapters/platformatic-kafka/client.ts'
+import { Wire } from '../../../adapters/platformatic-kafka/wire/wire.ts'
+import type { KafkaClient } from '../../../adapters/kafka/client.ts'
 
 /** @param sockets - its connections are added here */
 export function platformaticOf(brokers: readonly string[], sockets: Set<Socket> = new Set()): KafkaClient {

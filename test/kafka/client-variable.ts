@@ -1,2 +1,0 @@
-/** Which client the tests of a Kafka source run with: see client-of-tests.ts. */
-export const VARIABLE = 'CONSUME_ONCE_TEST_KAFKA_CLIENT'

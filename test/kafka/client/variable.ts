@@ -1,0 +1,2 @@
+/** Which client the tests of a Kafka source run with: see of-tests.ts. */
+export const VARIABLE = 'CONSUME_ONCE_TEST_KAFKA_CLIENT'

@@ -37,7 +37,7 @@ export class Strangers implements Disposable {
     await this.run(project, 'npm', ['install', ...quietly, this.tarball, ...others])
   }
 
-  /** What a program printed, on both ways; also of one that failed. */
+  /** What a program printed, on both ways. Rejects with it if the program failed. */
   async run(project: string, file: string, args: readonly string[], nodeOptions = ''): Promise<string> {
     const env = { ...process.env, NODE_OPTIONS: nodeOptions }
     const { stdout, stderr } = await run(file, args, { cwd: join(this.dir, project), env })

@@ -34,7 +34,7 @@ export interface GolevelupDelivery {
 }
 
 /** As kafkajs gives it to `eachMessage`. */
-export interface KafkaPayload {
+interface KafkaPayload {
   readonly topic: string
   readonly partition: number
   readonly message: {
@@ -46,11 +46,11 @@ export interface KafkaPayload {
   heartbeat(): Promise<void>
 }
 
-export interface RawRabbitMessage {
+interface RawRabbitMessage {
   readonly properties: { readonly replyTo?: unknown }
 }
 
-export interface RabbitChannel {
+interface RabbitChannel {
   ack(message: RawRabbitMessage): void
   nack(message: RawRabbitMessage, allUpTo: boolean, requeue: boolean): void
 }

@@ -175,7 +175,7 @@ describeOnItsNode('@platformatic/kafka', () => {
     await source.close()
   }, 90_000)
 
-  it('C4: its stream hands over messages of a partition that another member has by now; this library settles none of them', async () => {
+  it('C4: its stream hands over messages of a partition that another member has by now', async () => {
     const [topic, groupId] = [await cluster.topic(2), uniqueName('group')]
     for (const partition of [0, 1]) {
       await cluster.send(

@@ -20,7 +20,7 @@ export type { IdentifiedMessage } from '../kafka/publishing/check-message.ts'
 export type { BaseOptionsLike, PlatformaticLike } from './platformatic-like.ts'
 
 /** What is used of it, by name. */
-const NEEDED = ['Base', 'kGetApi', 'kGetConnection', 'kGetBootstrapConnection', 'createAPI', 'protocolErrors'] as const
+const NEEDED = ['Base', 'kGetConnection', 'apiVersionsV3', 'parseBroker', 'createAPI', 'protocolErrors'] as const
 
 /**
  * A client for `runKafka` and `kafkaSubscription`, made of `@platformatic/kafka` 2. Its connections and its codecs of the

@@ -5,9 +5,11 @@
  */
 export interface PlatformaticLike {
   readonly Base: new (options: BaseOptionsLike) => BaseLike
-  readonly kGetApi: symbol
   readonly kGetConnection: symbol
-  readonly kGetBootstrapConnection: symbol
+  readonly apiVersionsV3: { readonly api: unknown }
+  readonly clientSoftwareName: string
+  readonly clientSoftwareVersion: string
+  readonly parseBroker: (broker: string | BrokerLike) => BrokerLike
   readonly createAPI: unknown
   readonly fetchV13: ApiModuleLike
   readonly fetchV17: ApiModuleLike

@@ -30,6 +30,12 @@ export interface Metadata {
   readonly topics: ReadonlyMap<string, TopicMetadata>
 }
 
+interface ApiVersions {
+  readonly name: string
+  readonly minVersion: number
+  readonly maxVersion: number
+}
+
 interface MetadataAnswer {
   readonly brokers: readonly (BrokerLike & { readonly nodeId: number })[]
   readonly controllerId: number
@@ -48,6 +54,9 @@ interface MetadataAnswer {
 }
 
 const TIMEOUT_MS = 30_000
+/** A question that any broker can answer is asked of the next one then. */
+const ANY_WITHIN_MS = 5_000
+const CONNECT_WITHIN_MS = 10_000
 const GROUP = 0
 
 /**
@@ -61,28 +70,35 @@ export class Wire {
   readonly answerOf: AnswerOf
   readonly #lib: PlatformaticLike
   readonly #base: BaseLike
-  readonly #apis = new Map<string, Promise<Api>>()
-  /** The brokers of the last answer about the cluster. */
+  /** Those that the user named, and those of the last answer about the cluster. */
+  readonly #named: readonly BrokerLike[]
   #known: readonly BrokerLike[] = []
+  /** The candidate that answered last. */
+  #at = 0
+  #versions: Promise<ReadonlyMap<string, ApiVersions>> | undefined
   #isClosed = false
 
   constructor(lib: PlatformaticLike, options: BaseOptionsLike) {
     this.#lib = lib
+    this.#named = options.bootstrapBrokers.map((broker) => lib.parseBroker(broker))
     this.answerOf = answersBy(lib.protocolErrors)
-    // It would try again with an old request, in a group that has moved on.
+    // Requests have time limits here. It would try again with an old request, in a group that has moved on.
     this.#base = new lib.Base({ ...options, retries: 0, requestTimeout: 24 * 3_600_000 })
     this.#base.on('error', () => {}) // What its connections meet is told by the requests.
   }
 
   /** The highest version that both sides know. */
-  api(name: string): Promise<Api> {
-    let api = this.#apis.get(name)
-    if (api === undefined) {
-      api = this.#call<Api>(this.#lib.kGetApi, name)
-      this.#apis.set(name, api)
-      api.catch(() => this.#apis.delete(name))
+  async api(name: string): Promise<Api> {
+    const versions = (this.#versions ??= this.#askVersions())
+    versions.catch(() => (this.#versions = undefined))
+    const { minVersion, maxVersion } = (await versions).get(name) ?? { minVersion: 0, maxVersion: -1 }
+    const modules = this.#lib as unknown as Readonly<Record<string, { readonly api: Api } | undefined>>
+    const prefix = `${name.charAt(0).toLowerCase()}${name.slice(1)}V`
+    for (let version = maxVersion; version >= minVersion; version--) {
+      const found = modules[`${prefix}${version}`]
+      if (found !== undefined) return found.api
     }
-    return api
+    throw new BrokerAnswer('UNSUPPORTED_VERSION', false)
   }
 
   /** Asks a broker, or any of them. */
@@ -93,34 +109,61 @@ export class Wire {
     limitMs?: number,
   ): Promise<T> {
     const api = await this.api(name)
-    return this.send<T>(api, broker, fields, limitMs)
+    return broker === undefined ? this.#ofAny<T>(api, fields) : this.send<T>(api, broker, fields, limitMs)
   }
 
-  async send<T>(
-    api: Api,
-    broker: BrokerLike | undefined,
-    fields: readonly unknown[],
-    limitMs: number = TIMEOUT_MS,
-  ): Promise<T> {
-    const connection = await (broker === undefined ? this.#toAny() : this.#to(broker))
+  async send<T>(api: Api, broker: BrokerLike, fields: readonly unknown[], limitMs: number = TIMEOUT_MS): Promise<T> {
+    const connection = await this.#to(broker)
     if (this.#isClosed) throw new Unanswered(new Error('closed'))
-    return new Promise<T>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        reject(new Unanswered(new Error(`no answer within ${limitMs} ms`)))
-        connection.close(() => {})
-      }, limitMs)
-      const answered: Callback<T> = (error, answer) => {
-        clearTimeout(timer)
-        if (error === null || error === undefined) resolve(answer)
-        else reject(answerIn(error))
-      }
+    return within<T>(
+      limitMs,
+      (answered) => api(connection, ...fields, answered),
+      () => connection.close(() => {}),
+    )
+  }
+
+  async #askVersions(): Promise<ReadonlyMap<string, ApiVersions>> {
+    const { apiVersionsV3, clientSoftwareName, clientSoftwareVersion } = this.#lib
+    const api = apiVersionsV3.api as Api
+    const { apiKeys } = await this.#ofAny<{ readonly apiKeys: readonly ApiVersions[] }>(api, [
+      clientSoftwareName,
+      clientSoftwareVersion,
+    ])
+    return new Map(apiKeys.map((versions) => [versions.name, versions]))
+  }
+
+  /** A broker may be gone, or frozen: it takes connections and answers nothing. The one that answered is asked first from then on. */
+  async #ofAny<T>(api: Api, fields: readonly unknown[]): Promise<T> {
+    const candidates = [...this.#named, ...this.#known]
+    let last = new Unanswered(new Error('no broker is known'))
+    for (let tried = 0; tried < candidates.length; tried++) {
+      const at = (this.#at + tried) % candidates.length
+      const broker = candidates[at]
+      if (broker === undefined) break
       try {
-        api(connection, ...fields, answered)
+        const isLast = tried === candidates.length - 1
+        const answer = await this.send<T>(api, broker, fields, isLast ? TIMEOUT_MS : ANY_WITHIN_MS)
+        this.#at = at
+        return answer
       } catch (error) {
-        clearTimeout(timer)
-        reject(answerIn(error))
+        if (!(error instanceof Unanswered)) {
+          this.#at = at
+          throw error
+        }
+        last = error
       }
-    })
+    }
+    throw last
+  }
+
+  #to(broker: BrokerLike): Promise<ConnectionLike> {
+    if (this.#isClosed) return Promise.reject(new Unanswered(new Error('closed')))
+    const base = this.#base as unknown as Record<symbol, (...given: unknown[]) => void>
+    return within<ConnectionLike>(
+      CONNECT_WITHIN_MS,
+      (answered) => base[this.#lib.kGetConnection]?.(broker, answered),
+      () => {},
+    )
   }
 
   /** @param names - `undefined`: all topics. To ask for a missing one does not create it. */
@@ -173,33 +216,24 @@ export class Wire {
     this.#isClosed = true
     return new Promise((resolve) => this.#base.close(() => resolve()))
   }
+}
 
-  #to(broker: BrokerLike): Promise<ConnectionLike> {
-    return this.#call<ConnectionLike>(this.#lib.kGetConnection, broker)
-  }
-
-  /** Those that the user named may be gone by now. */
-  async #toAny(): Promise<ConnectionLike> {
+/** @param given - gets the callback of the client */
+function within<T>(limitMs: number, given: (answered: Callback<T>) => void, onLate: () => void): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Unanswered(new Error(`no answer within ${limitMs} ms`)))
+      onLate()
+    }, limitMs)
     try {
-      return await this.#call<ConnectionLike>(this.#lib.kGetBootstrapConnection)
-    } catch (error) {
-      for (const broker of this.#known) {
-        const connection = await this.#to(broker).catch(() => undefined)
-        if (connection !== undefined) return connection
-      }
-      throw error
-    }
-  }
-
-  /** Calls a method of the client that it names by a symbol. */
-  #call<T>(name: symbol, ...given: readonly unknown[]): Promise<T> {
-    if (this.#isClosed) return Promise.reject(new Unanswered(new Error('closed')))
-    const base = this.#base as unknown as Record<symbol, (...given: unknown[]) => void>
-    return new Promise<T>((resolve, reject) => {
-      base[name]?.(...given, ((error, answer) => {
+      given((error, answer) => {
+        clearTimeout(timer)
         if (error === null || error === undefined) resolve(answer)
         else reject(answerIn(error))
-      }) satisfies Callback<T>)
-    })
-  }
+      })
+    } catch (error) {
+      clearTimeout(timer)
+      reject(answerIn(error))
+    }
+  })
 }

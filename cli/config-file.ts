@@ -9,7 +9,7 @@ import { CommandError, EXIT } from './exit.ts'
 import { withoutSecrets } from '../src/foundation/without-secrets.ts'
 import { within } from '../src/foundation/within.ts'
 
-const NAMES = ['js', 'mjs', 'ts'].map((extension) => `consume-once.config.${extension}`)
+const NAMES = ['js', 'mjs', 'ts', 'mts'].map((extension) => `consume-once.config.${extension}`)
 
 /** Node 20 loads no TypeScript; later ones neither every syntax, nor imports without `.ts`. */
 const REFUSALS = [
@@ -92,6 +92,8 @@ function isTypeScript(path: string): boolean {
 }
 
 function isRefusedByNode(error: unknown): boolean {
+  // In a package of type `commonjs`, as npm 11 makes it, Node 24 reads a `.ts` as CommonJS, which has no `import`.
+  if (error instanceof SyntaxError) return true
   const { code } = (error ?? {}) as { readonly code?: unknown }
   return REFUSALS.some((known) => known === code)
 }

@@ -63,10 +63,11 @@ export function subscriptionOn(client: KafkaClient, options: KafkaOptions): Subs
 }
 
 function resolvedFor(client: KafkaClient, options: KafkaOptions, of: string): ResolvedKafka {
-  const resolved = resolveKafka(options, of)
-  const problems = client.problems(options.consumerConfig ?? {})
-  if (problems.length > 0) throw new ConfigError(problems)
-  return resolved
+  // First: what it does not have needs no other value.
+  const { consumerConfig } = (options ?? {}) as Partial<KafkaOptions>
+  const problems = client.problems(consumerConfig ?? {})
+  if (problems.length > 0) throw new ConfigError(problems.map((problem) => `${of}: ${problem}`))
+  return resolveKafka(options, of)
 }
 
 /** What `platformaticKafka()` and the like returned; `undefined` for anything else. */

@@ -87,7 +87,9 @@ export function runKafka(kafka: AdaptedKafka, consumer: Consumer, options: Kafka
  * @throws ConfigError `CONFIG_INVALID`, as `runKafka` does
  */
 export function kafkaSubscription(kafka: AdaptedKafka, options: KafkaOptions): Subscription {
-  return subscriptionOn(adapted(kafka) ?? ANOTHER, options)
+  const client = adapted(kafka) ?? ANOTHER
+  const subscription = subscriptionOn(client, options)
+  return client === ANOTHER ? refuse() : subscription
 }
 
 /**
@@ -107,12 +109,12 @@ const refuse = (): never => {
 }
 const NOT_ADAPTED =
   'kafka: expected what platformaticKafka() returned; for a client of kafkajs, import from consume-once/kafkajs'
-/** Tells of it together with the problems of the options. */
+/** Tells of it after the problems of the options. */
 const ANOTHER: KafkaClient = {
   given: {},
   member: refuse,
   admin: refuse,
   producer: refuse,
-  problems: () => [NOT_ADAPTED],
+  problems: () => [],
   checkup: () => [],
 }

@@ -93,7 +93,7 @@ describe('consume-once, used wrongly', () => {
 })
 
 describe('the config of consume-once', () => {
-  it.each(['js', 'mjs', 'ts'])('is found here as consume-once.config.%s', async (extension) => {
+  it.each(['js', 'mjs', 'ts', 'mts'])('is found here as consume-once.config.%s', async (extension) => {
     cli.file('package.json', '{ "type": "module" }')
     const odd = JSON.stringify(resolve('test/cli/odd.config.ts'))
     cli.file(`consume-once.config.${extension}`, `export { default } from ${odd}`)
@@ -104,7 +104,7 @@ describe('the config of consume-once', () => {
   it('is missed', async () => {
     const run = await cli.run(['doctor'], { cwd: cli.dir })
     expect(run.exitCode).toBe(2)
-    expect(run.stderr).toMatch(/found none of consume-once\.config\.js, .*\.mjs, .*\.ts in/)
+    expect(run.stderr).toMatch(/found none of consume-once\.config\.js, .*\.mjs, .*\.ts, .*\.mts in/)
     expect((await cli.run(['doctor', '--config', 'nowhere.mjs'])).stderr).toMatch(/--config: no file .*nowhere\.mjs/)
   })
 

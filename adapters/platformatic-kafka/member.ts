@@ -29,6 +29,8 @@ export class PlatformaticMember implements GroupMember {
   readonly #options: MemberOptions
   readonly #listener: MemberListener
   readonly #lib: PlatformaticLike
+  /** One for each kind of request: a join and a fetch wait at the broker, and what is asked after them on the same wire waits too. */
+  readonly #joining: Wire
   readonly #asking: Wire
   readonly #fetching: Wire
   readonly #offsets: Offsets
@@ -44,6 +46,7 @@ export class PlatformaticMember implements GroupMember {
     this.#lib = lib
     this.#options = options
     this.#listener = listener
+    this.#joining = new Wire(lib, base)
     this.#asking = new Wire(lib, base)
     this.#fetching = new Wire(lib, base)
     this.#offsets = new Offsets(this.#asking)
@@ -108,7 +111,7 @@ export class PlatformaticMember implements GroupMember {
     this.#is = 'over'
     this.#fetcher?.stop()
     await this.#group.leave()
-    await Promise.all([this.#asking.close(), this.#fetching.close()])
+    await Promise.all([this.#joining, this.#asking, this.#fetching].map((wire) => wire.close()))
   }
 
   #groupOf({ topics, consumerConfig, companions }: MemberOptions): Group {
@@ -119,7 +122,7 @@ export class PlatformaticMember implements GroupMember {
       heartbeatInterval = 3_000,
     } = consumerConfig
     const parts: GroupParts = {
-      wire: this.#asking,
+      wire: this.#joining,
       groupId,
       topics,
       sessionMs: sessionTimeout,

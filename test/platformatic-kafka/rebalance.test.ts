@@ -1,2 +1,0 @@
-import './on-platformatic.ts'
-import '../kafka/rebalance.test.ts'

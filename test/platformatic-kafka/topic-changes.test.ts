@@ -1,2 +1,0 @@
-import './on-platformatic.ts'
-import '../kafka/topic-changes.test.ts'

@@ -10,6 +10,7 @@ const TIMES = 9
 const LOADED: readonly (readonly [entry: string, client: string | undefined])[] = [
   ['index', undefined],
   ['kafkajs', 'kafkajs'],
+  ['platformatic-kafka', '@platformatic/kafka'],
   ['amqplib', 'amqplib'],
   ['pg', 'pg'],
   ['mysql2', 'mysql2/promise'],

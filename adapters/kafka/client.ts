@@ -84,25 +84,32 @@ export interface MemberControl {
 
 export interface MemberConfig {
   readonly groupId: string
-  /** @defaultValue classic */
+  /** `consumer` is the protocol of KIP-848, for `consume-once/platformatic-kafka` on Kafka 4.0 and later. @defaultValue classic */
   readonly groupProtocol?: 'classic' | 'consumer'
+  /** Of kafkajs alone. All members of a group need the same. */
   readonly partitionAssigners?: unknown[]
-  /** @defaultValue 30000 */
+  /** How old what is known of brokers and partitions may be, in milliseconds. @defaultValue 30000 */
   readonly metadataMaxAge?: number
-  /** @defaultValue 30000 */
+  /** A member that is silent for so long, in milliseconds, is removed from the group. By KIP-848 the broker says how long. @defaultValue 30000 */
   readonly sessionTimeout?: number
+  /** How long the group waits for a member to join again, in milliseconds. */
   readonly rebalanceTimeout?: number
+  /** In milliseconds, at most a third of `sessionTimeout`. */
   readonly heartbeatInterval?: number
-  /** @defaultValue 262144 */
+  /** The most bytes of one partition in a fetch. @defaultValue 262144 */
   readonly maxBytesPerPartition?: number
+  /** A fetch waits for so many bytes, or for `maxWaitTimeInMs`. */
   readonly minBytes?: number
-  /** @defaultValue 1048576 */
+  /** The most bytes of a fetch. @defaultValue 1048576 */
   readonly maxBytes?: number
+  /** How long a fetch waits for messages, in milliseconds. */
   readonly maxWaitTimeInMs?: number
   readonly retry?: RetryConfig & { readonly restartOnFailure?: (error: Error) => Promise<boolean> }
-  /** @defaultValue false */
+  /** Of kafkajs alone. @defaultValue false */
   readonly allowAutoTopicCreation?: boolean
+  /** Of kafkajs alone. */
   readonly maxInFlightRequests?: number
+  /** Of kafkajs alone: fetches from a replica in this rack. */
   readonly rackId?: string
 }
 

@@ -2,12 +2,13 @@ import type { DurationMs } from '../../../src/internal.ts'
 import type { MemberConfig } from '../client.ts'
 
 /**
- * Options of the kafkajs consumer, without those that this adapter owns: `groupId`, `readUncommitted`,
+ * Options of the client's consumer, in the words of kafkajs, without those that this adapter owns: `groupId`, `readUncommitted`,
  * `restartOnFailure`.
  */
 export type KafkaConsumerOptions = Omit<MemberConfig, 'groupId' | 'retry' | 'partitionAssigners'> & {
+  /** Of kafkajs alone. All members of a group need the same. */
   readonly partitionAssigners?: readonly unknown[]
-  /** @defaultValue 10 retries, at most 1.5 s apart. At least 8, because kafkajs never resets the count. */
+  /** Of kafkajs alone. @defaultValue 10 retries, at most 1.5 s apart. At least 8, because kafkajs never resets the count. */
   readonly retry?: Omit<NonNullable<MemberConfig['retry']>, 'restartOnFailure'>
 }
 
@@ -123,7 +124,7 @@ export interface KafkaOptions {
    */
   readonly partitionsConsumedConcurrently?: number
   /**
-   * Options for the kafkajs consumer. `maxWaitTimeInMs` defaults to 500, `metadataMaxAge` to 30000, `maxBytes` to 1 MiB
+   * Options for the consumer of the client. `maxWaitTimeInMs` defaults to 500, `metadataMaxAge` to 30000, `maxBytes` to 1 MiB
    * and `maxBytesPerPartition` to 256 KiB, because kafkajs decodes a fetch response synchronously and keeps all its
    * bytes while one of its messages is in flight. For a distant broker (50 ms and more) higher values are faster. A
    * message above these limits is delivered anyway.

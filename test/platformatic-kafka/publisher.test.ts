@@ -21,16 +21,11 @@ describePublisher('@platformatic/kafka', {
         },
         { version: produce.version },
       )
-    class Base extends platformatic.Base {
-      override [platformatic.kGetApi](name: string, callback: never): void {
-        const got = callback as (error: Error | null, api: unknown) => void
-        const answered = (error: Error | null, api: unknown): void =>
-          got(error, name === 'Produce' && error === null ? losing(api as Produce) : api)
-        super[platformatic.kGetApi](name, answered)
-      }
-    }
+    const produces = Object.entries(platformatic).flatMap(([name, module]) =>
+      /^produceV\d+$/.test(name) ? [[name, { ...module, api: losing((module as { readonly api: Produce }).api) }]] : [],
+    )
     const options = { clientId: 'test', bootstrapBrokers: [...brokers] }
-    return platformaticClient({ ...platformatic, Base }, options)
+    return platformaticClient({ ...platformatic, ...Object.fromEntries(produces) }, options)
   },
   timesWritten: () => 1,
 })

@@ -132,23 +132,27 @@ export class PlatformaticMember implements GroupMember {
       metadata: (isStale) => this.#cluster(isStale),
       listener: {
         rebalancing: () => {
+          if (this.#isOver) return
           this.#assignment++
           // In this call the last commits are sent, as the member that it still is.
           this.#tell(() => this.#listener.rebalancing())
           this.#fetcher?.assign(new Map())
         },
         assigned: (assigned) => {
+          if (this.#isOver) return // It has ended, and leaves as soon as this is through.
           this.#is = 'joined'
           void this.#fetch(assigned, false)
           this.#tell(() => this.#listener.joined({ memberAssignment: assigned }))
         },
         changed: (assigned) => {
+          if (this.#isOver) return
           void this.#fetch(assigned, true)
           this.#tell(() => this.#listener.changed({ memberAssignment: assigned }))
         },
-        revoking: (partitions) => {
+        revoking: async (partitions) => {
+          if (this.#isOver) return
           this.#fetcher?.leave(partitions)
-          return this.#listener.revoking(partitions)
+          await this.#listener.revoking(partitions)
         },
         failed: (error) => this.#end(error),
       },
@@ -207,8 +211,7 @@ export class PlatformaticMember implements GroupMember {
   #end(error: Error): void {
     if (this.#is !== 'joined') return
     this.#tell(() => this.#listener.ended(error))
-    this.#is = 'over'
-    this.#fetcher?.stop()
+    void this.stop() // At once: nobody else may have its partitions while it is a member.
   }
 
   #tell(listener: () => void): void {

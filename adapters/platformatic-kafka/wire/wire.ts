@@ -57,6 +57,7 @@ const TIMEOUT_MS = 30_000
 /** A question that any broker can answer is asked of the next one then. */
 const ANY_WITHIN_MS = 5_000
 const CONNECT_WITHIN_MS = 10_000
+const CLOSE_WITHIN_MS = 2_000
 const GROUP = 0
 
 /**
@@ -212,9 +213,14 @@ export class Wire {
     return { host: found.host, port: found.port }
   }
 
-  close(): Promise<void> {
+  /** Never rejects, and ends also where a connection does not. */
+  async close(): Promise<void> {
     this.#isClosed = true
-    return new Promise((resolve) => this.#base.close(() => resolve()))
+    await within<void>(
+      CLOSE_WITHIN_MS,
+      (closed) => this.#base.close((error) => closed(error, undefined)),
+      () => {},
+    ).catch(() => {})
   }
 }
 

@@ -1,5 +1,6 @@
 import type { CheckFinding } from '../../src/internal.ts'
 import type { Report } from './report.ts'
+import type { TopicPartition } from './topic-partition.ts'
 
 /** A client that is not of kafkajs, made for `runKafka`, as by `platformaticKafka()`. */
 export interface AdaptedKafka {
@@ -49,7 +50,7 @@ export interface MemberListener {
    */
   changed(join: GroupJoin): void
   /** These are about to go. Resolves when their last commits are answered, or after a while; nothing of them is settled after it. */
-  revoking(partitions: readonly { readonly topic: string; readonly partition: number }[]): Promise<void>
+  revoking(partitions: readonly TopicPartition[]): Promise<void>
   rebalancing(): void
   /** A fetch failed. The client may hide the reason, and tries again. */
   fetchFailed(): void
@@ -86,7 +87,7 @@ export interface MemberConfig {
   readonly groupId: string
   /** `consumer` is the protocol of KIP-848, for `consume-once/platformatic-kafka` on Kafka 4.0 and later. @defaultValue classic */
   readonly groupProtocol?: 'classic' | 'consumer'
-  /** Of kafkajs alone. All members of a group need the same. */
+  /** Only with kafkajs. All members of a group need the same. */
   readonly partitionAssigners?: unknown[]
   /** How old what is known of brokers and partitions may be, in milliseconds. @defaultValue 30000 */
   readonly metadataMaxAge?: number
@@ -105,11 +106,11 @@ export interface MemberConfig {
   /** How long a fetch waits for messages, in milliseconds. */
   readonly maxWaitTimeInMs?: number
   readonly retry?: RetryConfig & { readonly restartOnFailure?: (error: Error) => Promise<boolean> }
-  /** Of kafkajs alone. @defaultValue false */
+  /** Only with kafkajs. @defaultValue false */
   readonly allowAutoTopicCreation?: boolean
-  /** Of kafkajs alone. */
+  /** Only with kafkajs. */
   readonly maxInFlightRequests?: number
-  /** Of kafkajs alone: fetches from a replica in this rack. */
+  /** Only with kafkajs: fetches from a replica in this rack. */
   readonly rackId?: string
 }
 

@@ -32,6 +32,7 @@ import { Standstill } from './membership/standstill.ts'
 import { Subscription } from './membership/subscription.ts'
 import { StoredStarts } from './starts/stored-starts.ts'
 import { prepareTopics } from './copies/topics.ts'
+import type { TopicPartition } from './topic-partition.ts'
 
 interface SourceParts {
   readonly client: KafkaClient
@@ -314,7 +315,7 @@ export class KafkaSource implements Source {
     this.#storedStarts?.changed()
   }
 
-  async #revoking(partitions: readonly { readonly topic: string; readonly partition: number }[]): Promise<void> {
+  async #revoking(partitions: readonly TopicPartition[]): Promise<void> {
     await this.#committer.commitNow(FLUSH_WITHIN_MS)
     this.#assignment.leave(partitions)
     this.#intake?.standingChanged()

@@ -67,8 +67,8 @@ function problemsOf(options: Partial<BaseOptionsLike> | undefined): string[] {
 
 /**
  * Runs a consumer on Kafka topics until it is stopped, as `runKafka` of `consume-once/kafkajs` does, with the same options.
- * Of `consumerConfig`, `groupProtocol` is for this client, and `retry`, `partitionAssigners`, `maxInFlightRequests`,
- * `rackId` and `allowAutoTopicCreation` are for kafkajs.
+ * `groupProtocol` of `consumerConfig` is for this client. It refuses `retry`, `partitionAssigners`, `maxInFlightRequests`,
+ * `rackId` and `allowAutoTopicCreation`, which are for kafkajs.
  *
  * @param kafka - what `platformaticKafka()` returned
  * @throws (rejects) ConfigError `CONFIG_INVALID`: all problems of the options at once; a topic that does not exist

@@ -1,6 +1,7 @@
 import type { Standing } from '../../../src/internal.ts'
 import { PartitionEpoch } from './partition-epoch.ts'
 import type { GroupJoin } from '../client.ts'
+import { nameOf, type TopicPartition } from '../topic-partition.ts'
 
 /**
  * The partitions of this member, and the live epoch of each.
@@ -30,18 +31,18 @@ export class Assignment {
     for (const epoch of this.epochs) if (!owned.has(epoch.name)) this.#end(epoch)
     for (const [topic, partitions] of Object.entries(assigned)) {
       for (const partition of partitions) {
-        if (!this.#live.has(nameOf(topic, partition))) this.#start(topic, partition)
+        if (!this.#live.has(nameOf({ topic, partition }))) this.#start(topic, partition)
       }
     }
     this.#owned = owned
   }
 
   /** These are lost. */
-  leave(partitions: readonly { readonly topic: string; readonly partition: number }[]): void {
+  leave(partitions: readonly TopicPartition[]): void {
     for (const { topic, partition } of partitions) {
       const epoch = this.live(topic, partition)
       if (epoch !== undefined) this.#end(epoch)
-      this.#owned?.delete(nameOf(topic, partition))
+      this.#owned?.delete(nameOf({ topic, partition }))
     }
   }
 
@@ -67,7 +68,7 @@ export class Assignment {
   }
 
   live(topic: string, partition: number): PartitionEpoch | undefined {
-    return this.#live.get(nameOf(topic, partition))
+    return this.#live.get(nameOf({ topic, partition }))
   }
 
   isLive(epoch: PartitionEpoch): boolean {
@@ -105,11 +106,6 @@ export class Assignment {
 
 function namesIn(assigned: GroupJoin['memberAssignment']): string[] {
   return Object.entries(assigned).flatMap(([topic, partitions]) =>
-    partitions.map((partition) => nameOf(topic, partition)),
+    partitions.map((partition) => nameOf({ topic, partition })),
   )
-}
-
-/** Topic names contain no slash. */
-function nameOf(topic: string, partition: number): string {
-  return `${topic}/${partition}`
 }

@@ -1,6 +1,7 @@
 import type { Assignment } from './assignment.ts'
 import type { Hold, PartitionEpoch } from './partition-epoch.ts'
 import type { Report } from '../report.ts'
+import { nameOf, type TopicPartition } from '../topic-partition.ts'
 import type { MemberControl, TopicPartitions } from '../client.ts'
 
 interface HoldsParts {
@@ -100,16 +101,6 @@ export class PartitionHolds {
       // Between a crash and the next join there is no group. The join calls it again.
     }
   }
-}
-
-interface TopicPartition {
-  readonly topic: string
-  readonly partition: number
-}
-
-/** Topic names contain no slash. */
-function nameOf({ topic, partition }: TopicPartition): string {
-  return `${topic}/${partition}`
 }
 
 function byTopic(partitions: readonly TopicPartition[]): TopicPartitions[] {

@@ -6,9 +6,9 @@ import type { MemberConfig } from '../client.ts'
  * `restartOnFailure`.
  */
 export type KafkaConsumerOptions = Omit<MemberConfig, 'groupId' | 'retry' | 'partitionAssigners'> & {
-  /** Of kafkajs alone. All members of a group need the same. */
+  /** Only with kafkajs. All members of a group need the same. */
   readonly partitionAssigners?: readonly unknown[]
-  /** Of kafkajs alone. @defaultValue 10 retries, at most 1.5 s apart. At least 8, because kafkajs never resets the count. */
+  /** Only with kafkajs. @defaultValue 10 retries, at most 1.5 s apart. At least 8, because kafkajs never resets the count. */
   readonly retry?: Omit<NonNullable<MemberConfig['retry']>, 'restartOnFailure'>
 }
 

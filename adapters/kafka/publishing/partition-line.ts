@@ -5,7 +5,7 @@ import { chunksOf } from '../copies/chunks.ts'
 import { isTooLarge, type ConfirmedProducer } from '../copies/confirmed-producer.ts'
 import { isAnswer, isTransient, isUnanswered } from '../protocol-error.ts'
 
-/** Of one send, so that a broker that does not answer is not waited for while another could lead the partition. */
+/** The time limit of one send: if its broker does not answer, another one may lead the partition by then. */
 const ANSWER_WITHIN_MS = 10_000
 const MOST_AT_ONCE = 1_000
 const AGAIN = { initialMs: 100, maxMs: 1_000 }
@@ -90,7 +90,7 @@ export class PartitionLine {
     }
   }
 
-  /** Of several messages together the broker refuses all for the sake of one, or of their size. */
+  /** If several messages are sent together, the broker refuses all of them because of one, or because of their size. */
   #refused(batch: readonly Outgoing[], reason: unknown): void {
     for (const one of batch) one.doubts--
     if (batch.length === 1) return this.#reject(batch, reason)

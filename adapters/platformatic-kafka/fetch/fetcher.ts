@@ -4,13 +4,14 @@ import type { BatchPayload, CommitRequest, EndBatchProcess, MemberConfig, RawMes
 import { AbortedTransactions } from '../../kafka/fetch/aborted-transactions.ts'
 import { readRecords, Turns, type Decompress } from '../../kafka/fetch/record-batch.ts'
 import type { Report } from '../../kafka/report.ts'
+import { nameOf, type TopicPartition } from '../../kafka/topic-partition.ts'
 import type { BrokerLike } from '../platformatic-like.ts'
 import type { AnswerOf } from '../wire/answers.ts'
 import type { Api, Metadata, Wire } from '../wire/wire.ts'
 import type { FetchAnswer, FetchedPartition } from './fetch-answer.ts'
 
 interface FetcherParts {
-  /** Of its own: a fetch waits at the broker, and what is asked after it waits too. */
+  /** Used for fetches only: a fetch waits at the broker, and whatever is asked after it waits too. */
   readonly wire: Wire
   readonly api: Api
   readonly answerOf: AnswerOf
@@ -30,11 +31,6 @@ interface FetcherParts {
   }
   /** A topic was created anew under its name. */
   readonly topicReplaced: (topic: string) => void
-}
-
-interface TopicPartition {
-  readonly topic: string
-  readonly partition: number
 }
 
 /** A partition that this member fetches. A position moves by what was taken, or by `seek`. */
@@ -435,9 +431,4 @@ export class Fetcher {
       this.#woken = resolve
     })
   }
-}
-
-/** Topic names contain no slash. */
-function nameOf({ topic, partition }: TopicPartition): string {
-  return `${topic}/${partition}`
 }

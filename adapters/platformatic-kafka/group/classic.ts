@@ -1,7 +1,19 @@
 import { describeError, StoppedError } from '../../../src/internal.ts'
 import type { CommitRequest } from '../../kafka/client.ts'
 import { BrokerAnswer } from '../wire/answers.ts'
-import { committedTopics, Coordinator, isTransient, pause, typeOf, type Group, type GroupParts } from './group.ts'
+import {
+  AGAIN_MS,
+  committedTopics,
+  Coordinator,
+  LEAVE_WITHIN_MS,
+  MOST_AGAIN_MS,
+  MOST_TRIES,
+  isTransient,
+  pause,
+  typeOf,
+  type Group,
+  type GroupParts,
+} from './group.ts'
 import {
   ASSIGNOR,
   assignmentBytes,
@@ -27,12 +39,6 @@ const JOIN_AGAIN: ReadonlySet<string> = new Set([
   'UNKNOWN_MEMBER_ID',
   'MEMBER_ID_REQUIRED',
 ])
-
-const AGAIN_MS = 200
-const MOST_AGAIN_MS = 2_000
-/** So long the first join is tried, and each join after it; then the membership has failed. */
-const MOST_TRIES = 12
-const LEAVE_WITHIN_MS = 2_000
 
 /** A member by the protocol of JoinGroup, SyncGroup and Heartbeat. */
 export class ClassicGroup implements Group {

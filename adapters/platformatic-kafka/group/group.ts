@@ -4,6 +4,7 @@ import type { BrokerLike } from '../platformatic-like.ts'
 import { BrokerAnswer, Unanswered } from '../wire/answers.ts'
 import type { Metadata, Wire } from '../wire/wire.ts'
 import type { Assigned } from './protocol.ts'
+import type { TopicPartition } from '../../kafka/topic-partition.ts'
 
 export interface GroupParts {
   readonly wire: Wire
@@ -26,7 +27,7 @@ interface GroupListener {
   /** Partitions go and come; the others stay (KIP-848). */
   changed(assigned: Assigned): void
   /** Resolves when the last commits of these partitions are answered, or after a while. */
-  revoking(partitions: readonly { readonly topic: string; readonly partition: number }[]): Promise<void>
+  revoking(partitions: readonly TopicPartition[]): Promise<void>
   /** It will not join any more. */
   failed(error: Error): void
 }
@@ -40,6 +41,13 @@ export interface Group {
   /** Idempotent, never rejects. */
   leave(): Promise<void>
 }
+
+/** Between two tries to join, and how many in turn may fail before the membership has. */
+export const AGAIN_MS = 200
+export const MOST_AGAIN_MS = 2_000
+export const MOST_TRIES = 12
+/** A broker that does not answer holds up no stop. */
+export const LEAVE_WITHIN_MS = 2_000
 
 /** Errors after which the group has another coordinator, or none yet. */
 const OF_COORDINATOR: ReadonlySet<string> = new Set([

@@ -2,7 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { ConfigError, describeError, StoppedError } from '../../../src/internal.ts'
 import type { CommitRequest } from '../../kafka/client.ts'
 import { Unanswered } from '../wire/answers.ts'
-import { committedTopics, Coordinator, isTransient, pause, typeOf, type Group, type GroupParts } from './group.ts'
+import {
+  AGAIN_MS,
+  committedTopics,
+  Coordinator,
+  LEAVE_WITHIN_MS,
+  MOST_AGAIN_MS,
+  MOST_TRIES,
+  isTransient,
+  pause,
+  typeOf,
+  type Group,
+  type GroupParts,
+} from './group.ts'
 import type { Assigned } from './protocol.ts'
 
 interface TopicPartitionIds {
@@ -27,11 +39,6 @@ const JOINS = 0
 const LEAVES = -1
 /** A field that has not changed. */
 const UNCHANGED = { timeoutMs: -1, topics: null, owned: null }
-
-const AGAIN_MS = 200
-const MOST_AGAIN_MS = 2_000
-const MOST_TRIES = 12
-const LEAVE_WITHIN_MS = 2_000
 
 /**
  * A member by the protocol of KIP-848: the broker assigns, and tells each member by its heartbeats what goes and what comes.

@@ -1,5 +1,6 @@
 import { describeError, StoppedError } from '../../../src/internal.ts'
 import type { CommitRequest } from '../../kafka/client.ts'
+import { errorType } from '../../kafka/protocol-error.ts'
 import { BrokerAnswer } from '../wire/answers.ts'
 import {
   AGAIN_MS,
@@ -8,9 +9,8 @@ import {
   LEAVE_WITHIN_MS,
   MOST_AGAIN_MS,
   MOST_TRIES,
-  isTransient,
+  isWorthAnotherTry,
   pause,
-  typeOf,
   type Group,
   type GroupParts,
 } from './group.ts'
@@ -93,10 +93,10 @@ export class ClassicGroup implements Group {
         this.#seenAt = performance.now()
         return this.#parts.listener.assigned(assigned)
       } catch (error) {
-        const type = typeOf(error)
+        const type = errorType(error)
         if (type === 'UNKNOWN_MEMBER_ID') this.#memberId = ''
         if (type === 'MEMBER_ID_REQUIRED') this.#memberId = memberIdIn(error) ?? ''
-        else if (!JOIN_AGAIN.has(type) && (!isTransient(error) || tries >= MOST_TRIES)) throw error
+        else if (!JOIN_AGAIN.has(type) && (!isWorthAnotherTry(error) || tries >= MOST_TRIES)) throw error
         if (type !== 'MEMBER_ID_REQUIRED') await pause(Math.min(MOST_AGAIN_MS, AGAIN_MS * tries), this.#leaving.signal)
       }
     }
@@ -173,9 +173,9 @@ export class ClassicGroup implements Group {
       this.#seenAt = performance.now()
       return (await this.#hasGrown()) ? 'the topics have other partitions' : undefined
     } catch (error) {
-      const type = typeOf(error)
+      const type = errorType(error)
       if (JOIN_AGAIN.has(type) || type === 'FENCED_INSTANCE_ID') return type
-      if (!isTransient(error)) return type === '' ? 'failed' : type
+      if (!isWorthAnotherTry(error)) return type
       // The group has removed a member that was silent for so long, and others have its partitions.
       return performance.now() - this.#seenAt > sessionMs ? 'no heartbeat was answered within the session' : undefined
     }

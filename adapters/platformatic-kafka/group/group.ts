@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CommitRequest, Companions } from '../../kafka/client.ts'
 import type { BrokerLike } from '../platformatic-like.ts'
-import { BrokerAnswer, Unanswered } from '../wire/answers.ts'
+import { errorType, isTransient, isUnanswered } from '../../kafka/protocol-error.ts'
 import type { Metadata, Wire } from '../wire/wire.ts'
 import type { Assigned } from './protocol.ts'
 import type { TopicPartition } from '../../kafka/topic-partition.ts'
@@ -72,20 +72,16 @@ export class Coordinator {
     try {
       return await this.#wire.request<T>(name, await found, fields, limitMs)
     } catch (error) {
-      const isLost = error instanceof Unanswered || (error instanceof BrokerAnswer && OF_COORDINATOR.has(error.type))
+      const isLost = isUnanswered(error) || OF_COORDINATOR.has(errorType(error))
       if (isLost && this.#found === found) this.#found = undefined
       throw error
     }
   }
 }
 
-/** Worth another try: nobody answered, or the broker asks to wait. */
-export function isTransient(error: unknown): boolean {
-  return error instanceof Unanswered || (error instanceof BrokerAnswer && error.retriable)
-}
-
-export function typeOf(error: unknown): string {
-  return error instanceof BrokerAnswer ? error.type : ''
+/** Nobody answered, or the broker asks to wait. */
+export function isWorthAnotherTry(error: unknown): boolean {
+  return isTransient(error) || isUnanswered(error)
 }
 
 /** The fields of OffsetCommit behind the member. */

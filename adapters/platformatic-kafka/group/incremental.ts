@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ConfigError, describeError, StoppedError } from '../../../src/internal.ts'
 import type { CommitRequest } from '../../kafka/client.ts'
+import { errorType } from '../../kafka/protocol-error.ts'
 import { Unanswered } from '../wire/answers.ts'
 import {
   AGAIN_MS,
@@ -9,9 +10,8 @@ import {
   LEAVE_WITHIN_MS,
   MOST_AGAIN_MS,
   MOST_TRIES,
-  isTransient,
+  isWorthAnotherTry,
   pause,
-  typeOf,
   type Group,
   type GroupParts,
 } from './group.ts'
@@ -100,8 +100,8 @@ export class IncrementalGroup implements Group {
         await this.#beat()
       } catch (error) {
         if (this.#isLeaving) return
-        const isRemoved = REMOVED.has(typeOf(error))
-        if (!isRemoved && !isTransient(error)) return listener.failed(errorOf(error))
+        const isRemoved = REMOVED.has(errorType(error))
+        if (!isRemoved && !isWorthAnotherTry(error)) return listener.failed(errorOf(error))
         if (!isRemoved && performance.now() - this.#seenAt <= sessionMs) continue
         listener.rebalancing()
         this.#begin()
@@ -123,9 +123,9 @@ export class IncrementalGroup implements Group {
         failures = 0
       } catch (error) {
         failures++
-        if (typeOf(error) === 'UNSUPPORTED_VERSION') throw new ConfigError([NOT_SUPPORTED])
-        if (REMOVED.has(typeOf(error))) this.#begin()
-        else if (!isTransient(error) || failures >= MOST_TRIES) throw error
+        if (errorType(error) === 'UNSUPPORTED_VERSION') throw new ConfigError([NOT_SUPPORTED])
+        if (REMOVED.has(errorType(error))) this.#begin()
+        else if (!isWorthAnotherTry(error) || failures >= MOST_TRIES) throw error
       }
       if (!this.#hasAssignment) await pause(Math.min(MOST_AGAIN_MS, AGAIN_MS * 2 ** failures), this.#leaving.signal)
     }

@@ -27,6 +27,14 @@ const HIGHEST: Readonly<Record<string, string>> = Object.fromEntries(
   ]),
 )
 
+/** nest.test.ts and nest-transports.test.ts run both ends of their ranges. */
+const OF_NEST: ReadonlySet<string> = new Set([
+  '@golevelup/nestjs-rabbitmq',
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/microservices',
+])
+
 /** They run on Node 24 alone, or also on it. */
 const NEWER_NODE: ReadonlySet<string> = new Set(['@platformatic/kafka'])
 
@@ -230,9 +238,9 @@ beforeAll(() => strangers.pack())
 afterAll(() => strangers[Symbol.dispose]())
 
 it('names the lowest version of each range, and has a program for each client', () => {
-  const { '@nestjs/core': _, '@nestjs/common': __, ...clients } = peerDependencies
-  expect(Object.keys(LOWEST).toSorted()).toEqual(Object.keys(clients).toSorted())
-  for (const [name, range] of Object.entries(clients)) {
+  const clients = Object.entries(peerDependencies).filter(([name]) => !OF_NEST.has(name))
+  expect(Object.keys(LOWEST).toSorted()).toEqual(clients.map(([name]) => name).toSorted())
+  for (const [name, range] of clients) {
     const [lowest = ''] = /[\d.]+/.exec(range) ?? []
     expect([name, LOWEST[name]?.startsWith(lowest)]).toEqual([name, true])
   }

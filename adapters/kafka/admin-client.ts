@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isTransient, isUnanswered } from './protocol-error.ts'
+import { refusedLogin } from './refused-login.ts'
 import type { Admin, KafkaClient } from './client.ts'
 
 const TRIES = 8
@@ -20,6 +21,7 @@ export class AdminClient {
     this.#opens = client
   }
 
+  /** @throws (rejects) ConfigError `CONFIG_INVALID` if the brokers refuse the login of the client */
   async ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
     this.#users++
     const client = (this.#client ??= this.#connect())
@@ -67,8 +69,9 @@ export class AdminClient {
     try {
       return await this.#opens.admin()
     } catch (error) {
-      this.#unreachable = error
-      throw error
+      const refused = refusedLogin(error) ?? error
+      this.#unreachable = refused
+      throw refused
     }
   }
 }

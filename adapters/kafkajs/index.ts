@@ -30,7 +30,8 @@ export type { KafkaLike } from './kafkajs-like.ts'
  * Returns a handle at once, whose `health()` and `stop()` work while it connects and joins. Await it, or its `ready()`,
  * to wait for the join. A `stop()` before that is no failure: `ready()` resolves with `stopped`.
  *
- * @throws (rejects) ConfigError `CONFIG_INVALID`: all problems of the options at once; a topic that does not exist
+ * @throws (rejects) ConfigError `CONFIG_INVALID`: all problems of the options at once; a topic that does not exist; a login
+ * that the brokers refuse
  * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer with another name runs in this group, in this process
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE` if the group cannot be joined at the start
  * @throws (rejects) StoreError if the store cannot be opened

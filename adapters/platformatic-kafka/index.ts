@@ -71,7 +71,8 @@ function problemsOf(options: Partial<BaseOptionsLike> | undefined): string[] {
  * `rackId` and `allowAutoTopicCreation`, which are for kafkajs.
  *
  * @param kafka - what `platformaticKafka()` returned
- * @throws (rejects) ConfigError `CONFIG_INVALID`: all problems of the options at once; a topic that does not exist
+ * @throws (rejects) ConfigError `CONFIG_INVALID`: all problems of the options at once; a topic that does not exist; a login
+ * that the brokers refuse
  * @throws (rejects) ConfigError `CONSUMER_NAME_TAKEN`: a consumer with another name runs in this group, in this process
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE` if the group cannot be joined at the start
  * @throws (rejects) StoreError if the store cannot be opened

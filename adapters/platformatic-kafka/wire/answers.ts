@@ -6,8 +6,9 @@ export class BrokerAnswer extends Error {
   readonly type: string
   readonly retriable: boolean
 
-  constructor(type: string, retriable: boolean, cause?: unknown) {
-    super(type, { cause })
+  /** @param told - what the broker says beside the code */
+  constructor(type: string, retriable: boolean, cause?: unknown, told?: unknown) {
+    super(typeof told === 'string' && told !== '' ? `${type} (${told})` : type, { cause })
     this.type = type
     this.retriable = retriable
   }
@@ -49,9 +50,9 @@ export function answersBy(errors: Errors): AnswerOf {
  * The first answer of a broker in an error of the client, which counts before the others; else it got none.
  */
 export function answerIn(error: unknown): BrokerAnswer | Unanswered {
-  for (const { apiId, canRetry, code } of withCauses(error)) {
+  for (const { apiId, canRetry, code, serverErrorMessage: told } of withCauses(error)) {
     if (code === 'PLT_KFK_UNSUPPORTED_API') return new BrokerAnswer('UNSUPPORTED_VERSION', false, error)
-    if (typeof apiId === 'string') return new BrokerAnswer(NAMES[apiId] ?? apiId, canRetry === true, error)
+    if (typeof apiId === 'string') return new BrokerAnswer(NAMES[apiId] ?? apiId, canRetry === true, error, told)
   }
   return new Unanswered(error)
 }
@@ -60,6 +61,7 @@ interface ErrorOfClient {
   readonly apiId?: unknown
   readonly canRetry?: unknown
   readonly code?: unknown
+  readonly serverErrorMessage?: unknown
   readonly errors?: unknown
   readonly cause?: unknown
 }

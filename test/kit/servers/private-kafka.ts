@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kafkaNodeJoined } from './answers.ts'
 import { run } from './commands.ts'
-import { brokerProperties, logging, type BrokerPlace } from './kafka/properties.ts'
+import { brokerProperties, logging, saslUsers, type BrokerPlace } from './kafka/properties.ts'
 import { kafkaVersion, loggersOf } from './kafka/version.ts'
 import { freePort } from './ports.ts'
 import { newFolder, startInstance, type PrivateInstance } from './private-instance.ts'
@@ -11,6 +11,8 @@ import { asOne, startTogether } from './together.ts'
 
 export interface PrivateKafka extends PrivateInstance {
   readonly brokers: string[]
+  /** The same, where a client needs a name and a password; empty without `users`. */
+  readonly saslBrokers: string[]
   /** Each broker alone, `nodes[i]` being `brokers[i]` and node id i + 1; the methods of the whole act on all of them. */
   readonly nodes: readonly PrivateInstance[]
 }
@@ -22,20 +24,26 @@ const JVM = ['-Xms64m', '-Xmx320m', ...SMALL_JVM, '-Djava.awt.headless=true']
 /**
  * One broker, or three with every topic on all of them, of the version the environment asks for (kafka/version.ts).
  * `properties` are further ones of server.properties.
+ * `users`: passwords by name, for a second address of each broker, with SASL PLAIN.
  */
 export async function startPrivateKafka(
-  options: { readonly brokers?: 1 | 3; readonly properties?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly brokers?: 1 | 3
+    readonly properties?: Readonly<Record<string, string>>
+    readonly users?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<PrivateKafka> {
   const { java, jars } = await needInstalled('kafka')
   const classpath = join(jars, '*')
-  const cluster = await places(options.brokers ?? 1)
+  const cluster = await places(options.brokers ?? 1, options.users !== undefined)
+  const more = { ...(options.users && saslUsers(options.users)), ...options.properties }
 
   const startNode = async (place: BrokerPlace): Promise<PrivateInstance> => {
     const folder = newFolder(`kafka-${place.id}`)
     const properties = join(folder, 'server.properties')
     const log = logging(loggersOf(kafkaVersion()), join(folder, 'log.properties'))
     mkdirSync(join(folder, 'data'))
-    writeFileSync(properties, brokerProperties(place, cluster, folder, options.properties ?? {}))
+    writeFileSync(properties, brokerProperties(place, cluster, folder, more))
     writeFileSync(join(folder, 'log.properties'), log.text)
     const jvm = [...JVM, log.option, '-cp', classpath]
     const format = ['kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', properties]
@@ -51,12 +59,20 @@ export async function startPrivateKafka(
     })
   }
   const nodes = await startTogether(cluster.map(startNode))
-  return Object.assign(asOne(nodes), { brokers: cluster.map(addressOfBroker), nodes })
+  const saslBrokers = cluster.flatMap(({ saslPort }) => (saslPort === undefined ? [] : `127.0.0.1:${saslPort}`))
+  return Object.assign(asOne(nodes), { brokers: cluster.map(addressOfBroker), saslBrokers, nodes })
 }
 
-async function places(count: number): Promise<readonly BrokerPlace[]> {
+async function places(count: number, hasSasl: boolean): Promise<readonly BrokerPlace[]> {
   const ids = Array.from({ length: count }, (_, index) => index + 1)
-  return Promise.all(ids.map(async (id) => ({ id, port: await freePort(), controllerPort: await freePort() })))
+  return Promise.all(
+    ids.map(async (id) => ({
+      id,
+      port: await freePort(),
+      controllerPort: await freePort(),
+      ...(hasSasl && { saslPort: await freePort() }),
+    })),
+  )
 }
 
 function addressOfBroker({ port }: BrokerPlace): string {

@@ -2,6 +2,7 @@ export interface BrokerPlace {
   readonly id: number
   readonly port: number
   readonly controllerPort: number
+  readonly saslPort?: number
 }
 
 /** server.properties of one broker, broker and controller in one process, sized for a small machine. */
@@ -13,13 +14,14 @@ export function brokerProperties(
 ): string {
   const replicas = String(Math.min(3, cluster.length))
   const inSync = String(Math.min(2, cluster.length))
+  const named = self.saslPort === undefined ? '' : `,SASL://127.0.0.1:${self.saslPort}`
   const properties = {
     'process.roles': 'broker,controller',
     'node.id': String(self.id),
     'controller.quorum.voters': cluster.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(','),
-    listeners: `PLAINTEXT://127.0.0.1:${self.port},CONTROLLER://127.0.0.1:${self.controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${self.port}`,
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    listeners: `PLAINTEXT://127.0.0.1:${self.port},CONTROLLER://127.0.0.1:${self.controllerPort}${named}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${self.port}${named}`,
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT',
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'PLAINTEXT',
     'log.dirs': `${folder}/data`,
@@ -36,6 +38,16 @@ export function brokerProperties(
     ...more,
   }
   return lines(properties)
+}
+
+/** @param users - passwords by name */
+export function saslUsers(users: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const each = Object.entries(users).map(([name, password]) => ` user_${name}="${password}"`)
+  const module = 'org.apache.kafka.common.security.plain.PlainLoginModule'
+  return {
+    'sasl.enabled.mechanisms': 'PLAIN',
+    'listener.name.sasl.plain.sasl.jaas.config': `${module} required${each.join('')};`,
+  }
 }
 
 /** A misspelt topic must be an error, and a group must form at once, also with short sessions. */

@@ -4,7 +4,7 @@ import type { TopicPartition } from './topic-partition.ts'
 
 /** A client that is not of kafkajs, made for `runKafka`, as by `platformaticKafka()`. */
 export interface AdaptedKafka {
-  /** The object of the user: two members of a group may not share one. */
+  /** Members of a group may not have the same. */
   readonly given: object
 }
 

@@ -9,7 +9,10 @@ const OF_KAFKAJS = ['retry', 'partitionAssigners', 'maxInFlightRequests', 'rackI
 /** `@platformatic/kafka`, as the port of adapters/kafka. */
 export function platformaticClient(lib: PlatformaticLike, options: BaseOptionsLike): KafkaClient {
   return {
-    given: options,
+    // Each member has connections of its own, so any number may share what the user made.
+    get given() {
+      return {}
+    },
     member: async (asked, listener) => new PlatformaticMember(lib, options, asked, listener),
     admin: () => openAdmin(lib, options),
     producer: () => openProducer(lib, options),

@@ -121,7 +121,7 @@ describe('the options of a Kafka source', () => {
       { consumerConfig: { readUncommitted: true } },
       'readUncommitted: leave it out: a message that is aborted later would have had its effect',
     ],
-    ['commits of kafkajs', { autoCommit: true }, 'autoCommit: leave it out: handlers run outside of kafkajs'],
+    ['commits of kafkajs', { autoCommit: true }, 'autoCommit: leave it out: handlers run outside of the client'],
     ['commits by a time', { consumerConfig: { autoCommitInterval: 1 } }, 'commitEveryMs says how often'],
     ['commits by a number', { consumerConfig: { autoCommitThreshold: 1 } }, 'commitEveryMs says how often'],
     ['a handler of messages', { eachMessage: () => {} }, 'eachMessage: leave it out: the handler is that of'],
@@ -131,7 +131,7 @@ describe('the options of a Kafka source', () => {
       { eachBatchAutoResolve: true },
       'eachBatchAutoResolve: leave it out: a position moves when',
     ],
-    ['a beginning of kafkajs', { fromBeginning: false }, 'fromBeginning: leave it out: kafkajs asks it again after'],
+    ['a beginning of kafkajs', { fromBeginning: false }, 'fromBeginning: leave it out: it would be asked again after'],
   ])('refuse %s', (_what, options, problem) => {
     expect(problemsOf(options)).toEqual(expect.arrayContaining([expect.stringContaining(problem)]))
   })

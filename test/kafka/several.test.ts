@@ -5,6 +5,8 @@ import { runKafka, type AdaptedKafka, type KafkaLike, type KafkaOptions } from '
 import { defineConsumer, type Running, type Store } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
+import { itOnKafkajs } from './client/it-on.ts'
+import { clientOfTests } from './client/of-tests.ts'
 import { Cluster, FAST } from './kit.ts'
 import { stoppedAfterEach } from '../kit/after-each.ts'
 
@@ -50,12 +52,18 @@ describe('several consumers of one process', () => {
     for (const handled of [ofTwo, ofThree]) expect(handled?.toSorted()).toEqual(ids.toSorted())
   })
 
-  it('of one group, each with its own client, share the partitions', async () => {
+  it('of one group, with kafkajs each with its own client, share the partitions', async () => {
     const [topic, groupId, store] = [await cluster.topic(2), uniqueName('group'), memoryStore()]
     const handled: string[] = []
+    const shared = cluster.kafka()
     const [first, second] = [
-      await run(cluster.kafka(), { topics: [topic], group: groupId }, handled, store),
-      await run(cluster.kafka(), { topics: [topic], group: groupId }, handled, store),
+      await run(shared, { topics: [topic], group: groupId }, handled, store),
+      await run(
+        clientOfTests === 'kafkajs' ? cluster.kafka() : shared,
+        { topics: [topic], group: groupId },
+        handled,
+        store,
+      ),
     ]
     await eventually(async () => [first, second].every((one) => one.health().partitions.length === 1))
     await cluster.send(topic, ids.slice(0, 20))
@@ -64,7 +72,24 @@ describe('several consumers of one process', () => {
     expect(handled.toSorted()).toEqual(ids.toSorted())
   })
 
-  it('of one group do not share a client: kafkajs keeps the offsets of a group per client', async () => {
+  it('of one group, more than there are partitions: the one without a partition is ready, says so, and takes over', async () => {
+    const [topic, group, store] = [await cluster.topic(), uniqueName('group'), memoryStore()]
+    const handled: string[] = []
+    const both = [
+      await run(cluster.kafka(), { topics: [topic], group }, handled, store),
+      await run(cluster.kafka(), { topics: [topic], group }, handled, store),
+    ]
+    const sources = (): readonly unknown[] => both.map((one) => one.health().checks['source'])
+    await eventually(() => sources().toSorted().join('; ') === '1 partition; joined, no partition assigned')
+    expect(both.map((one) => one.health().ready)).toEqual([true, true])
+    const [busy, idle] = sources()[0] === '1 partition' ? both : both.toReversed()
+    await busy?.stop()
+    await eventually(() => idle?.health().checks['source'] === '1 partition')
+    await cluster.send(topic, ['last'])
+    await eventually(() => handled.includes('last'))
+  })
+
+  itOnKafkajs('of one group do not share a client: kafkajs keeps the offsets of a group per client', async () => {
     const [topic, groupId, kafka] = [await cluster.topic(2), uniqueName('group'), cluster.kafka()]
     await run(kafka, { topics: [topic], group: groupId }, [])
     await expect(run(kafka, { topics: [topic], group: groupId }, [])).rejects.toMatchObject({

@@ -26,7 +26,7 @@ export function healthOf(state: SourceState): Pick<SourceHealth, 'ready' | 'deta
     case 'idle':
       return { ready: false, detail: 'not started' }
     case 'consuming':
-      return { ready: true, detail: `${state.partitions} partition${state.partitions === 1 ? '' : 's'}` }
+      return { ready: true, detail: assigned(state.partitions) }
     case 'waiting':
       return { ready: false, detail: state.detail }
     case 'away':
@@ -37,4 +37,10 @@ export function healthOf(state: SourceState): Pick<SourceHealth, 'ready' | 'deta
     case 'stopped':
       return { ready: false, detail: state.phase }
   }
+}
+
+/** A member without a partition is ready: it takes over from another one at once. */
+function assigned(partitions: number): string {
+  if (partitions === 0) return 'joined, no partition assigned'
+  return partitions === 1 ? '1 partition' : `${partitions} partitions`
 }

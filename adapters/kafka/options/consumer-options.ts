@@ -42,7 +42,7 @@ type WithoutDefault =
   | 'maxInFlightRequests'
   | 'rackId'
 
-/** The options of the kafkajs consumer. */
+/** `consumerConfig`. */
 export const CONSUMER: Table<KafkaConsumerOptions, WithoutDefault> = {
   groupProtocol: or('classic', oneOf('classic', 'consumer')),
   sessionTimeout: or(30_000, whole()),
@@ -61,7 +61,7 @@ export const CONSUMER: Table<KafkaConsumerOptions, WithoutDefault> = {
   rackId: plainText(),
 }
 
-const DETACHED = 'leave it out: handlers run outside of kafkajs, whose own commit would pass unfinished messages'
+const DETACHED = 'leave it out: handlers run outside of the client, whose own commit would pass unfinished messages'
 const BY_TIMER = `${DETACHED}. commitEveryMs says how often the watermark is committed`
 const HANDLER = 'leave it out: the handler is that of defineConsumer()'
 
@@ -77,7 +77,7 @@ export const OWNED_BY_ADAPTER: Readonly<Record<string, string>> = {
   eachBatch: HANDLER,
   eachBatchAutoResolve: 'leave it out: a position moves when the adapter has taken the batch over, never by itself',
   fromBeginning:
-    "leave it out: kafkajs asks it again after each OFFSET_OUT_OF_RANGE, where the end would lose messages; startAt: 'latest' is for the group's first start",
+    "leave it out: it would be asked again after each OFFSET_OUT_OF_RANGE, where the end loses messages; startAt: 'latest' is for the group's first start",
 }
 
 export type ConsumerConfig = MemberConfig &

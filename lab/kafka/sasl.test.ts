@@ -42,7 +42,7 @@ describe.each([
 ])('%s with SASL', (group, client) => {
   it('joins with the right password', async () => {
     const running = runKafka(client({ mechanism: 'plain', password: 'secret' }), consumer(), { topics: [TOPIC], group })
-    await running.ready()
+    expect(await running.ready()).toBe('ready')
     await running.stop()
   })
 

@@ -79,7 +79,7 @@ describe('several consumers of one process', () => {
       await run(cluster.kafka(), { topics: [topic], group }, handled, store),
       await run(cluster.kafka(), { topics: [topic], group }, handled, store),
     ]
-    const sources = (): readonly unknown[] => both.map((one) => one.health().checks['source'])
+    const sources = (): readonly string[] => both.map((one) => String(one.health().checks['source']))
     await eventually(() => sources().toSorted().join('; ') === '1 partition; joined, no partition assigned')
     expect(both.map((one) => one.health().ready)).toEqual([true, true])
     const [busy, idle] = sources()[0] === '1 partition' ? both : both.toReversed()

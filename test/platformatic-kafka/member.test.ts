@@ -67,10 +67,10 @@ class Asked extends Set<Socket> {
 
   override add(socket: Socket): this {
     const keys: number[] = []
-    const write = socket.write.bind(socket) as (bytes: Uint8Array) => boolean
+    const write = socket.write.bind(socket)
     socket.write = (bytes: Uint8Array | string) => {
       keys.push(Buffer.from(bytes as Uint8Array).readInt16BE(4))
-      return write(bytes as Uint8Array)
+      return write(bytes)
     }
     this.requests.set(socket, keys)
     return super.add(socket)

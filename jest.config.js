@@ -1,6 +1,6 @@
 /** Both trees, for `npx jest PATH`; test/jest.config.js and lab/jest.config.js take one each. */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/kit/environment.cjs',
   testMatch: ['<rootDir>/{test,lab,examples/orm/test}/**/*.test.ts'],
   transform: { '^.+\\.ts$': '@swc/jest', '/(oxc-parser|@platformatic)/.+\\.js$': '@swc/jest' },
   // Jest runs CommonJS here, and these packages have only ES modules.

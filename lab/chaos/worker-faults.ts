@@ -37,7 +37,7 @@ async function injectWorkerFault(worker: WorkerSlot, fault: WorkerFault, journal
   journal.note(worker.current.name, `${fault.kind}, ${fault.forMs} ms`)
   switch (fault.kind) {
     case 'worker-freeze':
-      await worker.freeze(fault.forMs)
+      await worker.freeze(() => sleep(fault.forMs))
       break
     case 'worker-kill':
       await worker.kill()

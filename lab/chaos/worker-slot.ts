@@ -27,6 +27,8 @@ export class WorkerSlot {
   #current: Incarnation | undefined
   /** A process that ends while this is true is started again. */
   #isKept = false
+  /** One fault at a time. */
+  #fault: Promise<void> = Promise.resolve()
 
   constructor(name: string, program: WorkerProgram, journal: Journal) {
     this.name = name
@@ -39,24 +41,42 @@ export class WorkerSlot {
     this.#launch()
   }
 
-  async kill(): Promise<void> {
-    this.#isKept = false
-    const { current } = this
-    this.#journal.fault({ process: current.name, kind: 'killed', from: Date.now(), to: Number.POSITIVE_INFINITY })
-    await current.kill()
+  kill(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#isKept = false
+      const { current } = this
+      this.#journal.fault({ process: current.name, kind: 'killed', from: Date.now(), to: Number.POSITIVE_INFINITY })
+      await current.kill()
+    })
   }
 
-  async freeze(forMs: number): Promise<void> {
-    const { current } = this
-    const from = Date.now()
-    current.freeze()
-    await sleep(forMs)
-    this.#journal.fault({ process: current.name, kind: 'frozen', from, to: Date.now() })
-    current.thaw()
+  /** Until what is done meanwhile has settled. */
+  freeze(meanwhile: () => Promise<unknown>): Promise<void> {
+    return this.#inTurn(async () => {
+      const { current } = this
+      const from = Date.now()
+      current.freeze()
+      try {
+        await meanwhile()
+      } finally {
+        this.#journal.fault({ process: current.name, kind: 'frozen', from, to: Date.now() })
+        current.thaw()
+      }
+    })
   }
 
   /** It obeys. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    return this.#inTurn(() => this.#stop())
+  }
+
+  #inTurn(act: () => Promise<void>): Promise<void> {
+    const turn = this.#fault.then(act)
+    this.#fault = turn.catch(() => {})
+    return turn
+  }
+
+  async #stop(): Promise<void> {
     this.#isKept = false
     const { current } = this
     current.order('stop')

@@ -176,14 +176,18 @@ export class Cluster implements AsyncDisposable {
     return messages
   }
 
-  /** Everything that is in a topic now, each partition in order. */
-  async readAll(topic: string, onMessage: (message: KafkaMessage, partition: number) => void): Promise<void> {
+  /** Everything that is in a topic now, each partition in order; with `readUncommitted` also what was aborted. */
+  async readAll(
+    topic: string,
+    onMessage: (message: KafkaMessage, partition: number) => void,
+    { readUncommitted = false }: { readonly readUncommitted?: boolean } = {},
+  ): Promise<void> {
     const open = new Map<number, bigint>()
     for (const { partition, low, high } of await this.highs(topic)) {
       if (BigInt(high) > BigInt(low)) open.set(partition, BigInt(high))
     }
     if (open.size === 0) return
-    const consumer = this.client().consumer({ groupId: uniqueName('reader'), maxWaitTimeInMs: 50 })
+    const consumer = this.client().consumer({ groupId: uniqueName('reader'), maxWaitTimeInMs: 50, readUncommitted })
     await consumer.subscribe({ topics: [topic], fromBeginning: true })
     const signal = new Signal()
     consumer.on('consumer.end_batch_process', ({ payload: { partition, lastOffset } }) => {

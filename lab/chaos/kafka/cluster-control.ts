@@ -65,6 +65,58 @@ export class ClusterControl implements AsyncDisposable {
     })
   }
 
+  /** Every replica of a topic is in sync, of which there may be fewer than brokers. */
+  async untilWhole(topic: string): Promise<void> {
+    await this.#ask(async () => {
+      const described = await this.#admin.fetchTopicMetadata({ topics: [topic] })
+      const partitions = described.topics.flatMap((one) => one.partitions)
+      return partitions.every(({ isr, replicas, leader }) => isr.length === replicas.length && leader >= 0)
+        ? true
+        : undefined
+    })
+  }
+
+  /** The node that leads a partition, and its other replica. */
+  async leaderOf(place: Place): Promise<readonly [leader: number, follower: number]> {
+    return this.#ask(async () => {
+      const { leader, replicas } = await this.#describe(place)
+      const follower = replicas.find((node) => node !== leader)
+      return leader < 0 || follower === undefined ? undefined : ([leader, follower] as const)
+    })
+  }
+
+  async untilLedBy(place: Place, node: number): Promise<void> {
+    await this.#ask(async () => ((await this.#describe(place)).leader === node ? true : undefined))
+  }
+
+  /** That node alone is in sync. */
+  async untilAlone(place: Place, node: number): Promise<void> {
+    await this.#ask(async () => (String((await this.#describe(place)).isr) === String(node) ? true : undefined))
+  }
+
+  endOf({ topic, partition }: Place): Promise<number> {
+    return this.#ask(async () => {
+      const found = (await this.#admin.fetchTopicOffsets(topic)).find((one) => one.partition === partition)
+      return found === undefined ? undefined : Number(found.high)
+    })
+  }
+
+  async untilEndIs(place: Place, offset: number): Promise<void> {
+    while ((await this.endOf(place)) < offset) await sleep(LOOK_EVERY_MS)
+  }
+
+  committedOf(groupId: string, { topic, partition }: Place): Promise<number> {
+    return this.#ask(async () => {
+      const [answer] = await this.#admin.fetchOffsets({ groupId, topics: [topic] })
+      const found = answer?.partitions.find((one) => one.partition === partition)
+      return found === undefined ? undefined : Number(found.offset)
+    })
+  }
+
+  async untilCommitted(groupId: string, place: Place, offset: number): Promise<void> {
+    while ((await this.committedOf(groupId, place)) < offset) await sleep(LOOK_EVERY_MS)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#admin.disconnect()
   }

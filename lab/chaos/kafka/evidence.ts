@@ -14,11 +14,18 @@ export interface OffsetCommit {
 }
 
 export interface PartitionEvidence {
-  readonly log: readonly LoggedMessage[]
+  /** `undefined` where no message is: at the end of a transaction. */
+  readonly log: readonly (LoggedMessage | undefined)[]
   /** In the order of the log of `__consumer_offsets`. */
   readonly commits: readonly OffsetCommit[]
   /** Committed offset of the group at the end; negative: none. */
   readonly committed: number
+}
+
+/** What became of a transaction, as far as its producer knows. `unknown`: nobody answered it. */
+export interface TransactionEvidence {
+  readonly fate: 'committed' | 'aborted' | 'unknown'
+  readonly ids: readonly string[]
 }
 
 export interface Evidence extends EvidenceOfEffects {
@@ -26,4 +33,11 @@ export interface Evidence extends EvidenceOfEffects {
   readonly acknowledged: ReadonlySet<string>
   readonly partitions: readonly PartitionEvidence[]
   readonly deadLetters: number
+  readonly transactions: readonly TransactionEvidence[]
+  /** The topic that any replica may lead, however far it is behind. */
+  readonly unclean: {
+    readonly partitions: readonly PartitionEvidence[]
+    /** IDs that a leader said to have written. The log may have lost them since. */
+    readonly acknowledged: ReadonlySet<string>
+  }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { Effect } from '../evidence.ts'
-import type { Evidence, PartitionEvidence } from './evidence.ts'
+import type { Evidence, PartitionEvidence, TransactionEvidence } from './evidence.ts'
 import { judge } from './judge.ts'
 
 /** Three messages of two keys, each done at ten times its offset and committed a moment later. */
@@ -22,6 +22,8 @@ const GOOD: Evidence = {
   partitions: [PARTITION],
   effects: [done('a', 0), done('b', 10), done('c', 20)],
   deadLetters: 0,
+  transactions: [],
+  unclean: { partitions: [], acknowledged: new Set() },
   faults: [],
   leaseMs: 6_000,
 }
@@ -34,6 +36,36 @@ function withPartition(changes: Partial<PartitionEvidence>): Evidence {
   return { ...GOOD, partitions: [{ ...PARTITION, ...changes }] }
 }
 
+/** Behind the three messages two of a transaction, and its end. */
+const withTransaction = (fate: TransactionEvidence['fate'], effects: readonly Effect[]): Evidence => ({
+  ...withPartition({
+    log: [...PARTITION.log, { id: 'x', key: 'x' }, { id: 'y', key: 'y' }, undefined],
+    commits: [...PARTITION.commits, { offset: 6, at: 60 }],
+    committed: 6,
+  }),
+  effects: [...GOOD.effects, ...effects],
+  transactions: [{ fate, ids: ['x', 'y'] }],
+})
+
+const withUnclean = (partition: Partial<PartitionEvidence>): Evidence => ({
+  ...GOOD,
+  effects: [...GOOD.effects, done('u', 30), done('v', 40)],
+  unclean: {
+    partitions: [
+      {
+        log: [{ id: 'v', key: 'k' }],
+        commits: [
+          { offset: 5, at: 35 },
+          { offset: 1, at: 45 },
+        ],
+        committed: 1,
+        ...partition,
+      },
+    ],
+    acknowledged: new Set(['u', 'v']),
+  },
+})
+
 function laws(evidence: Evidence): readonly string[] {
   return judge(evidence).violations.map(({ law }) => law)
 }
@@ -42,7 +74,16 @@ describe('the judge of a chaos run', () => {
   it('accepts a correct run', () => {
     expect(judge(GOOD)).toEqual({
       violations: [],
-      figures: { messages: 3, ids: 3, effects: 3, doubles: 0, commits: 2, resetsByKafkajs: 0 },
+      figures: {
+        messages: 3,
+        ids: 3,
+        effects: 3,
+        doubles: 0,
+        commits: 2,
+        abortedMessages: 0,
+        cutOff: 0,
+        resetsByKafkajs: 0,
+      },
     })
   })
 
@@ -137,5 +178,48 @@ describe('the judge of a chaos run', () => {
 
   it('knows the laws of effects', () => {
     expect(laws({ ...GOOD, effects: [...GOOD.effects, done('b', 12_000)] })).toEqual(['no-double-effect'])
+  })
+
+  describe('of transactions', () => {
+    const both = [done('x', 30), done('y', 40)]
+
+    it.each<[string, Evidence]>([
+      ['was committed, with all effects', withTransaction('committed', both)],
+      ['was aborted, without effects', withTransaction('aborted', [])],
+      ['nobody knows of, with all effects', withTransaction('unknown', both)],
+      ['nobody knows of, without effects', withTransaction('unknown', [])],
+    ])('accepts one that %s', (_, evidence) => {
+      expect(laws(evidence)).toEqual([])
+    })
+
+    it.each<[string, Evidence, string]>([
+      ['was aborted, with an effect', withTransaction('aborted', [done('x', 30)]), 'aborted-never-handled'],
+      ['was committed, without an effect', withTransaction('committed', [done('x', 30)]), 'nothing-lost'],
+      ['nobody knows of, with one effect of two', withTransaction('unknown', [done('x', 30)]), 'nothing-lost'],
+    ])('finds one that %s', (_, evidence, law) => {
+      expect(laws(evidence)).toContain(law)
+    })
+
+    it('finds one that was committed and is missing in the topic', () => {
+      expect(laws({ ...GOOD, transactions: [{ fate: 'committed', ids: ['z'] }] })).toEqual(['sent-is-in-the-log'])
+    })
+  })
+
+  describe('of a topic with unclean elections', () => {
+    it('accepts that its offsets fall, and counts what was cut off', () => {
+      expect(judge(withUnclean({}))).toMatchObject({ violations: [], figures: { cutOff: 1 } })
+    })
+
+    it('finds a message that is there and was passed over', () => {
+      const log = [
+        { id: 'w', key: 'k' },
+        { id: 'v', key: 'k' },
+      ]
+      expect(laws(withUnclean({ log, committed: 2 }))).toEqual(['nothing-lost'])
+    })
+
+    it('finds an offset that is beyond the end of its log', () => {
+      expect(laws(withUnclean({ committed: 5 }))).toEqual(['all-committed-at-the-end'])
+    })
   })
 })

@@ -1,10 +1,11 @@
 import { countDoubles, effectsById, judgeDoubles, type EffectsById, type EffectsLaw } from '../judge-effects.ts'
 import type { Verdict, Violation } from '../verdict.ts'
-import type { Evidence, PartitionEvidence } from './evidence.ts'
+import type { Evidence, LoggedMessage, PartitionEvidence } from './evidence.ts'
 
 type Law =
   | EffectsLaw
   | 'sent-is-in-the-log'
+  | 'aborted-never-handled'
   | 'nothing-lost'
   | 'never-committed-past-unfinished-work'
   | 'offset-never-lowered'
@@ -15,18 +16,29 @@ type Law =
 /** Compares the state of the servers with what was sent. Uses nothing that a worker reported. */
 export function judge(evidence: Evidence): Verdict<Law> {
   const effects = effectsById(evidence.effects)
-  const ids = new Set(evidence.partitions.flatMap(({ log }) => log.map(({ id }) => id)))
+  const logged = messagesOf(evidence.partitions)
+  const ids = new Set(logged.map(({ id }) => id))
+  const inUnclean = messagesOf(evidence.unclean.partitions)
+  const uncleanIds = new Set(inUnclean.map(({ id }) => id))
   const commits = evidence.partitions.flatMap((partition) => partition.commits)
+  const withoutEffect = idsWithoutEffect(evidence, effects)
+  const partitions = evidence.partitions.map((partition) => without(withoutEffect, partition))
   const violations: Violation<Law>[] = [
     ...notInTheLog(evidence, ids),
-    ...lost(evidence.partitions, effects),
+    ...abortedHandled(evidence, effects),
+    ...lost(partitions, effects),
+    ...lost(evidence.unclean.partitions, effects),
     ...judgeDoubles(effects, evidence),
-    ...evidence.partitions.flatMap((partition, number) => [
+    ...partitions.flatMap((partition, number) => [
       ...committedPast(number, partition, effects),
       ...lowered(number, partition),
-      ...leftOver(number, partition, effects),
+      ...leftOver(`partition ${number}`, partition, effects),
       ...overtaken(number, partition, effects),
     ]),
+    // A log that was cut off is read anew, so offsets fall, and what was committed is no more.
+    ...evidence.unclean.partitions.flatMap((partition, number) =>
+      leftOver(`unclean partition ${number}`, partition, effects),
+    ),
   ]
   if (evidence.deadLetters > 0) {
     violations.push({ law: 'no-dead-letter', detail: `${evidence.deadLetters} in the dead-letter topic` })
@@ -35,19 +47,52 @@ export function judge(evidence: Evidence): Verdict<Law> {
     violations,
     figures: {
       // In the topic, with those sent twice.
-      messages: evidence.partitions.reduce((sum, { log }) => sum + log.length, 0),
+      messages: logged.length + inUnclean.length,
       ids: ids.size,
       effects: evidence.effects.length,
       doubles: countDoubles(effects),
       commits: commits.length,
+      abortedMessages: evidence.transactions.reduce(
+        (sum, { fate, ids: own }) => sum + (fate === 'aborted' ? own.length : 0),
+        0,
+      ),
+      // By unclean elections.
+      cutOff: [...evidence.unclean.acknowledged].filter((id) => !uncleanIds.has(id)).length,
       // Negative offsets, which kafkajs itself commits.
       resetsByKafkajs: commits.filter(({ offset }) => offset < 0).length,
     },
   }
 }
 
-function notInTheLog({ acknowledged }: Evidence, ids: ReadonlySet<string>): Violation<Law>[] {
-  return [...acknowledged]
+function messagesOf(partitions: readonly PartitionEvidence[]): readonly LoggedMessage[] {
+  return partitions.flatMap(({ log }) => log).filter((message) => message !== undefined)
+}
+
+/** Of aborted transactions, and of those of which nobody knows and nothing was handled. */
+function idsWithoutEffect({ transactions }: Evidence, effects: EffectsById): ReadonlySet<string> {
+  const none = transactions.filter(({ fate, ids }) => {
+    return fate === 'aborted' || (fate === 'unknown' && !ids.some((id) => effects.has(id)))
+  })
+  return new Set(none.flatMap(({ ids }) => ids))
+}
+
+function without(ids: ReadonlySet<string>, partition: PartitionEvidence): PartitionEvidence {
+  return {
+    ...partition,
+    log: partition.log.map((message) => (message !== undefined && ids.has(message.id) ? undefined : message)),
+  }
+}
+
+function abortedHandled({ transactions }: Evidence, effects: EffectsById): Violation<Law>[] {
+  return transactions
+    .filter(({ fate }) => fate === 'aborted')
+    .flatMap(({ ids }) => ids.filter((id) => effects.has(id)))
+    .map((id) => ({ law: 'aborted-never-handled', detail: `${id} of an aborted transaction had an effect` }))
+}
+
+function notInTheLog({ acknowledged, transactions }: Evidence, ids: ReadonlySet<string>): Violation<Law>[] {
+  const committed = transactions.filter(({ fate }) => fate === 'committed').flatMap((one) => one.ids)
+  return [...acknowledged, ...committed]
     .filter((id) => !ids.has(id))
     .map((id) => ({ law: 'sent-is-in-the-log', detail: `${id} was acknowledged` }))
 }
@@ -57,8 +102,9 @@ function lost(partitions: readonly PartitionEvidence[], effects: EffectsById): V
   const placeOf = new Map<string, string>()
   const mayCome = new Set<string>()
   for (const [number, { log, committed }] of partitions.entries()) {
-    for (const [offset, { id }] of log.entries()) {
-      if (effects.has(id)) continue
+    for (const [offset, message] of log.entries()) {
+      if (message === undefined || effects.has(message.id)) continue
+      const { id } = message
       if (offset >= committed) mayCome.add(id)
       placeOf.set(id, `${number}@${offset}`)
     }
@@ -74,8 +120,8 @@ function committedPast(number: number, { log, commits }: PartitionEvidence, effe
   let latest = Number.NEGATIVE_INFINITY
   let slowest = 0
   const slowestBelow: number[] = []
-  for (const [offset, { id }] of log.entries()) {
-    const doneAt = effects.get(id)?.[0]?.at ?? Number.POSITIVE_INFINITY
+  for (const [offset, message] of log.entries()) {
+    const doneAt = message === undefined ? latest : (effects.get(message.id)?.[0]?.at ?? Number.POSITIVE_INFINITY)
     if (doneAt > latest) [latest, slowest] = [doneAt, offset]
     allDoneAt.push(latest)
     slowestBelow.push(slowest)
@@ -108,11 +154,10 @@ function lowered(number: number, { commits }: PartitionEvidence): Violation<Law>
   })
 }
 
-function leftOver(number: number, { log, committed }: PartitionEvidence, effects: EffectsById): Violation<Law>[] {
+function leftOver(name: string, { log, committed }: PartitionEvidence, effects: EffectsById): Violation<Law>[] {
   if (committed === log.length || (log.length === 0 && committed < 0)) return []
-  const without = log.slice(Math.max(0, committed)).filter(({ id }) => !effects.has(id)).length
-  const rest = `${without} of the rest have no effect`
-  const detail = `partition ${number} ends at ${log.length}, committed is ${committed}, ${rest}`
+  const rest = log.slice(Math.max(0, committed)).filter((message) => message !== undefined && !effects.has(message.id))
+  const detail = `${name} ends at ${log.length}, committed is ${committed}, ${rest.length} of the rest have no effect`
   return [{ law: 'all-committed-at-the-end', detail }]
 }
 
@@ -120,7 +165,9 @@ function leftOver(number: number, { log, committed }: PartitionEvidence, effects
 function overtaken(number: number, { log }: PartitionEvidence, effects: EffectsById): Violation<Law>[] {
   const latest = new Map<string, { readonly id: string; readonly at: number }>()
   const seen = new Set<string>()
-  return log.flatMap(({ id, key }): Violation<Law>[] => {
+  return log.flatMap((message): Violation<Law>[] => {
+    if (message === undefined) return []
+    const { id, key } = message
     const at = effects.get(id)?.[0]?.at
     if (at === undefined || seen.has(id)) return []
     seen.add(id)

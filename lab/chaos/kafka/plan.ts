@@ -28,21 +28,30 @@ export interface BrokerFault extends Planned {
   readonly forMs: number
 }
 
+/** The leader of a partition dies while its only other replica, which then leads, lacks what was written last. */
+export interface UncleanElection extends Planned {
+  readonly kind: 'unclean-election'
+  readonly partition: number
+}
+
 /** Lanes of faults: in turn within a lane, and beside each other across lanes. */
 export interface Plan {
   readonly moves: readonly Move[]
-  readonly brokers: readonly BrokerFault[]
+  readonly brokers: readonly (BrokerFault | UncleanElection)[]
   readonly workers: readonly (readonly WorkerFault[])[]
 }
 
 export const PARTITIONS = 12
 export const BROKERS = 3
+/** Of the topic with unclean elections. */
+export const UNCLEAN_PARTITIONS = 3
 
 /** Beside one move. */
 const RATES = {
   'coordinator-move': 0.05,
   'broker-kill': 0.075,
   'broker-freeze': 0.075,
+  'unclean-election': 0.05,
   'worker-kill': 0.25,
   'worker-freeze': 0.15,
   'worker-stop': 0.15,
@@ -64,12 +73,17 @@ export function planOf({ moves, seed, soak }: Pick<KafkaOptions, 'moves' | 'seed
     brokers: spread(random('brokers'), [
       ...times(many('broker-kill'), 'broker-kill' as const),
       ...times(many('broker-freeze'), 'broker-freeze' as const),
-    ]).map(({ kind, at, draw }) => ({
-      kind,
-      at,
-      broker: between(draw, 0, BROKERS - 1),
-      forMs: kind === 'broker-kill' ? between(draw, 0, 5_000) : between(draw, 3_000, 10_000),
-    })),
+      ...(soak === undefined ? times(many('unclean-election'), 'unclean-election' as const) : []),
+    ]).map(({ kind, at, draw }) => {
+      if (kind === 'unclean-election') return { kind, at, partition: between(draw, 0, UNCLEAN_PARTITIONS - 1) }
+      const broker = between(draw, 0, BROKERS - 1)
+      return {
+        kind,
+        at,
+        broker,
+        forMs: kind === 'broker-kill' ? between(draw, 0, 5_000) : between(draw, 3_000, 10_000),
+      }
+    }),
     workers: dealt(
       random('workers'),
       spread(random('worker faults'), [

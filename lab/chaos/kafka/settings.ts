@@ -5,11 +5,13 @@ import type { Tuning } from '../worker-slot.ts'
 /** All freezes are longer (plan.ts). */
 const SESSION_MS = 6_000
 /** By KIP-848 the session is a setting of the broker. */
-export const SESSIONS: Readonly<Record<string, string>> = {
+export const PROPERTIES: Readonly<Record<string, string>> = {
   'group.consumer.min.session.timeout.ms': String(SESSION_MS),
   'group.consumer.session.timeout.ms': String(SESSION_MS),
   'group.consumer.min.heartbeat.interval.ms': '500',
   'group.consumer.heartbeat.interval.ms': '500',
+  // A transaction whose producer has ended blocks the partitions until then.
+  'transaction.abort.timed.out.transaction.cleanup.interval.ms': '1000',
 }
 export const LEASE_MS = 6_000
 
@@ -22,12 +24,12 @@ export const TUNING: Tuning = {
 
 export function sourceOf(
   brokers: readonly string[],
-  topic: string,
+  topics: readonly string[],
   groupId: string,
   client: ChaosClient = 'kafkajs',
 ): KafkaSpec {
   const options = {
-    topics: [topic],
+    topics,
     group: groupId,
     commitEveryMs: 200,
     consumerConfig: {

@@ -3,7 +3,7 @@ import { beforeEachOpen } from '../kit/opened.ts'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { compiled } from '../kit/compiled.ts'
-import { Cli, dataOf, UNDER_TSX, WITHIN_MS } from '../kit/cli-process.ts'
+import { Cli, COMPILED, dataOf, UNDER_TSX, WITHIN_MS } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 
@@ -93,11 +93,17 @@ describe('consume-once, used wrongly', () => {
 })
 
 describe('the config of consume-once', () => {
-  it.each(['js', 'mjs', 'ts', 'mts'])('is found here as consume-once.config.%s', async (extension) => {
+  // One is loaded as a Node does it that takes TypeScript.
+  it.each([
+    ['js', COMPILED, compiled],
+    ['mjs', COMPILED, compiled],
+    ['ts', () => UNDER_TSX, resolve],
+    ['mts', COMPILED, compiled],
+  ] as const)('is found here as consume-once.config.%s', async (extension, command, fileOf) => {
     cli.file('package.json', '{ "type": "module" }')
-    const odd = JSON.stringify(resolve('test/cli/odd.config.ts'))
+    const odd = JSON.stringify(fileOf('test/cli/odd.config.ts'))
     cli.file(`consume-once.config.${extension}`, `export { default } from ${odd}`)
-    const run = await cli.run(['inspect', 'odd', 'id', '--json'], { cwd: cli.dir, command: UNDER_TSX })
+    const run = await cli.run(['inspect', 'odd', 'id', '--json'], { cwd: cli.dir, command: command() })
     expect(dataOf(run)).toMatchObject({ records: [{ id: 'id', state: 'absent' }] })
   })
 

@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { CLIENTS, KAFKAJS_ALONE } from '../../test/kafka/client/of-tests.ts'
 import { VARIABLE } from '../../test/kafka/client/variable.ts'
+import { hasKip848 } from '../../test/kit/servers/kafka/version.ts'
 import { runJest } from '../kit/run-jest.ts'
 
+const others = CLIENTS.filter((client) => client !== 'kafkajs' && (client !== 'platformatic-kip848' || hasKip848()))
+
 /** The tests of `test/kafka` that are not about kafkajs. `npm test` runs them with kafkajs. */
-describe.each(CLIENTS.filter((client) => client !== 'kafkajs'))('the tests of a Kafka source, with %s', (client) => {
+describe.each(others)('the tests of a Kafka source, with %s', (client) => {
   it('pass', async () => {
     const ignored = Object.keys(KAFKAJS_ALONE).map((file) => `test/kafka/${file}$`)
     const report = await runJest(

@@ -10,6 +10,7 @@ import { isSupported } from '../../adapters/platformatic-kafka/supported-node.ts
 import { kafkaSource } from '../../adapters/kafkajs/client.ts'
 import { Cluster, FAST } from '../../test/kafka/kit.ts'
 import { Transactions } from '../../test/kafka/transactions.ts'
+import { handled, idIn } from '../../test/platformatic-kafka/handled.ts'
 
 // What @platformatic/kafka 2.12.1 loses or repeats by itself (docs/kafka.md, "Clients"), and that nothing of it reaches a handler
 // here. A test that no longer sees a defect says that the client has mended it.
@@ -60,31 +61,11 @@ async function read(topic: string, last: string, maxBytes?: number): Promise<rea
   })
   const ids: string[] = []
   for await (const { value } of stream as AsyncIterable<{ readonly value: Bytes }>) {
-    ids.push(idOf(value))
+    ids.push(idIn(value))
     if (ids.at(-1) === last) break
   }
   await consumer.close(true)
   return ids
-}
-
-const idOf = (value: Uint8Array | null | undefined): string =>
-  (JSON.parse(Buffer.from(value ?? []).toString()) as { readonly id: string }).id
-
-/** What a source of this library hands over of it. */
-async function handled(topic: string, last: string, maxBytes = 1_048_576): Promise<readonly string[]> {
-  const intake = RecordingIntake.settling()
-  const consumerConfig = { ...FAST.consumerConfig, maxBytes, maxBytesPerPartition: maxBytes }
-  const { source } = kafkaSource(platformaticOf(cluster.brokers), {
-    ...FAST,
-    consumerConfig,
-    topics: [topic],
-    group: uniqueName('group'),
-  })
-  await source.open(intake)
-  const ids = (): readonly string[] => intake.deliveries.map(({ message }) => idOf(message.value))
-  await intake.until(() => ids().includes(last))
-  await source.close()
-  return ids()
 }
 
 const describeOnItsNode = isSupported(process.versions.node) ? describe : describe.skip
@@ -100,7 +81,7 @@ describeOnItsNode('@platformatic/kafka', () => {
     await committed.send('committed')
     await committed.end('commit')
     expect(await read(topic, 'committed', 1)).toEqual(['aborted 1', 'aborted 2', 'aborted 3', 'committed'])
-    expect(await handled(topic, 'committed', 1)).toEqual(['committed'])
+    expect(await handled(cluster, topic, 'committed', 1)).toEqual(['committed'])
   })
 
   it('C2: hands over the first of two aborted transactions of one producer; this library does not', async () => {
@@ -115,7 +96,7 @@ describeOnItsNode('@platformatic/kafka', () => {
     await committed.send('committed')
     await committed.end('commit')
     expect(await read(topic, 'committed')).toEqual(['aborted 1', 'committed'])
-    expect(await handled(topic, 'committed')).toEqual(['committed'])
+    expect(await handled(cluster, topic, 'committed')).toEqual(['committed'])
   })
 
   it('C3: a commit of a member that the group has removed joins again, and moves the offset of its new owner back', async () => {

@@ -45,6 +45,22 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = mutants('unit', {
     changes: [{ call: ({ on }) => `[...${on}].reverse()` }],
     tests: ['test/unit/kafka/fetch/aborted-transactions.test.ts', '-t', 'are aborted exactly if their transaction was'],
   },
+  'kafka-aborted-once-for-a-producer': {
+    what: 'Of the aborted transactions of one producer in a fetch only the last one counts, as with @platformatic/kafka (C2).',
+    changes: [{ call: ({ on }) => `[...new Map(${on}.map((one) => [one.producerId, one])).values()]` }],
+    tests: ['test/unit/kafka/fetch/aborted-transactions.test.ts', '-t', 'are aborted exactly if their transaction was'],
+  },
+  'kafka-abort-without-end': {
+    what: 'What a producer commits after a transaction that it aborted is passed over.',
+    changes: ['never'],
+    tests: ['test/unit/kafka/fetch/aborted-transactions.test.ts', '-t', 'are aborted exactly if their transaction was'],
+  },
+  'platformatic-aborted-not-listed': {
+    what: 'The list of aborted transactions in a fetch of @platformatic/kafka is not read, and their messages are handed over (C1, C2).',
+    layer: 'real servers',
+    changes: [{ value: (made) => made.replace(/\(.*\)$/, '([])') }],
+    tests: ['test/platformatic-kafka/aborted.test.ts', '-t', 'also where another one of their producer follows'],
+  },
   'kafka-unchecked-taken': {
     what: 'A message is handled though nobody knows whether its transaction was aborted.',
     layer: 'real servers',

@@ -78,6 +78,11 @@ describe('the versions of CI', () => {
     expect(test?.steps?.[0]?.with?.['fetch-depth']).toBe(0)
   })
 
+  it('run the tests of Kafka with both of its clients', () => {
+    const parts = test?.steps?.flatMap(({ run = '' }) => (run.startsWith('bash .ci/run') ? run.split(' ') : []))
+    expect(parts).toEqual(expect.arrayContaining(['tests', 'clients']))
+  })
+
   it.each(Object.keys(VERSIONS) as Versioned[])('have every version of %s that the tests can have', (name) => {
     const { variable, known } = VERSIONS[name]
     expect(test?.env?.[variable]).toBe(`\${{ matrix.servers.${name} }}`)

@@ -1,9 +1,12 @@
 import { describeKafkaContract } from '../kafka/laws/source.ts'
+import { hasKip848 } from '../kit/servers/kafka/version.ts'
 import { platformaticOf } from '../kafka/client/platformatic.ts'
 
 describeKafkaContract('@platformatic/kafka, classic', ({ brokers }, sockets) => platformaticOf(brokers, sockets))
-describeKafkaContract(
-  '@platformatic/kafka, KIP-848',
-  ({ brokers }, sockets) => platformaticOf(brokers, sockets),
-  'consumer',
-)
+if (hasKip848()) {
+  describeKafkaContract(
+    '@platformatic/kafka, KIP-848',
+    ({ brokers }, sockets) => platformaticOf(brokers, sockets),
+    'consumer',
+  )
+}

@@ -49,6 +49,10 @@ async function begun(
     },
     {
       ...LISTENER,
+      batch: async ({ batch, resolveOffset }) => {
+        resolveOffset(batch.lastOffset())
+        told.push('batch')
+      },
       joined: () => void told.push('joined'),
       rebalancing: () => void told.push('rebalancing'),
       ended: ({ message }) => void told.push(message),
@@ -86,6 +90,8 @@ describe('a member of @platformatic/kafka', () => {
   it('leaves its group at once when it ends by itself: nobody else could have its partitions while it is a member', async () => {
     const [topic, groupId] = [await cluster.topic(), uniqueName('group')]
     const { member, told } = await begun(topic, { groupId })
+    await cluster.send(topic, ['seen'])
+    await eventually(() => told.includes('batch'))
     expect(await cluster.membersOf(groupId)).toBe(1)
     await cluster.admin.deleteTopics({ topics: [topic] })
     const again = { topics: [{ topic, numPartitions: 1 }] }

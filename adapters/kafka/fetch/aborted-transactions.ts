@@ -33,7 +33,7 @@ export class AbortedTransactions {
   readonly #open = new Set<bigint>()
 
   constructor(listed: readonly AbortedTransaction[]) {
-    this.#toBegin = listed.toSorted((a, b) => (a.firstOffset < b.firstOffset ? 1 : -1)) // mutant: kafka-aborted-not-sorted
+    this.#toBegin = listed.toSorted((a, b) => (a.firstOffset < b.firstOffset ? 1 : -1)) // mutant: kafka-aborted-not-sorted, kafka-aborted-once-for-a-producer
   }
 
   isAborted({ lastOffset, producerId, isTransactional, marker }: TransactionalBatch): boolean {
@@ -43,7 +43,7 @@ export class AbortedTransactions {
       next = this.#toBegin.at(-1)
     }
     const isAborted = isTransactional && this.#open.has(producerId)
-    if (isAbortMarker(marker)) this.#open.delete(producerId)
+    if (isAbortMarker(marker)) this.#open.delete(producerId) // mutant: kafka-abort-without-end
     return isAborted
   }
 }

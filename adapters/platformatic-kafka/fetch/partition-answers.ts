@@ -61,9 +61,10 @@ export class PartitionAnswers {
       return true
     }
     if (answer.records.length === 0) return true
+    const aborted = new AbortedTransactions(answer.aborted) // mutant: platformatic-aborted-not-listed
     let messages: Awaited<ReturnType<typeof readRecords>>
     try {
-      messages = await readRecords(answer.records, new AbortedTransactions(answer.aborted), {
+      messages = await readRecords(answer.records, aborted, {
         fetchedOffset: () => offset,
         turns,
         decompressionOf: this.#parts.decompressionOf,

@@ -27,6 +27,11 @@ export function kafkaVersion(): string {
   return askedKafkaVersion() ?? DEFAULT_KAFKA_VERSION
 }
 
+/** Whether these brokers have the group protocol of KIP-848: Kafka 3 has it only as a preview. */
+export function hasKip848(): boolean {
+  return !kafkaVersion().startsWith('3.')
+}
+
 /** Kafka 4 logs by Log4j 2, Kafka 3 by its first version, or what has become of it. */
 export function loggersOf(version: string): 'log4j2' | 'reload4j' {
   return version.startsWith('3.') ? 'reload4j' : 'log4j2'

@@ -49,8 +49,8 @@ async function begun(
     },
     {
       ...LISTENER,
-      batch: async ({ batch, resolveOffset }) => {
-        resolveOffset(batch.lastOffset())
+      batch: async (payload) => {
+        payload.resolveOffset(payload.batch.lastOffset())
         told.push('batch')
       },
       joined: () => void told.push('joined'),

@@ -1,3 +1,4 @@
+import { brokersText } from './brokers.ts'
 import { GROUPS } from './groups.ts'
 import { KNOWN_FAILURES } from './known-failures.ts'
 import type { SuiteOutcome } from './outcome.ts'
@@ -17,7 +18,7 @@ server itself says it.
 Written by \`npm run matrix\`. Changes by hand do not outlive the next run. An empty cell: the file was not run on that server, mostly because it is newer than the run.`
 
 export function pageOf(recorded: Recorded, why: Readonly<Record<string, string>> = KNOWN_FAILURES): string {
-  return `${[HEAD, ...ageOf(recorded), ...recorded.groups.map((group) => sectionOf(group, why))].join('\n\n')}\n`
+  return `${[HEAD, ...ageOf(recorded), ...recorded.groups.map((group) => sectionOf(group, why)), brokersText()].join('\n\n')}\n`
 }
 
 /** Nothing failed, and nothing was left out. */

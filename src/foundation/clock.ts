@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { EpochMs } from '../core/units.ts'
 import type { Clock } from '../ports/clock.ts'
 

@@ -58,6 +58,9 @@ export type History =
   /** Nobody saw the end of its last attempt: it may have killed a process. */
   | { readonly kind: 'suspect'; readonly attempts: number }
 
+/** A small integer: V8 keeps it in the task itself. */
+const WITH_ALL = 2 ** 31 - 1
+
 const UNTRIED: History = { kind: 'untried', attempts: 0 }
 
 /** A further key of a message, and the hash that payloads under it are compared by. */
@@ -70,7 +73,7 @@ const NO_OTHERS: readonly OtherIdentity[] = []
 
 /** The serial queue of one ordering key, or of one task without a key that has to wait. */
 export interface Lane {
-  readonly name: string | undefined
+  readonly name: Delivery['lane']
   /** Usually of length one. Built by assignment, because `push` on an empty array reserves room for many. */
   queue: Task[]
   /** Tasks taken from the lane and not yet finished or put back. The lane gives no task while there are any. */
@@ -85,7 +88,7 @@ export interface Lane {
 export class Task extends Times {
   readonly idempotencyKey: string
   readonly payloadHash: string
-  readonly lane: string | undefined
+  readonly lane: Delivery['lane']
   /** Strategy `offsets` only. */
   readonly position: StreamPosition | undefined
   /** The delivery that created the task. */
@@ -94,8 +97,10 @@ export class Task extends Times {
   readonly others: readonly OtherIdentity[]
   /** Used by `SingleFlight` only: the number of its keys that an earlier task has. */
   waitsFor = 0
+  /** Used by `SingleFlight` only: another task is, or was, under one of its keys. */
+  sharesKey = false
   /** The most tasks that share a batch with it, itself included. It shrinks while a batch fails that it is part of. */
-  company: number = Number.POSITIVE_INFINITY
+  company: number = WITH_ALL
   /** Used by `Lanes` only: the lane of the task, while it is queued or out. */
   queuedIn: Lane | undefined
   /** Used by `Lanes` only: its place among all tasks. */

@@ -9,8 +9,11 @@ import type { Outcome } from './outcome.ts'
 /** One arrival of a message. A redelivery is another delivery of the same message. */
 export interface Delivery {
   readonly message: Message
-  /** Deliveries of one lane are handled one at a time, in order. `undefined`: no order is required. */
-  readonly lane: string | undefined
+  /**
+   * Deliveries of one lane are handled one at a time, in order. `undefined`: no order is required. Numbers cost less than
+   * texts.
+   */
+  readonly lane: string | number | undefined
   /** The position in its stream, for sources with `seeksPositions`. */
   readonly position?: StreamPosition | undefined
   /**

@@ -25,7 +25,7 @@ interface Reading {
 
 export class KafkaDelivery implements Delivery {
   readonly message: Message
-  readonly lane: string | undefined
+  readonly lane: Delivery['lane']
   readonly #assignment: Assignment
   readonly #epoch: PartitionEpoch
   readonly #offset: bigint
@@ -42,7 +42,7 @@ export class KafkaDelivery implements Delivery {
     this.#follows = epoch.follows
     this.message = toMessage(epoch, raw, originOf)
     this.#ticket = epoch.receive(this.#offset, this.#bytes, landmarkOf(raw, this.#offset))
-    this.lane = laneOf(epoch.name, raw.key, order)
+    this.lane = epoch.lanes.of(raw.key, order)
   }
 
   get position(): StreamPosition {
@@ -82,17 +82,5 @@ export function toMessage(
     timestamp: timestamp >= 0 ? timestamp : undefined,
     firstTimestamp: named === origin ? firstTimestampIn(headers) : undefined,
     isAppendTimed: raw.batchContext?.timestampType === LOG_APPEND_TIME,
-  }
-}
-
-/** `name` is that of a partition. latin1 keeps different bytes different. */
-export function laneOf(name: string, key: Buffer | null, order: Order): string | undefined {
-  switch (order) {
-    case 'key':
-      return key === null ? undefined : `${name}/${key.toString('latin1')}`
-    case 'partition':
-      return name
-    case 'none':
-      return undefined
   }
 }

@@ -9,6 +9,7 @@ import {
   type StoredPosition,
 } from '../../../src/internal.ts'
 import type { RawMessage } from '../client.ts'
+import { PartitionLanes } from './partition-lanes.ts'
 
 /** Why a partition is not fetched for now. */
 export type Hold =
@@ -30,6 +31,7 @@ export class PartitionEpoch implements Load {
   readonly partition: number
   /** `topic/partition` */
   readonly name: string
+  readonly lanes: PartitionLanes
   /** The join of the group that it belongs to, as counted by `Assignment`. */
   readonly join: number
   /** Set by `Assignment` only: its deliveries may be settled. Read for every delivery. */
@@ -97,6 +99,7 @@ export class PartitionEpoch implements Load {
     this.topic = topic
     this.partition = partition
     this.name = `${topic}/${partition}`
+    this.lanes = new PartitionLanes(this.name)
     this.join = join
   }
 

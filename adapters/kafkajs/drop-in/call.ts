@@ -12,7 +12,8 @@ import {
   type Settlement,
   type Standing,
 } from '../../../src/internal.ts'
-import { laneOf, toMessage } from '../../kafka/intake/delivery.ts'
+import { toMessage } from '../../kafka/intake/delivery.ts'
+import { PartitionLanes } from '../../kafka/membership/partition-lanes.ts'
 import type { Order } from '../../kafka/options/options.ts'
 import type { RawMessage } from '../../kafka/client.ts'
 
@@ -51,6 +52,7 @@ interface CallOptions {
 export class DropInCall {
   readonly #handover: Handover
   readonly #options: CallOptions
+  readonly #lanes: PartitionLanes
   readonly #watermark = new Watermark<number>()
   /** Index of the first message that was not delivered yet. */
   #next = 0
@@ -68,6 +70,7 @@ export class DropInCall {
   constructor(handover: Handover, options: CallOptions) {
     this.#handover = handover
     this.#options = options
+    this.#lanes = new PartitionLanes(this.#name)
     this.#end = handover.messages.length
   }
 
@@ -156,7 +159,7 @@ export class DropInCall {
     this.#watermark.receive(index)
     return {
       message,
-      lane: laneOf(this.#name, raw.key, this.#options.order),
+      lane: this.#lanes.of(raw.key, this.#options.order),
       // In the call of kafkajs: the span of an instrumentation is active.
       within: (work) => work(),
       standing: (): Standing => (this.#isLeft || index >= this.#end ? 'stale' : 'current'),

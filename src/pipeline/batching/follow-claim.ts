@@ -33,7 +33,7 @@ export function followClaim(tasks: readonly Task[], steps: readonly ClaimStep[],
   const skipped: Granted[] = []
   const givenBack: GivenBack[] = []
   const again: Task[] = []
-  const waitingLanes = new Set<string | undefined>()
+  const waitingLanes = new Set<Task['lane']>()
   let mustStartOver = false
   let index = 0
   for (const task of tasks) {

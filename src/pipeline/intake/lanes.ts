@@ -11,7 +11,7 @@ import { Task, type Lane } from '../task.ts'
 export class Lanes {
   readonly #clock: Clock
   readonly #wake: () => void
-  readonly #named = new Map<string, Lane>()
+  readonly #named = new Map<string | number, Lane>()
   /** Lanes of tasks without a key that have to wait, or had to. */
   readonly #private = new Set<Lane>()
   /** Gives nothing. */

@@ -42,13 +42,14 @@ export class SingleFlight {
 
   /** Returns `false` if the same message is under way already; the delivery has joined that task. */
   begin(task: Task, delivery: Delivery): boolean {
-    const same = this.#isJoining ? this.#sameAs(task) : undefined
+    const queue = this.#queues.get(task.idempotencyKey)
+    const same = queue !== undefined && this.#isJoining ? sameIn(queue, task) : undefined
     if (same !== undefined) {
       same.join(delivery)
       return false
     }
-    this.#enter(task.idempotencyKey, task)
-    for (const { idempotencyKey } of task.others) this.#enter(idempotencyKey, task)
+    this.#enter(task.idempotencyKey, queue, task)
+    for (const { idempotencyKey } of task.others) this.#enter(idempotencyKey, this.#queues.get(idempotencyKey), task)
     if (task.waitsFor > 0 && this.#isJoining) task.move('blocked')
     return true
   }
@@ -58,28 +59,26 @@ export class SingleFlight {
     for (const { idempotencyKey } of task.others) this.#leave(idempotencyKey, task)
   }
 
-  #sameAs(task: Task): Task | undefined {
-    const queue = this.#queues.get(task.idempotencyKey)
-    if (queue === undefined) return undefined
-    for (const other of Array.isArray(queue) ? queue : [queue]) {
-      // mutant: conflict-joined
-      if (other.covers(task)) return other
-    }
-    return undefined
-  }
-
-  #enter(key: string, task: Task): void {
-    const queue = this.#queues.get(key)
+  #enter(key: string, queue: Task | Task[] | undefined, task: Task): void {
     if (queue === undefined) {
       this.#queues.set(key, task)
       return
     }
     task.waitsFor++
+    task.sharesKey = true
     if (Array.isArray(queue)) queue.push(task)
-    else this.#queues.set(key, [queue, task])
+    else {
+      queue.sharesKey = true
+      this.#queues.set(key, [queue, task])
+    }
   }
 
   #leave(key: string, task: Task): void {
+    // Nearly always: nothing else was ever under its keys. Without a look, because a Map of thousands is slow to read.
+    if (!task.sharesKey) {
+      this.#queues.delete(key)
+      return
+    }
     const queue = this.#queues.get(key)
     if (queue === task) this.#queues.delete(key)
     if (!Array.isArray(queue)) return
@@ -90,4 +89,12 @@ export class SingleFlight {
     if (queue.length === 1) this.#queues.set(key, next)
     if (at === 0 && --next.waitsFor === 0) this.#onUnblocked(next)
   }
+}
+
+function sameIn(queue: Task | Task[], task: Task): Task | undefined {
+  for (const other of Array.isArray(queue) ? queue : [queue]) {
+    // mutant: conflict-joined
+    if (other.covers(task)) return other
+  }
+  return undefined
 }

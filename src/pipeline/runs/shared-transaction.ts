@@ -58,7 +58,7 @@ export function culpritOf(
 /** Which items do not lie behind one of these in its lane, and are none of them. */
 export function openedBy(closing: readonly { readonly item: RunItem }[]): (item: RunItem) => boolean {
   const ends = new Set(closing.map(({ item }) => item))
-  const closed = new Set<string>()
+  const closed = new Set<string | number>()
   return (item) => {
     const { task } = item
     const lane = task.position?.stream ?? task.lane

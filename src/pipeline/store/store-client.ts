@@ -1,7 +1,7 @@
 import { isMarked } from '../../core/after-run.ts'
 import type { MarkVerdict, ReleaseVerdict, RenewVerdict, Result } from '../../core/record.ts'
 import { horizonOf } from '../../core/retention.ts'
-import type { MonotonicMs } from '../../core/units.ts'
+import type { EpochMs, MonotonicMs } from '../../core/units.ts'
 import { shortened } from '../../identity/digest.ts'
 import { hasCode } from '../../foundation/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -107,19 +107,29 @@ export class StoreClient {
       for (const answer of answers) if ('claim' in answer) granted++
       observe({ type: 'claims', count: answers.length, granted })
     }
+    return { steps: this.#stepsAfter(tasks, answers, horizon), sentAt }
+  }
+
+  #stepsAfter(
+    tasks: readonly Task[],
+    answers: readonly ClaimAnswer<unknown>[],
+    horizon: EpochMs,
+  ): readonly ClaimStep[] {
+    const steps: ClaimStep[] = []
     let at = 0
-    const steps = tasks.map((task) => {
+    for (const task of tasks) {
       const answer = answers[at++]
-      if (answer !== undefined && task.others.length > 0) {
+      if (answer === undefined) throw new TypeError('a store must answer each item of a claim (store-client.claim)')
+      if (task.others.length > 0) {
         const all = answers.slice(at - 1, (at += task.others.length))
         if (all.every(({ verdict }) => verdict !== 'busy')) task.busySince = undefined
-        return this.#steps.afterAll(task, all, horizon)
+        steps.push(this.#steps.afterAll(task, all, horizon))
+        continue
       }
-      if (answer === undefined) throw new TypeError('a store must answer each item of a claim (store-client.claim)')
       if (answer.verdict !== 'busy') task.busySince = undefined
-      return this.#steps.after(task, answer, horizon)
-    })
-    return { steps, sentAt }
+      steps.push(this.#steps.after(task, answer, horizon))
+    }
+    return steps
   }
 
   /**

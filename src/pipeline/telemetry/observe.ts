@@ -71,7 +71,9 @@ export class Telling {
 
   /** In place, because the event was made for this call. */
   #named(event: PipelineEvent): ObserverEvent {
-    return Object.assign(event, { consumer: this.#consumer.name })
+    const named = event as { consumer?: string }
+    named.consumer = this.#consumer.name
+    return event as ObserverEvent
   }
 
   #call(observer: Observer, told: ObserverEvent): void {

@@ -5,21 +5,35 @@ import { StoreError, describeError, systemClock, type DurationMs } from '../../.
  * Resolves with all answers, part after part, or rejects with a `StoreError` after the timeout: a client may keep a
  * command for ever (ioredis 6.0.0 does so with `autoResendUnfulfilledCommands: false`, after a lost connection).
  */
-export async function answersWithin<T>(
+export function answersWithin<T>(
   timeoutMs: DurationMs,
   asked: readonly Promise<readonly T[]>[],
   { address }: Pick<RedisPort, 'address'> = {},
 ): Promise<readonly T[]> {
   const server = address === undefined ? 'Redis' : `Redis at ${address}`
-  let cancel: (() => void) | undefined
-  const late = new Promise<'late'>((resolve) => {
-    cancel = systemClock.after(timeoutMs, () => resolve('late'))
+  const [only] = asked
+  // Nearly always one script. A race would cost it ten promises.
+  const answers = only !== undefined && asked.length === 1 ? only : answersOfAll(asked, server)
+  return new Promise((resolve, reject) => {
+    const cancel = systemClock.after(timeoutMs, () =>
+      reject(new StoreError('STORE_AMBIGUOUS', `${server}: no answer within ${timeoutMs} ms`)),
+    )
+    answers.then(
+      (all) => {
+        cancel()
+        return resolve(all)
+      },
+      (error: unknown) => {
+        cancel()
+        reject(storeError(server, error))
+      },
+    )
   })
-  const outcomes = await Promise.race([Promise.allSettled(asked), late])
-  cancel?.()
-  if (outcomes === 'late') throw new StoreError('STORE_AMBIGUOUS', `${server}: no answer within ${timeoutMs} ms`)
-  const [only] = outcomes
-  if (outcomes.length === 1 && only?.status === 'fulfilled') return only.value
+}
+
+/** Waits for every part: of a batch that was sent, it must be known whether anything was written. */
+async function answersOfAll<T>(asked: readonly Promise<readonly T[]>[], server: string): Promise<readonly T[]> {
+  const outcomes = await Promise.allSettled(asked)
   const failures = outcomes.flatMap((outcome) =>
     outcome.status === 'rejected' ? [storeError(server, outcome.reason)] : [],
   )

@@ -81,12 +81,14 @@ interface Asked<Item, T> {
 export function readReply<Item, T>(reply: unknown, { items, letters, read }: Asked<Item, T>): readonly T[] {
   const answers = letters === undefined ? reply : spelledOut(reply, items.length, letters)
   if (!Array.isArray(answers) || answers.length !== items.length) throw strange(items.length, reply)
-  return items.map((item, at) => {
-    const answer: unknown = answers[at]
+  const all: T[] = []
+  for (const item of items) {
+    const answer: unknown = answers[all.length]
     const known = typeof answer === 'string' ? read(answer, item) : undefined
     if (known === undefined) throw strange(items.length, answer)
-    return known
-  })
+    all.push(known)
+  }
+  return all
 }
 
 /** One answer for each letter; `undefined` if letters and answers do not match. */

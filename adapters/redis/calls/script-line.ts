@@ -78,7 +78,8 @@ export class ScriptLine {
     part: readonly Item[],
     { script, addKeys, argumentsOf }: Batch<Item, unknown>,
   ): ScriptRun {
-    const words: Argument[] = part.map(({ key }) => this.#names.of(key))
+    const words: Argument[] = []
+    for (const { key } of part) words.push(this.#names.of(key))
     addKeys?.(words, part)
     const keys = words.length
     words.push(...argumentsOf(part))

@@ -81,9 +81,12 @@ return out
 )
 
 export function digestArguments(items: readonly Pick<ClaimItem, 'digest'>[]): readonly Argument[] {
-  if (items.every(({ digest }) => digest === '')) return [2, items.length]
-  const digests = items.map(({ digest }) => digest)
-  const packed = digests.join('')
-  const arePacked = digests.every(({ length }) => length === DIGEST_CHARACTERS) && ARE_PLAIN.test(packed)
-  return arePacked ? [1, packed] : [0, ...digests]
+  let packed = ''
+  let areFull = true
+  for (const { digest } of items) {
+    packed += digest
+    areFull &&= digest.length === DIGEST_CHARACTERS
+  }
+  if (packed === '') return [2, items.length]
+  return areFull && ARE_PLAIN.test(packed) ? [1, packed] : [0, ...items.map(({ digest }) => digest)]
 }

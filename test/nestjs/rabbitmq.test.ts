@@ -2,14 +2,20 @@ import { RabbitMQModule, RabbitPayload, RabbitSubscribe, AmqpConnection } from '
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { Controller, Injectable, Module, type INestApplicationContext } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { EventPattern, Payload, Transport, type MicroserviceOptions } from '@nestjs/microservices'
+import { EventPattern, Payload, Transport, type MicroserviceOptions, MessagePattern } from '@nestjs/microservices'
 import {
   confirmedPublisher,
   eachDelivery,
   type ConfirmedPublisher,
   type OnMessageOptions,
 } from '../../adapters/amqplib/index.ts'
-import { ConsumeOnceConsumers, ConsumeOnceModule, OnceContext, OncePerMessage } from '../../adapters/nestjs/index.ts'
+import {
+  ConsumeOnceConsumers,
+  ConsumeOnceModule,
+  OnceContext,
+  OncePerMessage,
+  type OncePerMessageOptions,
+} from '../../adapters/nestjs/index.ts'
 import { messageId, TerminalError, type Consumer, type HandlerContext, type Store } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -42,6 +48,9 @@ afterEach(async () => {
 
 interface Settings extends Pick<OnMessageOptions, 'deadLetter'> {
   readonly store?: Store
+  /** @defaultValue EventPattern */
+  readonly pattern?: (of: string) => MethodDecorator
+  readonly own?: Partial<OncePerMessageOptions>
 }
 
 /** An application with a method on a queue, on a transport. */
@@ -49,7 +58,7 @@ type Start = (queue: string, handle: Handle, settings?: Settings) => Promise<App
 
 function moduleFor(
   queue: string,
-  { store = memoryStore(), ...options }: Settings,
+  { store = memoryStore(), pattern: _, own: __, ...options }: Settings,
 ): ReturnType<typeof ConsumeOnceModule.forRoot> {
   return ConsumeOnceModule.forRoot({
     defaults: { store, id: messageId.property(), backoff: { initialMs: 5, maxMs: 20 }, graceMs: 200 },
@@ -86,7 +95,7 @@ const onNest: Start = async (queue, handle, settings = {}) => {
   decorate(
     SmsController.prototype,
     'send',
-    [EventPattern('sms'), OncePerMessage({ name: 'sms' })],
+    [(settings.pattern ?? EventPattern)('sms'), OncePerMessage({ name: 'sms', ...settings.own })],
     [Payload(), OnceContext()],
   )
   class Root {
@@ -242,4 +251,53 @@ describe.each([
     await publish(queue, '1')
     expect((await rabbit.take(deadQueue)).properties.messageId).toBe('1')
   })
+})
+
+describe("a request on Nest's RabbitMQ transport", () => {
+  interface Answer {
+    readonly response?: unknown
+    readonly err?: unknown
+  }
+
+  /** Sends each request, with an ID, and resolves with the answers in their order. */
+  async function answers(queue: string, ids: readonly string[]): Promise<readonly Answer[]> {
+    const replies = rabbit.name()
+    await rabbit.declare(replies)
+    const found: Answer[] = []
+    for (const id of ids) {
+      const body = JSON.stringify({ pattern: 'sms', data: { id }, id })
+      const properties = { replyTo: replies, correlationId: id }
+      await publisher.publish({ routingKey: queue, messageId: id, body, properties })
+      const { response, err } = JSON.parse((await rabbit.take(replies)).body) as Answer
+      found.push(response === undefined ? { err } : { response })
+    }
+    return found
+  }
+
+  it('is answered with what the method returns, and its duplicate too, with rememberResult', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue)
+    let runs = 0
+    const handle: Handle = ({ id }) => ({ sent: id, run: ++runs })
+    const app = await start(queue, handle, { rememberResult: true })
+    const sent = { response: { sent: '1', run: 1 } }
+    expect(await answers(queue, ['1', '1'])).toEqual([sent, sent])
+    expect(await left(queue, app)).toBe(0)
+  })
+
+  it('that cannot be handled is answered with an error, and a duplicate without rememberResult with nothing', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue)
+    await rabbit.declare(`${queue}.dead-letter`)
+    const handle: Handle = ({ id }) => (id === 'refused' ? refuses() : { sent: id })
+    const app = await start(queue, handle, {}, { deadLetter: { publisher, queue: `${queue}.dead-letter` } })
+    const [refused, first, again] = await answers(queue, ['refused', '1', '1'])
+    expect(refused).toEqual({ err: expect.anything() })
+    expect([first, again]).toEqual([{ response: { sent: '1' } }, { err: undefined }])
+    expect(await left(queue, app)).toBe(0)
+  })
+
+  function start(queue: string, handle: Handle, own: Settings['own'] = {}, more: Settings = {}): Promise<App> {
+    return onNest(queue, handle, { ...more, own, pattern: (of) => MessagePattern(of) })
+  }
 })

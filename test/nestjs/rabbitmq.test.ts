@@ -58,11 +58,11 @@ type Start = (queue: string, handle: Handle, settings?: Settings) => Promise<App
 
 function moduleFor(
   queue: string,
-  { store = memoryStore(), pattern: _, own: __, ...options }: Settings,
+  { store = memoryStore(), deadLetter }: Settings,
 ): ReturnType<typeof ConsumeOnceModule.forRoot> {
   return ConsumeOnceModule.forRoot({
     defaults: { store, id: messageId.property(), backoff: { initialMs: 5, maxMs: 20 }, graceMs: 200 },
-    take: (consumer: Consumer) => eachDelivery(consumer, { queue, ...options }),
+    take: (consumer: Consumer) => eachDelivery(consumer, { queue, ...(deadLetter !== undefined && { deadLetter }) }),
     deadlineMs: 1_000,
   })
 }
@@ -253,6 +253,15 @@ describe.each([
   })
 })
 
+/** As `onNest`, for requests. */
+function answering(queue: string, handle: Handle, settings: Settings): Promise<App> {
+  return onNest(queue, handle, { ...settings, pattern: (of) => MessagePattern(of) })
+}
+
+function refusesOne({ id }: Sms): unknown {
+  return id === 'refused' ? refuses() : { sent: id }
+}
+
 describe("a request on Nest's RabbitMQ transport", () => {
   interface Answer {
     readonly response?: unknown
@@ -279,7 +288,7 @@ describe("a request on Nest's RabbitMQ transport", () => {
     await rabbit.declare(queue)
     let runs = 0
     const handle: Handle = ({ id }) => ({ sent: id, run: ++runs })
-    const app = await start(queue, handle, { rememberResult: true })
+    const app = await answering(queue, handle, { own: { rememberResult: true } })
     const sent = { response: { sent: '1', run: 1 } }
     expect(await answers(queue, ['1', '1'])).toEqual([sent, sent])
     expect(await left(queue, app)).toBe(0)
@@ -289,15 +298,10 @@ describe("a request on Nest's RabbitMQ transport", () => {
     const queue = rabbit.name()
     await rabbit.declare(queue)
     await rabbit.declare(`${queue}.dead-letter`)
-    const handle: Handle = ({ id }) => (id === 'refused' ? refuses() : { sent: id })
-    const app = await start(queue, handle, {}, { deadLetter: { publisher, queue: `${queue}.dead-letter` } })
+    const app = await answering(queue, refusesOne, { deadLetter: { publisher, queue: `${queue}.dead-letter` } })
     const [refused, first, again] = await answers(queue, ['refused', '1', '1'])
     expect(refused).toEqual({ err: expect.anything() })
     expect([first, again]).toEqual([{ response: { sent: '1' } }, { err: undefined }])
     expect(await left(queue, app)).toBe(0)
   })
-
-  function start(queue: string, handle: Handle, own: Settings['own'] = {}, more: Settings = {}): Promise<App> {
-    return onNest(queue, handle, { ...more, own, pattern: (of) => MessagePattern(of) })
-  }
 })

@@ -4,7 +4,13 @@ import { PlatformaticMember } from './member.ts'
 import type { BaseOptionsLike, PlatformaticLike } from './platformatic-like.ts'
 import { openProducer } from './producer.ts'
 
-const OF_KAFKAJS = ['retry', 'partitionAssigners', 'maxInFlightRequests', 'rackId', 'allowAutoTopicCreation'] as const
+export const OF_KAFKAJS = [
+  'retry',
+  'partitionAssigners',
+  'maxInFlightRequests',
+  'rackId',
+  'allowAutoTopicCreation',
+] as const
 
 /** `@platformatic/kafka`, as the port of adapters/kafka. */
 export function platformaticClient(lib: PlatformaticLike, options: BaseOptionsLike): KafkaClient {

@@ -4,13 +4,7 @@ import { PlatformaticMember } from './member.ts'
 import type { BaseOptionsLike, PlatformaticLike } from './platformatic-like.ts'
 import { openProducer } from './producer.ts'
 
-export const OF_KAFKAJS = [
-  'retry',
-  'partitionAssigners',
-  'maxInFlightRequests',
-  'rackId',
-  'allowAutoTopicCreation',
-] as const
+const OF_KAFKAJS = ['retry', 'partitionAssigners', 'maxInFlightRequests', 'rackId', 'allowAutoTopicCreation'] as const
 
 /** `@platformatic/kafka`, as the port of adapters/kafka. */
 export function platformaticClient(lib: PlatformaticLike, options: BaseOptionsLike): KafkaClient {

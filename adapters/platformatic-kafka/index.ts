@@ -1,9 +1,9 @@
 import { ConfigError, type Consumer, type Starting, type Subscription } from '../../src/internal.ts'
 import type { AdaptedKafka, KafkaClient } from '../kafka/client.ts'
-import type { KafkaConsumerOptions, KafkaOptions } from '../kafka/options/options.ts'
+import type { KafkaOptions } from '../kafka/options/options.ts'
 import { KafkaConfirmedPublisher, type ConfirmedPublisher } from '../kafka/publishing/confirmed-publisher.ts'
 import { adapted, runOn, subscriptionOn } from '../kafka/run.ts'
-import { platformaticClient, type OF_KAFKAJS } from './client.ts'
+import { platformaticClient } from './client.ts'
 import type { BaseOptionsLike, PlatformaticLike } from './platformatic-like.ts'
 import { isSupported, NEEDED_NODE } from './supported-node.ts'
 
@@ -18,11 +18,6 @@ export type {
 export type { ConfirmedPublisher } from '../kafka/publishing/confirmed-publisher.ts'
 export type { IdentifiedMessage } from '../kafka/publishing/check-message.ts'
 export type { BaseOptionsLike, PlatformaticLike } from './platformatic-like.ts'
-
-/** Without the options of kafkajs's consumer that this client does not have. */
-type OwnOptions = Omit<KafkaOptions, 'consumerConfig'> & {
-  readonly consumerConfig?: Omit<KafkaConsumerOptions, (typeof OF_KAFKAJS)[number]>
-}
 
 /** What is used of it, by name. */
 const NEEDED = ['Base', 'kGetConnection', 'apiVersionsV3', 'parseBroker', 'createAPI', 'protocolErrors'] as const
@@ -82,7 +77,7 @@ function problemsOf(options: Partial<BaseOptionsLike> | undefined): string[] {
  * @throws (rejects) BrokerError `BROKER_UNREACHABLE` if the group cannot be joined at the start
  * @throws (rejects) StoreError if the store cannot be opened
  */
-export function runKafka(kafka: AdaptedKafka, consumer: Consumer, options: OwnOptions): Starting {
+export function runKafka(kafka: AdaptedKafka, consumer: Consumer, options: KafkaOptions): Starting {
   return runOn(adapted(kafka) ?? ANOTHER, consumer, options)
 }
 
@@ -92,7 +87,7 @@ export function runKafka(kafka: AdaptedKafka, consumer: Consumer, options: OwnOp
  *
  * @throws ConfigError `CONFIG_INVALID`, as `runKafka` does
  */
-export function kafkaSubscription(kafka: AdaptedKafka, options: OwnOptions): Subscription {
+export function kafkaSubscription(kafka: AdaptedKafka, options: KafkaOptions): Subscription {
   const client = adapted(kafka) ?? ANOTHER
   const subscription = subscriptionOn(client, options)
   return client === ANOTHER ? refuse() : subscription

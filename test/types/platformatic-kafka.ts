@@ -4,10 +4,8 @@ import * as platformatic from '@platformatic/kafka'
 import type { BaseOptions } from '@platformatic/kafka'
 import {
   confirmedPublisher,
-  kafkaSubscription,
   platformaticKafka,
   type BaseOptionsLike,
-  type KafkaOptions,
   type PlatformaticLike,
 } from 'consume-once/platformatic-kafka'
 
@@ -27,15 +25,3 @@ export const published: Promise<void> = confirmedPublisher(platformaticKafka(pla
   messageId: '1',
   value: 'v',
 })
-
-const [topics, group] = [['sms'], 'sms']
-const kafka = platformaticKafka(platformatic, { ...options })
-export const byKip848: unknown = kafkaSubscription(kafka, {
-  topics,
-  group,
-  consumerConfig: { groupProtocol: 'consumer' },
-})
-// @ts-expect-error an option of kafkajs
-export const withRack: unknown = kafkaSubscription(kafka, { topics, group, consumerConfig: { rackId: 'a' } })
-/** What serves both clients fits: then the start refuses the options of kafkajs. */
-export const ofBoth = (given: KafkaOptions): unknown => kafkaSubscription(kafka, given)

@@ -145,6 +145,7 @@ export class RedisLease implements LeaseStore {
     const items = Array.from({ length: this.#redis.isCluster ? this.#shards : 1 }, () => ({
       key: `${systemEntropy.ownerToken()}-open`,
       digest: '',
+      position: undefined,
     }))
     const answers = await this.#claimLease({
       scope: TRIAL,

@@ -191,7 +191,9 @@ export class Fetcher {
         lastFetchedEpoch: lastEpoch,
         partitionMaxBytes: config.maxBytesPerPartition ?? MAX_BYTES_PER_PARTITION,
       }
-      topics.set(topicId, [...(topics.get(topicId) ?? []), asked])
+      const ofTopic = topics.get(topicId)
+      if (ofTopic === undefined) topics.set(topicId, [asked])
+      else ofTopic.push(asked)
       sent.set(`${topicId}/${partition}`, { fetched, offset: position })
     }
     const waitMs = isBesideBusy ? WAIT_BESIDE_BUSY_MS : (config.maxWaitTimeInMs ?? WAIT_MS)

@@ -98,8 +98,9 @@ describe.each(clients)(`a member with ${PARTITIONS} partitions, with %s`, (clien
     expect(Math.max(...handled.values())).toBe(1)
     // A fair share would be half of its messages. kafkajs asks in the same order each time, and a broker fills its answer in
     // that order, so the last partitions wait until the first are through.
-    if (client === 'kafkajs') expect(least).toBe(0)
-    else expect(least).toBeGreaterThanOrEqual(MESSAGES / 4)
+    const [from, to] = client === 'kafkajs' ? [0, 0] : [MESSAGES / 4, MESSAGES / 2]
+    expect(least).toBeGreaterThanOrEqual(from)
+    expect(least).toBeLessThanOrEqual(to)
     expect(mostBytes).toBeGreaterThan(0)
     // One message may exceed the limit of its partition.
     expect(mostBytes).toBeLessThan(PARTITIONS * (LIMIT_BYTES + 1.1 * BYTES))

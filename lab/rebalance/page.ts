@@ -61,7 +61,7 @@ function textOf({ on, kafka, node, rounds }: Recorded): string {
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const sides = head.map((_, column) => (column < 2 ? '---' : '--:'))
+  const sides = head.map((_, column) => (column < 2 ? '---' : '---:'))
   return [head, sides, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 

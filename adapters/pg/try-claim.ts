@@ -1,8 +1,8 @@
 import { systemEntropy, type Strategy } from '../../src/internal.ts'
 import { randomKey } from '../sql/bytes.ts'
 import type { TrialClaim } from '../sql/checkup.ts'
-import { countFirst, forgetAttempts } from './inbox/statements/attempts.ts'
-import { claimTogether } from './inbox/statements/records.ts'
+import { forgetAttempts } from './inbox/statements/attempts.ts'
+import { beginClaim, countClaim, forgetClaim, triedKeys } from './inbox/statements/claims.ts'
 import { claimAbsent } from './lease/statements/claim.ts'
 import { markLeases } from './lease/statements/mark.ts'
 import { movePositions } from './offsets/statements/ends.ts'
@@ -37,12 +37,13 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 const CLAIMS: { readonly [S in Strategy]: (tables: Tables) => readonly Statement[] } = {
   inbox: (tables) => {
-    const [key, token] = [randomKey(), systemEntropy.ownerToken()]
-    const items = [{ key, fp: null }]
+    const [keys, token] = [[randomKey()], systemEntropy.ownerToken()]
     return [
-      countFirst(tables, { scope, items, token, keepMs: 1 }),
-      claimTogether(tables, scope, items, 1),
-      forgetAttempts(tables, scope, [key]),
+      countClaim(tables, { scope, items: keys.map((key) => ({ key, fp: null })), token, keepMs: 1 }),
+      beginClaim(tables, { scope, token, keepMs: 1 }, 0),
+      triedKeys(tables, { scope, keys: { of: token }, open: 'nothing' }),
+      forgetClaim(tables, scope, token),
+      forgetAttempts(tables, scope, keys),
     ]
   },
   lease: (tables) => {

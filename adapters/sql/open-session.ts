@@ -30,8 +30,8 @@ export abstract class OpenSession<Tx, Connection extends OpenConnection> impleme
   protected abstract sendRelease(last: readonly Script[]): Promise<'released' | 'lost'>
   /** A release was refused because a handler had ended the transaction. */
   protected abstract isEndedByHandler(error: unknown): boolean
-  /** Sends a ROLLBACK. One without an answer takes effect when the connection is closed. */
-  protected abstract sendRollback(): Promise<unknown>
+  /** Sends a ROLLBACK, and `last` behind it. One without an answer takes effect when the connection is closed. */
+  protected abstract sendRollback(last?: Script): Promise<unknown>
   /** Runs a script that commits by itself on this connection, after the transaction. */
   protected abstract runAlone<Row>(script: Script<Row>): Promise<readonly Row[]>
   /** As `Sessions.committed`. */
@@ -81,8 +81,8 @@ export abstract class OpenSession<Tx, Connection extends OpenConnection> impleme
     }
   }
 
-  async rollback(): Promise<void> {
-    await this.#rollBack()
+  async rollback(last?: Script): Promise<void> {
+    await this.#rollBack(last)
     this.end()
   }
 
@@ -116,7 +116,7 @@ export abstract class OpenSession<Tx, Connection extends OpenConnection> impleme
     this.#giveSlot()
   }
 
-  async #rollBack(): Promise<void> {
-    if (this.isUsable) await this.sendRollback().catch((error: unknown) => this.spoil(error))
+  async #rollBack(last?: Script): Promise<void> {
+    if (this.isUsable) await this.sendRollback(last).catch((error: unknown) => this.spoil(error))
   }
 }

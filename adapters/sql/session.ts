@@ -69,7 +69,8 @@ export interface Session<Tx = unknown> {
    * committed.
    */
   commit(last: readonly Script[]): Promise<'committed' | 'rolled back'>
-  rollback(): Promise<void>
+  /** Then runs `last`, which commits by itself and which a crash of the server may lose. Not if the connection is gone. */
+  rollback(last?: Script): Promise<void>
   /**
    * Undoes the handlers' writes, runs `last` while the keys are still held, and commits: a waiter for a key never sees
    * it without `last`. Only for transactions of claims.

@@ -8,6 +8,7 @@ const QUICK = new Set([
   'offsets-position-first',
   'log-unnamed',
   'suspects-last-beside',
+  'open-claims-look-first',
   'flush-ticker',
   'liveness-drained',
 ])
@@ -162,6 +163,21 @@ export const STREAMS: readonly Cell[] = [
   }),
   cell('suspects', 'reach-hurt', 'an innocent has one attempt left', REACHED, { REACH: 'HURT' }),
   cell('suspects', 'reach-last', 'it is done in its last attempt', REACHED, { REACH: 'LAST_DONE' }),
+
+  cell('open-claims', 'counted', 'inbox: whoever starts a handler knows of each start before, and of no more', HOLDS, {
+    CRASHES: 2,
+  }),
+  cell('open-claims', 'three', 'the same with three workers', HOLDS, { WORKERS: 3 }),
+  cell('open-claims', 'look-first', 'it looks before it has the message', violates('COUNTED'), { LOOKFIRST: 1 }),
+  cell('open-claims', 'window', 'a claim that has not begun counts', violates('BLAME'), { WINDOWCOUNTS: 1 }),
+  cell('open-claims', 'not-withdrawn', 'what a failure has written stays in the rows', violates('BLAME'), {
+    NOTWITHDRAWN: 1,
+    FAILS: 2,
+  }),
+  cell('open-claims', 'late', 'held back afterwards, though another claim has counted it', violates('COUNTED'), {
+    LATEOVERALL: 1,
+  }),
+  cell('open-claims', 'reach-twice', 'it starts again', REACHED, { REACH: 'TWICE' }),
 
   cell('flush', 'ticker', 'asynchronous commits: what is settled is on disk', HOLDS, {}),
   cell('flush', 'reader-does-not-wait', 'a duplicate is settled by a mark not yet on disk', violates('A1'), {

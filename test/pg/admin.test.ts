@@ -245,7 +245,7 @@ describePostgres('the purge of postgresInbox', () => {
     const [tried, recent] = [newItem(), newItem()]
     for (const item of [tried, recent]) await inbox.release([(await hold(inbox, item)).claim], NO_REFUND)
     const ago = `now() - interval '2 days'`
-    await place.pool.query(`update ${place.schema}.attempt set last_at = ${ago}, keep_until = ${ago} where key = $1`, [
+    await place.pool.query(`update ${place.schema}.claim set at = ${ago}, keep_until = ${ago} where $1 = any (keys)`, [
       Buffer.from(hexOf(tried), 'hex'),
     ])
     expect(await daily()).toEqual({ removed: 1, more: false })

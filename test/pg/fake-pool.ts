@@ -14,10 +14,7 @@ export interface FakePool {
   readonly releases: (Error | boolean | undefined)[]
 }
 
-/**
- * For answers that no real server can be brought to give: the first key that a text contains decides; `count` is what a claim has
- * counted.
- */
+/** For answers that no real server can be brought to give: the first key that a text contains decides. */
 export function fakePool(answers: Answers, max = 2, processID?: number): FakePool {
   const [sent, releases]: [string[], (Error | boolean | undefined)[]] = [[], []]
   const answer = async (text: string): Promise<ClientResult[]> => {
@@ -27,9 +24,9 @@ export function fakePool(answers: Answers, max = 2, processID?: number): FakePoo
     const none = { command: null, rowCount: null, rows: [] }
     const last = { ...none, command: text.endsWith('commit') ? 'COMMIT' : null, ...result }
     if (!text.startsWith('begin')) return [last]
-    // The third statement of a claim counts; before the last, or the last three of a claim, are its rows.
-    const counted = { ...none, ...(typeof answers.count === 'object' ? answers.count : {}) }
-    return text.includes('savepoint consume_once') ? [none, none, counted, last, none, none, none] : [last, none]
+    if (!text.includes('savepoint consume_once')) return [last, none]
+    // A claim counts, commits that, and begins. Its rows are before those of earlier attempts, of which there are none.
+    return [none, none, none, { ...none, command: 'COMMIT' }, none, none, last, none, none, none, none]
   }
   const connect = async (): ReturnType<PoolLike['connect']> =>
     Object.assign(new EventEmitter(), {
@@ -50,8 +47,7 @@ export function granting(
   return fakePool(
     {
       'select id from': { rows: [{ id: 1 }] },
-      begin: { rows: [{ keys: key, transaction: '7' }] },
-      count: { rows: [{ fresh: key, others: null }] },
+      begin: { rows: [{ keys: key, transaction: '7', oldest: null, is_read_committed: true }] },
       ...more,
     },
     max,

@@ -1,11 +1,12 @@
 import { lentPlaces } from '../kit/lent-places.ts'
 import { openedForEach } from '../kit/opened.ts'
 import { describe, expect, it } from '@jest/globals'
-import { claim, claimAll, grantedBy, hold, newItem } from '../../testing/contract/store/claims.ts'
+import { claim, claimAll, grantedBy, hold, newItem, SCOPE } from '../../testing/contract/store/claims.ts'
 import { describeStoreContract } from '../../testing/contract/store/contract.ts'
 import {
   ALONE,
   NO_REFUND,
+  REFUND,
   bytesOf,
   describePostgres,
   withQueryHook,
@@ -49,28 +50,58 @@ describePostgres('postgresInbox between two processes', () => {
     expect(await first.mark([claimed, granted.claim])).toEqual(['marked', 'marked'])
   })
 
-  it('waits for a claim that has counted its keys and is slow to take them', async () => {
+  /** As a process leaves it that died between its count and its transaction, or is about to begin that. */
+  const counted = async (items: readonly { readonly key: string }[], age: string): Promise<void> => {
+    const keys = items.map(({ key }) => `'\\x${bytesOf(key)}'::bytea`).join(', ')
+    await place.pool.query(`insert into ${place.schema}.claim (at, scope, token, keys, fps)
+      select clock_timestamp() - interval '${age}', id, 'rival', array[${keys}], array[${items.map(() => 'null').join(', ')}]::bytea[]
+      from ${place.schema}.scope where name = '${SCOPE}'`)
+  }
+
+  it('does not wait for a claim that has counted its keys and has not taken them: that one will wait', async () => {
     const inbox = await place.newInbox()
+    await inbox.mark([(await hold(inbox, newItem())).claim])
     const items = [newItem(), newItem()]
-    const rival = await claimAll(inbox, items)
-    const claims = rival.map((answer) => grantedBy(answer).claim)
-    let looks = 0
-    // Its count is committed, and it has nothing yet: so it is for each look but the fourth.
-    const counted = `insert into ${place.schema}.attempt (scope, key, owner, n) select scope, key, 'rival', 1 from ${place.schema}.inbox`
-    const pool = withQueryHook(place.newPool(), async (text) => {
-      if (!text.startsWith('begin') || !text.includes('"inbox"')) return
-      if (++looks === 4)
-        await place.pool.query(`insert into ${place.schema}.inbox select * from ${place.schema}.kept;
-        delete from ${place.schema}.attempt`)
-    })
-    const second = await place.newInbox({ pool })
-    await second.mark([(await hold(second, newItem())).claim])
-    looks = 0
-    await inbox.mark(claims)
-    await place.alter(`delete from ${place.schema}.inbox where key not in (${items.map(({ key }) => `'\\x${bytesOf(key)}'`).join(', ')});
-      ${counted}; create table ${place.schema}.kept as select * from ${place.schema}.inbox; delete from ${place.schema}.inbox`)
-    expect(await claimAll(second, items)).toMatchObject([{ verdict: 'done' }, { verdict: 'done' }])
-    expect(looks).toBe(4)
+    await counted(items, '5 seconds')
+    const claims = (await claimAll(inbox, items)).map((answer) => grantedBy(answer))
+    expect(claims.map(({ attempt }) => attempt)).toEqual([1, 1])
+    expect(await inbox.mark(claims.map((granted) => granted.claim))).toEqual(['marked', 'marked'])
+  })
+
+  it('counts a claim that has not begun for longer than its message takes', async () => {
+    const inbox = await place.newInbox()
+    await inbox.mark([(await hold(inbox, newItem())).claim])
+    const item = newItem()
+    await counted([item], '20 seconds')
+    const met = await claim(inbox, item)
+    if ('claim' in met) await inbox.release([met.claim], REFUND)
+    expect(met).toMatchObject({ verdict: 'again-alone', attempts: 1 })
+    const again = await hold(inbox, item, ALONE)
+    expect(await inbox.mark([again.claim])).toEqual(['marked'])
+    expect(again.attempt).toBe(2)
+    expect((await place.pool.query(`select keys from ${place.schema}.claim`)).rows).toEqual([])
+  })
+
+  it('tells what is done and what was tried apart from what it runs, beside claims of processes that died', async () => {
+    const inbox = await place.newInbox()
+    const [done, tried, fresh, other] = [newItem(), newItem(), newItem(), newItem()]
+    await inbox.mark([(await hold(inbox, done)).claim])
+    await counted([done, tried], '20 seconds')
+    const answers = await claimAll(inbox, [fresh, done, tried, other])
+    expect(answers).toMatchObject([
+      { verdict: 'claimed', attempt: 1 },
+      { verdict: 'done' },
+      { verdict: 'again-alone', attempts: 1 },
+      { verdict: 'claimed', attempt: 1 },
+    ])
+    // Only what runs counts if this process dies now.
+    const { rows } = await place.pool.query(`select cardinality(keys) as keys from ${place.schema}.claim order by 1`)
+    expect(rows).toEqual([{ keys: 2 }, { keys: 2 }])
+    const [first, , , last] = answers
+    expect(await inbox.mark([grantedBy(first).claim, grantedBy(last).claim])).toEqual(['marked', 'marked'])
+    const again = await hold(inbox, tried, ALONE)
+    expect(again.attempt).toBe(2)
+    expect(await inbox.mark([again.claim])).toEqual(['marked'])
   })
 
   it('looks twice at what was tried longer ago, and no more', async () => {
@@ -82,7 +113,7 @@ describePostgres('postgresInbox between two processes', () => {
     const inbox = await place.newInbox({ pool })
     const claims = (await claimAll(inbox, items)).map((answer) => grantedBy(answer).claim)
     await inbox.release(claims, NO_REFUND)
-    await place.pool.query(`update ${place.schema}.attempt set last_at = last_at - interval '2 seconds'`)
+    await place.pool.query(`update ${place.schema}.claim set at = at - interval '2 seconds', phase = 'e'`)
     looks.length = 0
     expect(await claimAll(inbox, items)).toMatchObject([{ verdict: 'again-alone' }, { verdict: 'again-alone' }])
     expect(looks).toHaveLength(2)

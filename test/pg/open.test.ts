@@ -49,13 +49,13 @@ describePostgres('open() and the checkup try a claim, and roll it back', () => {
       // These are enough.
       await pool.query(`grant insert, update, delete on all tables in schema ${schema} to ${role}`)
       await STORES[name]({ pool: ofRole(), schema, setup: 'check' }).open()
-      for (const table of ['inbox', 'attempt', 'lease', 'position', 'begun']) {
+      for (const table of ['inbox', 'attempt', 'claim', 'lease', 'position', 'begun']) {
         expect((await pool.query(`select 1 from ${schema}.${table}`)).rowCount).toBe(0)
       }
     },
   )
 
-  it.each(['inbox', 'attempt', 'lease', 'position'])('without the table %s, which was there', async (name) => {
+  it.each(['inbox', 'attempt', 'claim', 'lease', 'position'])('without the table %s, which was there', async (name) => {
     const { schema, pool } = place
     await postgresInbox({ pool, schema }).open()
     await pool.query(`drop table ${schema}.${name} cascade`)

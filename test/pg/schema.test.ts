@@ -56,9 +56,11 @@ describePostgres('the schema of postgresInbox', () => {
     const tables = `select c.relname as name from pg_class c where c.relkind = 'r' and c.relnamespace = $1::regnamespace order by 1`
     const [here, there] = [await pool.query(tables, [schema]), await pool.query(tables, [place.schema])]
     expect(here.rows).toEqual(
-      ['attempt', 'audit', 'begun', 'inbox', 'lease', 'migration', 'position', 'replay', 'scope'].map((name) => ({
-        name,
-      })),
+      ['attempt', 'audit', 'begun', 'claim', 'inbox', 'lease', 'migration', 'position', 'replay', 'scope'].map(
+        (name) => ({
+          name,
+        }),
+      ),
     )
     expect(there.rows).toEqual([{ name: 'effect' }])
   })
@@ -100,6 +102,7 @@ describePostgres('the schema of postgresInbox', () => {
   it.each([
     ['inbox', 'alter table SCHEMA.inbox drop constraint inbox_pkey', 'inbox: .* \\(key, scope\\)'],
     ['attempt', 'alter table SCHEMA.attempt drop constraint attempt_pkey', 'attempt: .* \\(key, scope\\)'],
+    ['claim', 'alter table SCHEMA.claim drop constraint claim_pkey', 'claim: .* \\(scope, token\\)'],
     ['lease', 'alter table SCHEMA.lease drop constraint lease_pkey', 'lease: .* \\(key, scope\\)'],
     ['position', 'alter table SCHEMA.position drop constraint position_pkey', 'position: .* \\(scope, stream\\)'],
     ['scope', 'alter table SCHEMA.scope drop constraint scope_name_key', 'scope: .* \\(name\\)'],

@@ -37,7 +37,8 @@ import {
 export function mysqlInbox(sessions: MysqlSessions, tables: Tables, scope: number): InboxStatements<MysqlTransaction> {
   const passes = new Purge(sessions, scope)
   const read = (keys: readonly string[]): Script<RecordRow> => readInbox(tables, scope, keys)
-  const refund = ({ keys, token }: Attempts): Script => refundAttempts(tables, { scope, keys, owner: token })
+  const refund = ({ keys, token }: Pick<Attempts, 'keys' | 'token'>): Script =>
+    refundAttempts(tables, { scope, keys, owner: token })
   return {
     /** A claim of a key with a record locks it until the handlers end, and others would wait for a done message. */
     looksFirst: (keys) => keys > 1,
@@ -68,23 +69,30 @@ export function mysqlInbox(sessions: MysqlSessions, tables: Tables, scope: numbe
       return [...rows.filter((row) => !mayBeUndone(row)), ...flushed]
     },
     mayBeUndone,
+    readBeside: (keys) => read(keys),
     readAttempts: (keys) => readAttempts(tables, scope, keys),
+    /** What was counted of a key with a record is removed by the mark of that. */
+    abandon: (session) => session.rollback(),
     hold: (keys) => {
       const items = inKeyOrder(keys.map((key) => ({ key, fp: null })))
       return holdKeys(tables, { scope, items, owner: systemEntropy.ownerToken() })
     },
     glance: (key) => glanceAt(tables, scope, key),
     remove: (keys) => removeKeys(tables, scope, keys),
-    removeInserted: ({ keys, token }) => removeInserted(tables, scope, keys, token),
-    mark: (keys, results, keepMs) => [
-      markKeys(tables, { scope, keys, results, keepMs }),
-      forgetAttempts(tables, scope, keys),
-    ],
+    removeInserted: (keys, token) => removeInserted(tables, scope, keys, token),
+    mark: ({ items, token, results, keepMs, givenBack }) => {
+      const keys = items.map(({ key }) => key)
+      const marked = [markKeys(tables, { scope, keys, results, keepMs }), forgetAttempts(tables, scope, keys)]
+      if (givenBack.length === 0) return marked
+      return [removeKeys(tables, scope, givenBack), refund({ keys: givenBack, token }), ...marked]
+    },
     forgetAttempts: (keys) => forgetAttempts(tables, scope, keys),
     refund,
     /** The row of the inbox, not the attempt, tells whether a handler has committed: nothing must be held. */
     refundLost: refund,
-    holdBack: ({ token, ...failed }) => holdBack(tables, { scope, owner: token, ...failed }),
+    holdBack: ({ items, token, delayMs, cause }) => {
+      return holdBack(tables, { scope, keys: items.map(({ key }) => key), owner: token, delayMs, cause })
+    },
     write: ({ items, ...record }) => writeRecords(tables, scope, { ...record, items: inKeyOrder(items) }),
     list: async ({ most, ...page }) => {
       const [ahead] = await sessions.committed(lookAhead(tables.inbox, { scope, after: page.after, most }))

@@ -191,9 +191,10 @@ export class MysqlSession extends OpenSession<MysqlTransaction, PooledConnection
     return this.#sessions.committed(script)
   }
 
-  protected async sendRollback(): Promise<void> {
+  protected async sendRollback(last?: Script): Promise<void> {
     await this.#retireIfEnded()
     await this.#send([ROLLBACK, this.#sessions.bounds.asBefore, WRITABLE])
+    if (last !== undefined) await this.runAlone(last)
   }
 
   /**

@@ -5,23 +5,12 @@ import type { Script } from '../statements/statement.ts'
 import type { Tables } from '../statements/tables.ts'
 import type { PgTransaction } from '../tx/pg-transaction.ts'
 import { Purge } from './purge.ts'
-import { AnsweredKeys } from './statements/answered-keys.ts'
-import {
-  countFirst,
-  countNext,
-  Counts,
-  forgetAttempts,
-  forgetDecided,
-  holdBack,
-  letRun,
-  readAttempts,
-  refundAttempts,
-  refundLostAttempts,
-} from './statements/attempts.ts'
+import { Claims } from './claims.ts'
+import { forgetAttempts, holdBack, letRun } from './statements/attempts.ts'
+import { endClaim, forgetClaim, narrowClaim, triedKeys } from './statements/claims.ts'
 import {
   auditDecision,
   claimKeys,
-  claimTogether,
   holdRecords,
   keepResults,
   listRecords,
@@ -40,48 +29,44 @@ const GLANCE_MS = 20
 /** The inbox of one scope, in the SQL of Postgres. */
 export function pgInbox(sessions: PgSessions, tables: Tables, scope: number): InboxStatements<PgTransaction> {
   const purge = new Purge(sessions, tables, scope)
-  const read = (keys: readonly string[]): Script<ReadRow> => readRecords(tables, scope, keys)
+  const claims = new Claims(sessions, tables, scope)
+  const read = (keys: readonly string[]): Script<ReadRow> => readRecords(tables, scope, keys, claims.from)
   return {
     looksFirst: () => false,
-    /**
-     * A key that was counted but not inserted was marked by another owner, whose mark removes the attempt. The COMMIT of
-     * the count is not flushed.
-     */
-    open: async ({ token, alone, retentionMs: keepMs }, items) => {
-      const counting = { scope, items, keys: items.map(({ key }) => key), token, keepMs }
-      const { session, rows, counted } = await sessions.claim({
-        count: alone ? countNext(tables, counting) : countFirst(tables, counting),
-        uncount: refundAttempts(tables, counting),
-        first: claimTogether(tables, scope, items, keepMs), // mutant: pg-row-before-the-effect
-      })
-      const [{ keys, transaction: writer } = { keys: null, transaction: null }] = rows
-      const inserted = new AnsweredKeys(keys, items)
-      return { session, inserted, counted: new Counts(counted, items), writer }
-    },
+    open: (request, items) => claims.open(request, items),
+    abandon: (session, token) => session.rollback(forgetClaim(tables, scope, token)),
     read,
+    readBeside: (keys, token): Script<ReadRow> => ({
+      text: `${narrowClaim(tables, scope, token, keys).text};\n${read(keys).text}`,
+    }),
     /** If marks of the scope are flushed late, it reads them again before a flush that proves them durable. */
     readForGood: async (keys) => {
       const rows = await sessions.committed(read(keys))
       return rows.some(mayBeUndone) ? sessions.durably(read(keys)) : rows
     },
     mayBeUndone,
-    readAttempts: (keys) => readAttempts(tables, scope, keys),
+    readAttempts: (keys, but) => triedKeys(tables, { scope, keys, but, open: 'counted' }),
     hold: (keys) => holdRecords(tables, scope, keys),
     glance: (key): Script => {
       const { text } = claimKeys(tables, scope, [{ key, fp: null }])
       return { text: `set local lock_timeout = '${GLANCE_MS}ms';\n${text}` }
     },
     remove: (keys) => removeKeys(tables, scope, keys),
-    removeInserted: ({ keys }) => removeHeld(tables, scope, keys),
+    removeInserted: (keys) => removeHeld(tables, scope, keys),
     /** The claim has inserted the rows already, so the mark is only the COMMIT, plus the results if there are any. */
-    mark: (keys, results) => {
-      const forgotten = forgetAttempts(tables, scope, keys)
-      return results.size === 0 ? [forgotten] : [keepResults(tables, scope, [...results]), forgotten]
+    mark: ({ items, token, results, givenBack }) => {
+      const tried = items.flatMap(({ key, isTried }) => (isTried ? [key] : []))
+      const scripts: Script[] = [forgetClaim(tables, scope, token)]
+      if (results.size > 0) scripts.push(keepResults(tables, scope, [...results]))
+      if (tried.length > 0) scripts.push(forgetAttempts(tables, scope, tried))
+      if (givenBack.length > 0) scripts.push(removeKeys(tables, scope, givenBack))
+      return scripts
     },
-    forgetAttempts: (keys) => forgetDecided(tables, scope, keys),
-    refund: (attempts) => refundAttempts(tables, { scope, ...attempts }),
-    refundLost: (attempts) => refundLostAttempts(tables, { scope, ...attempts }),
-    holdBack: (failed) => holdBack(tables, { scope, ...failed }),
+    forgetAttempts: (keys) => forgetAttempts(tables, scope, keys),
+    refund: ({ keys, token, isWhole }) =>
+      isWhole ? forgetClaim(tables, scope, token) : endClaim(tables, { scope, keys, token }, 'in-transaction'),
+    refundLost: ({ keys, token }) => endClaim(tables, { scope, keys, token }, 'afterwards'),
+    holdBack: (failed, when) => holdBack(tables, scope, failed, when),
     write: (writing) => writeRecords(tables, scope, writing),
     list: async ({ most, ...page }) => {
       const [ahead] = await sessions.committed(lookAhead(tables, { scope, ...page, most }))

@@ -54,7 +54,7 @@ export class Purge {
 
   #after(limit: number, { records, attempts, pages }: PurgedRow): Purged {
     const removed = records + attempts
-    if (records >= limit || attempts === limit) return { removed, more: true }
+    if (records >= limit || attempts >= limit) return { removed, more: true }
     if (!(this.#pass instanceof PagePass)) return { removed, more: false }
     const more = this.#pass.goOn(pages)
     if (!more) this.#pass = undefined

@@ -11,7 +11,7 @@ export function findMissingKeys({ schema }: Tables): Statement<MissingKey> {
     text: `
 select name, array_to_string(columns, ', ') as columns, place is not null as "isThere"
 from (values ('scope', array['id']), ('scope', array['name']), ('inbox', array['key', 'scope']), ('attempt', array['key', 'scope']),
-  ('lease', array['key', 'scope']), ('position', array['scope', 'stream']),
+  ('claim', array['scope', 'token']),  ('lease', array['key', 'scope']), ('position', array['scope', 'stream']),
   ('begun', array['scope', 'stream']), ('replay', array['id', 'scope'])) as wanted (name, columns),
   lateral (select to_regclass($1 || '.' || name) as place) as found
 where not exists (

@@ -13,8 +13,11 @@ import type { Tables } from '../statements/tables.ts'
  * `inbox`, `attempt`: `keep_until` is the end of a record, and of the attempts of a message that never ended, from the
  * retention of the claim that wrote it. No index: a purge finds old rows by `done_at`. `owner`, `reason`, `attempt` and
  * `cause` are written only for records that were set aside; `inbox_aside` lists these without a scan of all done records.
- * `result` is the text of core/result.ts. An attempt without a record keeps the digest of its payload, the end of its
- * backoff and its cause.
+ * `result` is the text of core/result.ts. An attempt keeps the digest of its payload, the end of its backoff and its cause.
+ *
+ * `claim`: one row for each claim whose transaction has not been marked, with its keys and the digests of their payloads
+ * (inbox/statements/claims.ts). It goes with the mark. Keys are digests, which no compression makes smaller. The index is
+ * for the rows of the last minute.
  *
  * `lease.state`: processing, released, done, given up, parked (X). `doubt`: for processing and released records. `rest`:
  * the result of a done record, the reason of one that was set aside. `fp` and `rest` are empty if there is none; parked
@@ -75,6 +78,18 @@ ${settingsOf(tables)}`,
   cause      text,
   primary key (scope, key)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02)`,
+    `create table ${tables.claim} (
+  at         timestamptz not null default clock_timestamp(),
+  keep_until timestamptz,
+  scope      smallint    not null,
+  phase      "char"      not null default 'c' check (phase in ('c', 'h', 'e')),
+  token      text        not null,
+  keys       bytea[]     not null,
+  fps        bytea[]     not null,
+  primary key (scope, token)
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02);
+alter table ${tables.claim} alter keys set storage external, alter fps set storage external;
+create index claim_at on ${tables.claim} (scope, at)`,
     `create table ${tables.lease} (
   lease_until timestamptz not null,
   keep_until  timestamptz not null,

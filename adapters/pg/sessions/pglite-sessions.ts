@@ -5,8 +5,8 @@ import { HandlerStatements } from './handler-statements.ts'
 import { LentPgTransaction, type PgQuery, type PgResult, type PgTransaction } from '../tx/pg-transaction.ts'
 import { openPglite, type OpenPglite } from './pglite-transaction.ts'
 import { OpenSession, type OpenConnection } from '../../sql/open-session.ts'
-import type { Lent, Opened, ToldOfQueries } from '../../sql/session.ts'
-import type { PgOpening, PgSession, PgSessions, Pooling } from './session.ts'
+import type { Lent, ToldOfQueries } from '../../sql/session.ts'
+import type { PgClaimed, PgOpening, PgSession, PgSessions, Pooling } from './session.ts'
 import { PARSERS } from './parsers.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
 import type { Script, Statement } from '../statements/statement.ts'
@@ -33,17 +33,13 @@ export class PgliteSessions implements PgSessions {
   }
 
   /** Nobody else gets the connection in between: the slot is taken. */
-  async claim<Row, Counted>({
-    count,
-    uncount,
-    first,
-  }: PgOpening<Row, Counted>): Promise<Opened<PgSession, Row, Counted>> {
+  async claim({ count, uncount, first }: PgOpening<unknown, unknown>): Promise<PgClaimed> {
     const session = await this.#session()
-    const counted = (await session.count(count)) as Counted[]
+    const counted = await session.count(count)
     try {
-      const rows = (await session.start(first)) as Row[]
+      const begun = await session.claim(first)
       await session.run({ text: BEFORE_HANDLERS })
-      return { session, rows, counted }
+      return { session, results: { count: counted, first: begun } }
     } catch (error) {
       await session.rollback()
       await this.briefly(uncount)
@@ -109,10 +105,10 @@ class PgliteSession extends OpenSession<PgTransaction, OpenConnection> implement
   }
 
   /** Committed by itself. If it fails, nothing stays open. */
-  async count({ text }: Script): Promise<unknown[]> {
+  async count({ text }: Script): Promise<readonly PgliteResult<unknown>[]> {
     try {
       const results = await this.#db.transaction((transaction) => transaction.exec(text, { parsers: PARSERS }))
-      return results?.[0]?.rows ?? []
+      return results ?? []
     } catch (error) {
       this.end()
       throw error
@@ -127,6 +123,16 @@ class PgliteSession extends OpenSession<PgTransaction, OpenConnection> implement
   async #begin(text: string): Promise<unknown[]> {
     this.#open = await openPglite(this.#db)
     return run(this.#open.transaction, { text })
+  }
+
+  /** As `start`, with the results of all statements. */
+  claim({ text }: Script): Promise<readonly PgliteResult<unknown>[]> {
+    return this.begun(this.#beginAll(`select ${OPENED};\n${text}`))
+  }
+
+  async #beginAll(text: string): Promise<readonly PgliteResult<unknown>[]> {
+    this.#open = await openPglite(this.#db)
+    return (await this.#open.transaction.exec(text, { parsers: PARSERS })).slice(1)
   }
 
   /** There are no stored offsets on PGlite. */
@@ -179,10 +185,11 @@ class PgliteSession extends OpenSession<PgTransaction, OpenConnection> implement
     return isWithoutSavepoint(error)
   }
 
-  protected async sendRollback(): Promise<void> {
+  protected async sendRollback(last?: Script): Promise<void> {
     const open = this.#open
     this.#open = undefined
     await open?.rollback()
+    if (last !== undefined) await this.#sessions.briefly(last)
   }
 
   /** On the connection that is the only one. */

@@ -9,7 +9,7 @@ import { PoolConnection } from './pool-connection.ts'
 import { askedUntilFine } from '../../sql/taken-connection.ts'
 import { OpenSession } from '../../sql/open-session.ts'
 import type { Lent, Opened, ToldOfQueries } from '../../sql/session.ts'
-import type { PgOpening, PgSession, PgSessions, Pooling } from './session.ts'
+import type { PgClaimed, PgOpening, PgSession, PgSessions, Pooling } from './session.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
 import {
   ERRORS,
@@ -72,16 +72,13 @@ export class PoolSessions implements PgSessions {
     return { session, rows: rowsOf(results, -2) as Row[] }
   }
 
-  async claim<Row, Counted>(opening: PgOpening<Row, Counted>): Promise<Opened<PgSession, Row, Counted>> {
-    const { count, uncount } = opening
+  async claim({ count, uncount, first }: PgOpening<unknown, unknown>): Promise<PgClaimed> {
     const session = await this.#session(this.#flushing === 'late' ? this.#ticker : undefined)
-    const text = `${briefly(count, this.limits)};\n${this.forHandlers(opening.first)}`
+    const text = `${briefly(count, this.limits)};\n${this.forHandlers(first)}`
     const results = await session.start(text, briefly(uncount, this.limits))
-    return {
-      session,
-      rows: rowsOf(results, ROWS_BEFORE_HANDLERS) as Row[],
-      counted: rowsOf(results, BEFORE_SCRIPT) as Counted[],
-    }
+    const counted = results.findIndex(({ command }) => command === 'COMMIT')
+    const begun = results.slice(counted + 1 + BEFORE_SCRIPT)
+    return { session, results: { count: results.slice(BEFORE_SCRIPT, counted), first: begun } }
   }
 
   /** Begins a transaction for handlers. */
@@ -293,8 +290,9 @@ class PoolSession extends OpenSession<PgTransaction, PoolConnection> implements 
     return isWithoutSavepoint(error)
   }
 
-  protected sendRollback(): Promise<unknown> {
-    return this.connection.run({ text: this.#isLent ? ROLLBACK_OF_HANDLERS : 'rollback' })
+  protected sendRollback(last?: Script): Promise<unknown> {
+    const text = this.#isLent ? ROLLBACK_OF_HANDLERS : 'rollback'
+    return this.connection.run({ text: last === undefined ? text : `${text};\n${this.#sessions.uncounted(last)}` })
   }
 
   protected runAlone<Row>(statement: Statement<Row>): Promise<readonly Row[]> {

@@ -6,7 +6,7 @@ export interface PgSessions extends Sessions<PgTransaction> {
   /** The rows are those of the last statement. */
   begin<Row>(first: Script<Row>): Promise<{ readonly session: PgSession; readonly rows: readonly Row[] }>
   /** As `begin`, for handlers, after attempts were counted. If the server refuses, the count is undone. */
-  claim<Row, Counted>(opening: PgOpening<Row, Counted>): Promise<Opened<PgSession, Row, Counted>>
+  claim(opening: PgOpening<unknown, unknown>): Promise<PgClaimed>
   /** Runs one statement outside of transactions: it is committed when it resolves. */
   committed<Row>(statement: Statement<Row>): Promise<readonly Row[]>
   /** Reads committed data, including that of other processes, and resolves when no crash of the server can undo it. */
@@ -23,6 +23,16 @@ export interface PgSessions extends Sessions<PgTransaction> {
 export type Pooling = 'none' | 'pooled' | 'by-statement'
 
 export type PgOpening<Row, Counted> = Opening<Script<Counted>, Script, Script<Row>>
+
+/** With the results of each statement of a claim. */
+export interface PgClaimed {
+  readonly session: PgSession
+  readonly results: { readonly count: readonly Answer[]; readonly first: readonly Answer[] }
+}
+
+interface Answer {
+  readonly rows: readonly unknown[]
+}
 
 export interface PgSession extends Session<PgTransaction> {
   run<Row>(statement: Statement<Row>): Promise<readonly Row[]>

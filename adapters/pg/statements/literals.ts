@@ -32,6 +32,13 @@ export function keyAt(keys: readonly string[]): string {
   return `substr(${bytes(keys.join(''))}, place * ${width / 2} + 1, ${width / 2})`
 }
 
+/** As `keyAt`, for digests: all present, or some `null`. */
+export function fpAt(fps: readonly (string | null)[]): string {
+  const given = fps.filter((fp) => fp !== null)
+  if (given.length === fps.length) return keyAt(given)
+  return `decode(('{${fps.map((fp) => fp ?? 'null').join(',')}}'::text[])[place + 1], 'hex')`
+}
+
 /** The part after `from`, for `keyAt`. */
 export function places({ length }: readonly unknown[]): string {
   return `generate_series(0, ${length - 1}) as place`

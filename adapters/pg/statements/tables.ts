@@ -5,6 +5,7 @@ export interface Tables {
   readonly inbox: string
   /** Number of hash partitions of the inbox; 0: none. Used by migrations only. */
   readonly inboxPartitions: number
+  readonly claim: string
   readonly attempt: string
   readonly position: string
   readonly begun: string
@@ -21,6 +22,7 @@ export function tablesIn(schema: string, inboxPartitions = 0): Tables {
     schema,
     inbox: table('inbox'),
     inboxPartitions,
+    claim: table('claim'),
     attempt: table('attempt'),
     position: table('position'),
     begun: table('begun'),

@@ -103,7 +103,7 @@ ${script.text};
 commit`
 }
 
-/** Number of results of `briefly` before those of `script`. */
+/** Number of results of `briefly`, and of `begin`, before those of their script. */
 export const BEFORE_SCRIPT = 2
 
 export interface OpenRow {

@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClaimRequest, DurationMs, TransactionAnswer, TransactionClaim } from '../../../src/internal.ts'
+import type {
+  ClaimRequest,
+  DurationMs,
+  OwnerToken,
+  TransactionAnswer,
+  TransactionClaim,
+} from '../../../src/internal.ts'
 import type { KeyForm, StoredItem } from '../bytes.ts'
 import { ClaimTransaction } from '../claim-transaction.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
@@ -91,10 +97,10 @@ async function claimOnce<Tx>(
     const granted = counted.size === items.length ? inserted : inserted.filter(({ key }) => counted.of(key))
     const uncounted = granted.length === inserted.length ? [] : inserted.filter(({ key }) => !counted.of(key))
     const others = inserted.length === items.length ? [] : items.filter(({ key }) => !held.has(key))
-    const tried = await triedOf(place, session, uncounted)
+    const tried = await triedOf(place, session, uncounted, token)
     const earlier = new Map(uncounted.map((stored) => [stored.key, whyNotCounted(stored, tried.get(stored.key))]))
     if (granted.length === 0 || writer === null) {
-      await session.rollback()
+      await inbox.abandon(session, token)
       // Another claim has counted and may be about to take a free key: look again after a pause.
       const isFree = [...earlier.values()].some(({ verdict }) => verdict === 'again-alone')
       const isYoung = look === 0 || [...tried.values()].some(({ age_ms: ageMs }) => ageMs < YOUNG_MS)
@@ -107,14 +113,17 @@ async function claimOnce<Tx>(
       return items.map((stored) => earlier.get(stored.key) ?? ungranted(stored, records))
     }
     // They have an earlier attempt, or wait: they must not share the transaction, nor become done with it.
-    if (uncounted.length > 0) await session.run(inbox.remove(keysOf(uncounted)))
-    const seen = others.length === 0 ? [] : await session.run(inbox.read(keysOf(others)))
+    if (uncounted.length > 0) await session.run(inbox.removeInserted(keysOf(uncounted), token))
+    const seen = others.length === 0 ? [] : await session.run(inbox.readBeside(keysOf(others), token))
     if (seen.some((row) => inbox.mayBeUndone(row))) {
-      await session.rollback()
+      await inbox.abandon(session, token)
       return await claimOthers(place, request, items, others)
     }
     const records = byKey(seen)
-    const begun = granted.map(({ item, key, fp }) => ({ item, key, fp, attempt: counted.of(key)?.attempt ?? 1 }))
+    const begun = granted.map(({ item, key, fp }) => {
+      const { attempt = 1, isKnown = false } = counted.of(key) ?? {}
+      return { item, key, fp, attempt, isTried: attempt > 1 || isKnown }
+    })
     const ledger = new InboxLedger(place, {
       token,
       items: begun,
@@ -130,7 +139,7 @@ async function claimOnce<Tx>(
       return earlier.get(stored.key) ?? ungranted(stored, records)
     })
   } catch (error) {
-    await session.rollback()
+    await inbox.abandon(session, token)
     throw error
   }
 }
@@ -191,8 +200,9 @@ async function triedOf<Tx>(
   { inbox }: InboxPlace<Tx>,
   session: Session<Tx>,
   items: readonly StoredItem[],
+  token: OwnerToken,
 ): Promise<ReadonlyMap<string, AttemptRow>> {
-  return items.length === 0 ? new Map() : byKey(await session.run(inbox.readAttempts(keysOf(items))))
+  return items.length === 0 ? new Map() : byKey(await session.run(inbox.readAttempts(keysOf(items), token)))
 }
 
 function whyNotCounted({ fp }: StoredItem, tried: AttemptRow | undefined): TransactionAnswer<never> {

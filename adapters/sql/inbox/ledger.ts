@@ -2,9 +2,11 @@ import type { DurationMs, Key, MarkVerdict, OwnerToken, SetAsideVerdict } from '
 import type { HoldingBack, Ledger, MarkingFailure, Replacement, Results, SettingAside } from '../ledger.ts'
 import type { Script } from '../session.ts'
 import { markFailure } from './mark-failure.ts'
-import { setKeysAside, type TriedItem } from './set-keys-aside.ts'
-import type { Attempts, InboxPlace } from './statements.ts'
+import { setKeysAside } from './set-keys-aside.ts'
+import type { Attempts, InboxPlace, TriedItem } from './statements.ts'
 import { whatWasCommitted } from './what-was-committed.ts'
+
+const NONE: readonly string[] = []
 
 /** The claim has inserted the rows already, so the mark is only the COMMIT, plus the results if there are any. */
 export class InboxLedger<Tx> implements Ledger {
@@ -40,7 +42,6 @@ export class InboxLedger<Tx> implements Ledger {
   }
 
   mark(results: Results, givenBack: ReadonlySet<Key>): readonly Script[] {
-    const { inbox } = this.#place
     const kept = new Map<string, string>()
     if (results.size > 0) {
       for (const { key, item } of this.#items) {
@@ -48,10 +49,13 @@ export class InboxLedger<Tx> implements Ledger {
         if (result !== undefined) kept.set(key, result)
       }
     }
-    const keys = this.#marked(givenBack).map(({ key }) => key)
-    if (givenBack.size === 0) return inbox.mark(keys, kept, this.#keepMs)
-    const attempts = this.#attemptsOf([...givenBack])
-    return [inbox.remove(attempts.keys), inbox.refund(attempts), ...inbox.mark(keys, kept, this.#keepMs)]
+    return this.#place.inbox.mark({
+      items: this.#marked(givenBack),
+      token: this.#token,
+      results: kept,
+      keepMs: this.#keepMs,
+      givenBack: givenBack.size === 0 ? NONE : this.#stored([...givenBack]).map(({ key }) => key),
+    })
   }
 
   #marked(givenBack: ReadonlySet<Key>): readonly TriedItem[] {
@@ -72,8 +76,12 @@ export class InboxLedger<Tx> implements Ledger {
   }
 
   holdBack(keys: readonly Key[], how: HoldingBack): ReturnType<NonNullable<Ledger['holdBack']>> {
-    const afterwards = this.#place.inbox.holdBack({ ...this.#attemptsOf(keys), ...how })
-    return { inTransaction: [afterwards, this.#removed()], afterwards }
+    const { inbox } = this.#place
+    const held = { items: this.#stored(keys), token: this.#token, keepMs: this.#keepMs, ...how }
+    return {
+      inTransaction: [inbox.holdBack(held, 'in-transaction'), this.#removed()],
+      afterwards: inbox.holdBack(held, 'afterwards'),
+    }
   }
 
   whatWasCommitted(givenBack: ReadonlySet<Key>): Promise<ReadonlyMap<Key, MarkVerdict>> {
@@ -92,11 +100,16 @@ export class InboxLedger<Tx> implements Ledger {
   }
 
   #attemptsOf(keys: readonly Key[]): Attempts {
-    return { keys: this.#stored(keys).map(({ key }) => key), token: this.#token }
+    const stored = this.#stored(keys)
+    return {
+      keys: stored.map(({ key }) => key),
+      token: this.#token,
+      isWhole: stored.length === this.#items.length,
+    }
   }
 
   #removed(): Script {
-    return this.#place.inbox.removeInserted({ keys: this.#inserted, token: this.#token })
+    return this.#place.inbox.removeInserted(this.#inserted, this.#token)
   }
 
   #stored(keys: readonly Key[]): readonly TriedItem[] {

@@ -1,15 +1,8 @@
 import type { DurationMs, OwnerToken, SetAsideVerdict } from '../../../src/internal.ts'
-import type { StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import { despiteEncoding } from '../errors.ts'
 import type { Replacement, SettingAside } from '../ledger.ts'
-import type { InboxPlace, RecordRow } from './statements.ts'
-
-/** An item that a claim was granted. */
-export interface TriedItem extends StoredItem {
-  /** Starts of its handler, including this one. */
-  readonly attempt: number
-}
+import type { InboxPlace, RecordRow, TriedItem } from './statements.ts'
 
 interface Wanted {
   readonly items: readonly TriedItem[]

@@ -60,7 +60,7 @@ export interface Counted {
 }
 
 /** A transaction that holds keys, whose attempts were counted before it began. */
-interface OpenedClaim<Tx> {
+export interface OpenedClaim<Tx> {
   readonly session: Session<Tx>
   /** The keys that had no record: it has inserted a row for each. Must be asked only about keys of the claim. */
   readonly inserted: { readonly size: number; has(key: string): boolean }
@@ -69,9 +69,38 @@ interface OpenedClaim<Tx> {
   readonly writer: string | null
 }
 
+/** An item that a claim was granted. */
+export interface TriedItem extends StoredItem {
+  /** Starts of its handler, including this one. */
+  readonly attempt: number
+  /** The store had attempts of it before this claim, or a person has let it run. */
+  readonly isTried: boolean
+}
+
 export interface Attempts {
   readonly keys: readonly string[]
   readonly token: OwnerToken
+  /** They are all that the claim was granted. */
+  readonly isWhole: boolean
+}
+
+/** What a claim marks, and what of it is given back in the same transaction. */
+export interface Marking {
+  readonly items: readonly TriedItem[]
+  readonly token: OwnerToken
+  /** By key. */
+  readonly results: ReadonlyMap<string, string>
+  /** How long the records are kept. */
+  readonly keepMs: DurationMs
+  readonly givenBack: readonly string[]
+}
+
+export interface HeldBack {
+  readonly items: readonly TriedItem[]
+  readonly token: OwnerToken
+  readonly keepMs: DurationMs
+  readonly delayMs: DurationMs
+  readonly cause: string | undefined
 }
 
 export interface Writing {
@@ -111,8 +140,12 @@ export interface InboxStatements<Tx> {
   readForGood(keys: readonly string[]): Promise<readonly RecordRow[]>
   /** A crash of the server may undo a record that `read` returned, because it may not be flushed. */
   mayBeUndone(row: RecordRow): boolean
-  /** Locks nothing. A key that is not returned was never tried, or has ended. */
-  readAttempts(keys: readonly string[]): Script<AttemptRow>
+  /** As `read`, in the transaction of a claim that has not inserted these keys: it does not count them. */
+  readBeside(keys: readonly string[], token: OwnerToken): Script<RecordRow>
+  /** Locks nothing. A key that is not returned was never tried, or has ended. Not what the claim `but` has counted. */
+  readAttempts(keys: readonly string[], but?: OwnerToken): Script<AttemptRow>
+  /** Ends a claim of which nothing is granted. Its attempts do not count. */
+  abandon(session: Session<Tx>, token: OwnerToken): Promise<void>
   /**
    * Holds keys until the transaction ends, with or without a record, and reads them. Waits for a transaction that holds
    * one of them. A key that is not returned has just lost its record.
@@ -123,10 +156,10 @@ export interface InboxStatements<Tx> {
   /** Removes rows that the transaction holds. */
   remove(keys: readonly string[]): Script
   /** As `remove`, but only the rows that the transaction of the token has inserted: the others are records. */
-  removeInserted(attempts: Attempts): Script
-  /** The mark of keys whose rows the transaction has inserted, with their results by key. They are kept for `keepMs`. */
-  mark(keys: readonly string[], results: ReadonlyMap<string, string>, keepMs: DurationMs): readonly Script[]
-  /** Removes attempts, in the transaction that ends their messages. */
+  removeInserted(keys: readonly string[], token: OwnerToken): Script
+  /** The mark of keys whose rows the transaction has inserted. What is given back is free again, with its attempt. */
+  mark(marking: Marking): readonly Script[]
+  /** Removes attempts, in the transaction of a person's decision. */
   forgetAttempts(keys: readonly string[]): Script
   /**
    * Gives attempts back, in a transaction that holds their keys. Not those that were given back before, or that a later
@@ -135,8 +168,11 @@ export interface InboxStatements<Tx> {
   refund(attempts: Attempts): Script
   /** The same after the transaction that held the keys is gone. */
   refundLost(attempts: Attempts): Script
-  /** Writes the end of the backoff and the cause of failed attempts. Not those that a later claim has counted. */
-  holdBack(failed: Attempts & { readonly delayMs: DurationMs; readonly cause: string | undefined }): Script
+  /**
+   * Writes the end of the backoff and the cause of failed attempts, in the transaction that holds their keys or after
+   * that. Not those that a later claim has counted.
+   */
+  holdBack(failed: HeldBack, when: 'in-transaction' | 'afterwards'): Script
   /**
    * Writes records instead of a transaction, committed by itself, and removes their attempts: a record that is reopened
    * has all of them. Waits for a transaction that holds a key. Returns the records that this owner has written.

@@ -30,7 +30,8 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
     const { pool, sent } = granting(item, { begin: failing('chosen to lose', code) })
     expect(await codeOf(claim(postgresInbox({ pool }), item))).toBe('STORE_UNREACHABLE')
     expect(sent.filter((text) => text.includes('savepoint'))).toHaveLength(5)
-    expect(sent.filter((text) => text.includes('set n = n - 1'))).toHaveLength(5)
+    const uncounted = sent.filter((text) => text.includes('delete from') && !text.includes('savepoint'))
+    expect(uncounted).toHaveLength(5)
     expect(sent.filter((text) => text === 'rollback')).toHaveLength(5)
   })
 
@@ -39,7 +40,7 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
     const inbox = postgresInbox({ pool })
     const { claim: claimed } = await hold(inbox, item)
     expect(await codeOf(inbox.mark([claimed]))).toBe('COMMIT_REFUSED')
-    expect(sent.filter((text) => text.includes('set n = a.n - 1'))).toHaveLength(1)
+    expect(sent.filter((text) => text.includes("set phase = 'e'"))).toHaveLength(1)
   })
 
   it.each(['57P01', '08006', 'XX000', 'ECONNRESET', 'EPIPE'])(
@@ -80,7 +81,7 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
     const key = Buffer.from(item.key, 'base64url').toString('hex', 0, 16)
     const record = { key, outcome: 'd', fp: null, owner: null, reason: null, result: null, is_late: false }
     const { pool, sent } = granting(item, {
-      begin: { rows: [{ keys: null, transaction: null }] },
+      begin: { rows: [{ keys: null, transaction: null, oldest: null, is_read_committed: true }] },
       'as is_late': { rows: [record] },
     })
     const inbox = postgresInbox({ pool })
@@ -93,7 +94,7 @@ describe('postgresInbox on a server that answers as it seldom does', () => {
     // One of them is not done: all are claimed as ever.
     sent.length = 0
     await claimAll(inbox, [item, newItem()])
-    expect(sent.map((text) => text.split(/\s/)[0])).toEqual(['select', 'begin', 'rollback', 'select'])
+    expect(sent.map((text) => text.split(/\s/)[0])).toEqual(['select', 'begin', 'rollback;', 'select'])
   })
 
   it('listens for errors of the pool where nobody does', () => {

@@ -1,6 +1,7 @@
 import { text } from '../../statements/literals.ts'
 import type { Script } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
+import { tornKeys } from './claims.ts'
 
 export interface AloneRow {
   readonly is_alone: boolean
@@ -8,6 +9,7 @@ export interface AloneRow {
 
 export interface PurgedRow {
   readonly records: number
+  /** Rows of attempts and of claims. */
   readonly attempts: number
   /** Pages of the table. */
   readonly pages: number
@@ -37,16 +39,15 @@ export function purgeAlone({ schema }: Tables, scope: number): Script<AloneRow> 
  * begin anew. The same ctid exists in each partition, so the age is checked twice. Gives up (57014) after two seconds.
  * The scope keeps how far it was purged. One row.
  */
-export function purgeRecords(
-  { inbox, attempt, scope: scopes }: Tables,
-  { scope, retentionMs, limit, pages }: Purge,
-): Script<PurgedRow> {
+export function purgeRecords(tables: Tables, { scope, retentionMs, limit, pages }: Purge): Script<PurgedRow> {
+  const { inbox, attempt, claim, scope: scopes } = tables
   const before = `now() - interval '${retentionMs} milliseconds'`
   const isOver = (since: string): string => `${since} < ${before} and keep_until < now()`
   const isOld = `scope = ${scope} and outcome in ('d', 'g') and ${isOver('done_at')}` // mutant: pg-parked-purged
   const inPages = pages === undefined ? '' : ` and ctid >= '(${pages.from},0)'::tid and ctid < '(${pages.to},0)'::tid`
-  const isWhole = `not exists (select from ${attempt} a where a.scope = i.scope and a.key = i.key)`
-  const isNotTorn = `not exists (select from ${inbox} i where i.scope = a.scope and i.key = a.key)`
+  const isWhole = `i.key <> all (${tornKeys(tables, scope)})`
+  const isNotTorn = `a.key <> all (${tornKeys(tables, scope)})`
+  const isLeft = `not exists (select from ${inbox} i where i.scope = c.scope and i.key = any (c.keys) and c.phase = 'h')`
   return {
     text: `set local statement_timeout = '2s';
 with removed as (
@@ -57,10 +58,14 @@ with removed as (
   delete from ${attempt} where ctid = any (array(
     select ctid from ${attempt} a where scope = ${scope} and ${isOver('last_at')} and ${isNotTorn} limit ${limit} for update skip locked))
   returning 1
+), withdrawn as (
+  delete from ${claim} where ctid = any (array(
+    select ctid from ${claim} c where scope = ${scope} and (keys = '{}' or ${isOver('at')} and ${isLeft}) limit ${limit} for update skip locked))
+  returning keys
 ), bounded as (
   update ${scopes} set purged_to = greatest(purged_to, ${before}) where id = ${scope} and exists (select from removed)
 )
-select (select count(*) from removed)::int as records, (select count(*) from forgotten)::int as attempts,
+select (select count(*) from removed)::int as records, ((select count(*) from forgotten) + (select count(*) from withdrawn where keys <> '{}'))::int as attempts,
   (select max(pg_relation_size(relid)) / current_setting('block_size')::int from pg_partition_tree('${inbox}'))::int as pages`,
   }
 }

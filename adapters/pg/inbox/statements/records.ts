@@ -2,10 +2,11 @@ import type { Decision } from '../../../../src/internal.ts'
 import type { StoredKey } from '../../../sql/bytes.ts'
 import type { Ahead } from '../../../sql/in-steps.ts'
 import type { HeldRow, RecordRow, Writing } from '../../../sql/inbox/statements.ts'
-import { bytes, epochMs, fromNow, isAmong, keyAt, places, rowsByKey, text } from '../../statements/literals.ts'
+import { bytes, epochMs, fromNow, fpAt, isAmong, keyAt, places, rowsByKey, text } from '../../statements/literals.ts'
 import type { Script, Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 import { DURABLY } from '../../statements/transaction.ts'
+import { tornKeys, withdrawnBy } from './claims.ts'
 
 export interface ClaimedRow {
   readonly key: string
@@ -19,27 +20,6 @@ export interface ClaimedRow {
  */
 export function claimKeys(tables: Tables, scope: number, items: readonly StoredKey[]): Script<ClaimedRow> {
   return { text: `${insertKeys(tables, scope, items)}\nreturning encode(key, 'hex') as key` }
-}
-
-export interface ClaimedTogether {
-  /** The keys joined; `null` if there are none. */
-  readonly keys: string | null
-  /** Transaction ID, the `xmin` that later readers of the rows see; `null` if it has written nothing. */
-  readonly transaction: string | null
-}
-
-/** `claimKeys` with one row as its result: hundreds of rows cost client and server more than their contents. */
-export function claimTogether(
-  tables: Tables,
-  scope: number,
-  items: readonly StoredKey[],
-  keepMs: number,
-): Script<ClaimedTogether> {
-  return {
-    text: `with claimed as (${insertKeys(tables, scope, items, keepMs)} returning key)
-select encode(string_agg(key, ''), 'hex') as keys, pg_current_xact_id_if_assigned()::xid::text as transaction
-from claimed`,
-  }
 }
 
 /**
@@ -62,33 +42,28 @@ from ${places(items)}
 order by 2`
 }
 
-/** As `keyAt`, for digests: all present, or some `null`. */
-export function fpAt(fps: readonly (string | null)[]): string {
-  const given = fps.filter((fp) => fp !== null)
-  if (given.length === fps.length) return keyAt(given)
-  return `decode(('{${fps.map((fp) => fp ?? 'null').join(',')}}'::text[])[place + 1], 'hex')`
-}
-
-/** `t` comes from `tornOf`. */
-const IS_TORN = 't.n is not null' // mutant: pg-torn-row-taken-for-done
-
 export const TORN = 'transaction-torn: a handler ended its transaction by itself (COMMIT)'
 
 /** The columns that are read of an inbox row `i`, with `tornOf`. */
-const RECORD: string = `encode(i.key, 'hex') as key, case when ${IS_TORN} then 'p' else i.outcome::text end as outcome,
-  encode(i.fp, 'hex') as fp, i.owner, case when ${IS_TORN} then '${TORN}' else i.reason end as reason, i.result,
+const RECORD: string = `encode(i.key, 'hex') as key, case when t.is_torn then 'p' else i.outcome::text end as outcome,
+  encode(i.fp, 'hex') as fp, i.owner, case when t.is_torn then '${TORN}' else i.reason end as reason, i.result,
   coalesce(i.attempt, t.n) as attempt, coalesce(i.cause, t.cause) as cause,
   ${epochMs('i.done_at')} as since,
   i.xmin::text as writer`
 
 /**
- * A row exists from its claim on, and the mark removes its attempt in the message of its COMMIT. So a visible row with
- * an attempt was committed by a handler. The handler's earlier writes were committed too, and it is unknown how many:
- * such a row is not done but parked, with its number of attempts. Joined in the same snapshot as the row.
+ * A row of the inbox exists from its claim on, and the mark removes the row of the claim in the message of its COMMIT. So a
+ * visible record whose claim has begun was committed by a handler. The handler's earlier writes were committed too, and it
+ * is unknown how many: such a record is not done but parked, with its number of attempts. Read in the same snapshot.
  */
-function tornOf({ attempt }: Tables): string {
-  return `left join lateral (
-  select n, cause from ${attempt} where i.outcome = 'd' and scope = i.scope and key = i.key offset 0) t on true`
+function tornOf(tables: Tables, scope: number | string, from?: number): string {
+  const { attempt, claim } = tables
+  // mutant: pg-torn-row-taken-for-done
+  return `cross join lateral (select i.outcome = 'd' and i.key = any (${tornKeys(tables, scope, from)}) as is_torn offset 0) as torn
+left join lateral (
+  select true as is_torn, coalesce(a.n, 0) + (
+    select count(*) from ${claim} c where c.scope = i.scope and i.key = any (c.keys) and c.token is distinct from a.owner)::int as n, a.cause
+  from (select) as one left join ${attempt} a on a.scope = i.scope and a.key = i.key) as t on torn.is_torn`
 }
 
 export interface ReadRow extends RecordRow {
@@ -102,10 +77,10 @@ export interface ReadRow extends RecordRow {
  * that began before the wait would not see the row that it waited for. A key that is not returned has lost its record
  * since.
  */
-export function readRecords(tables: Tables, scope: number, keys: readonly string[]): Script<ReadRow> {
+export function readRecords(tables: Tables, scope: number, keys: readonly string[], from?: number): Script<ReadRow> {
   return {
     text: `select ${RECORD}, (select flush_ticker from ${tables.scope} where id = ${scope}) as is_late
-from ${rowsByKey(tables.inbox, { scope, keys, columns: '*, xmin' })} i ${tornOf(tables)}`,
+from ${rowsByKey(tables.inbox, { scope, keys, columns: '*, xmin' })} i ${tornOf(tables, scope, from)}`,
   }
 }
 
@@ -120,7 +95,7 @@ export function holdRecords(tables: Tables, scope: number, keys: readonly string
     // mutant: pg-decision-past-a-claim
     text: `${claimKeys(tables, scope, items).text};
 select ${RECORD}, i.xmin = pg_current_xact_id()::xid as is_new
-from ${tables.inbox} i ${tornOf(tables)} where i.scope = ${scope} and i.key ${isAmong(keys)} order by i.key for update of i`,
+from ${tables.inbox} i ${tornOf(tables, scope)} where i.scope = ${scope} and i.key ${isAmong(keys)} order by i.key for update of i`,
   }
 }
 
@@ -156,20 +131,20 @@ select (select count(*) from ahead)::int as looked, encode((select key from ahea
 
 /**
  * In the order of keys. Locks nothing. Records that were set aside have an index of their own, which the condition
- * names. Torn records are found through their attempts, which are few.
+ * names. Torn records are found through their claims, which are few.
  */
 export function listRecords(tables: Tables, { scope, outcome, after, upTo, limit }: Listing): Statement<RecordRow> {
-  const { inbox, attempt } = tables
-  const listed = (which: string): string => `select ${RECORD} from ${inbox} i ${tornOf(tables)}
+  const { inbox } = tables
+  const listed = (which: string): string => `select ${RECORD} from ${inbox} i ${tornOf(tables, '$1')}
 where i.scope = $1 and i.key > decode($2, 'hex') and i.key <= decode($4, 'hex') and ${which} order by i.key limit $3`
   const values = [scope, after, limit, upTo ?? LAST_KEY]
   switch (outcome) {
     case 'd':
-      return { text: listed(`i.outcome = 'd' and not ${IS_TORN}`), values }
+      return { text: listed(`i.outcome = 'd' and not torn.is_torn`), values }
     case 'g':
       return { text: listed(`i.outcome = 'g' and i.outcome <> 'd'`), values }
     case 'p': {
-      const torn = `i.outcome = 'd' and i.key in (select key from ${attempt} where scope = $1)`
+      const torn = `i.outcome = 'd' and i.key = any (${tornKeys(tables, '$1')})`
       const either = `(${listed(`i.outcome = 'p' and i.outcome <> 'd'`)}) union all (${listed(torn)})`
       return { text: `select * from (${either}) as listed order by key limit $3`, values }
     }
@@ -219,10 +194,11 @@ export function removeHeld(tables: Tables, scope: number, keys: readonly string[
  * did.
  */
 export function writeRecords(
-  { inbox, attempt }: Tables,
+  tables: Tables,
   scope: number,
   { items, owner, outcome, reason, result, cause, keepMs, lockTimeoutMs }: Writing,
 ): Statement<Pick<RecordRow, 'key' | 'outcome'>> {
+  const { inbox, attempt } = tables
   const [keys, fps] = [items.map(({ key }) => key), items.map(({ fp }) => fp)]
   const attempts = items.map((item) => item.attempt)
   return {
@@ -235,7 +211,8 @@ written as (
   on conflict (scope, key) do nothing
   returning key, outcome
 ),
-forgotten as (delete from ${attempt} where scope = $1 and key in (select key from written))
+forgotten as (delete from ${attempt} where scope = $1 and key in (select key from written)),
+withdrawn as (${withdrawnBy(tables, '$1', '(select array_agg(key) from written)::bytea[]')})
 select encode(key, 'hex') as key, outcome::text from written`,
     values: [scope, keys, fps, owner, outcome, reason, result, String(lockTimeoutMs), attempts, cause, keepMs],
   }

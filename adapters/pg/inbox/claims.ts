@@ -1,0 +1,101 @@
+import type { ClaimRequest } from '../../../src/internal.ts'
+import type { StoredItem } from '../../sql/bytes.ts'
+import type { OpenedClaim } from '../../sql/inbox/statements.ts'
+import type { PgSession, PgSessions } from '../sessions/session.ts'
+import type { Tables } from '../statements/tables.ts'
+import type { PgTransaction } from '../tx/pg-transaction.ts'
+import { AnsweredKeys } from './statements/answered-keys.ts'
+import { Counts } from './statements/attempts.ts'
+import {
+  beginClaim,
+  countClaim,
+  forgetClaim,
+  NOT_READ_COMMITTED,
+  READ_COMMITTED,
+  triedKeys,
+  type BegunRow,
+  type TriedRow,
+} from './statements/claims.ts'
+
+/** Claims of one scope. */
+export class Claims {
+  readonly #sessions: PgSessions
+  readonly #tables: Tables
+  readonly #scope: number
+  #from = 0
+  /** Of the transactions of handlers, as the last one had it. */
+  #isReadCommitted: boolean | undefined
+
+  constructor(sessions: PgSessions, tables: Tables, scope: number) {
+    this.#sessions = sessions
+    this.#tables = tables
+    this.#scope = scope
+  }
+
+  /** The rows of all claims that began earlier are gone. Milliseconds since 1970, by the clock of the server. */
+  get from(): number {
+    return this.#from
+  }
+
+  /**
+   * Earlier attempts are read in a statement of its own after the keys were inserted, because a claim that had them has
+   * left its row by then. At a level above READ COMMITTED that statement would not see the row, or make the transaction
+   * fail beside others: then it is read before the transaction begins, and keys of open claims are busy.
+   */
+  async open(request: ClaimRequest, items: readonly StoredItem[]): Promise<OpenedClaim<PgTransaction>> {
+    const [tables, scope, from] = [this.#tables, this.#scope, this.#from]
+    const { token, alone, retentionMs: keepMs } = request
+    const counted = countClaim(tables, { scope, items, token, keepMs })
+    const asked = { scope, keys: { of: token }, from }
+    const before = triedKeys(tables, { ...asked, only: NOT_READ_COMMITTED, open: 'busy' })
+    const mayBeNarrow = this.#isReadCommitted !== true
+    const begun = beginClaim(tables, { scope, token, keepMs }, from)
+    const after = triedKeys(tables, { ...asked, only: READ_COMMITTED, open: 'nothing' })
+    const { session, results } = await this.#sessions.claim({
+      count: mayBeNarrow ? { text: `${counted.text};\n${before.text}` } : counted,
+      uncount: forgetClaim(tables, scope, token),
+      first: { text: `${begun.text};\n${after.text}` }, // mutant: pg-row-before-the-effect
+    })
+    const [row] = (results.first[0]?.rows ?? []) as readonly BegunRow[]
+    const tried = [...(mayBeNarrow ? (results.count.at(-1)?.rows ?? []) : []), ...(results.first[1]?.rows ?? [])]
+    const { keys = null, transaction: writer = null, oldest, is_read_committed: isReadCommitted = false } = row ?? {}
+    this.#isReadCommitted = isReadCommitted
+    this.#from = oldest ?? from
+    if (!mayBeNarrow && !isReadCommitted) return this.#again(request, items, session)
+    const inserted = new AnsweredKeys(keys, items)
+    const counts = new Counts(items, tried as readonly TriedRow[], alone)
+    if (counts.size === items.length) return { session, inserted, counted: counts, writer }
+    const free = items.filter(({ key }) => counts.of(key) !== undefined)
+    if (free.length === 0) return { session, inserted, counted: counts, writer }
+    // The row of the claim must not count those that are not to run with it.
+    const others = items.filter(({ key }) => counts.of(key) === undefined && inserted.has(key))
+    const opened = await this.#again(request, free, session)
+    return besides(opened, new Set(free.map(({ key }) => key)), new Set(others.map(({ key }) => key)))
+  }
+
+  async #again(
+    request: ClaimRequest,
+    items: readonly StoredItem[],
+    session: PgSession,
+  ): Promise<OpenedClaim<PgTransaction>> {
+    await session.rollback(forgetClaim(this.#tables, this.#scope, request.token))
+    return this.open(request, items)
+  }
+}
+
+/** A claim of `keys`, for all that were asked for. `uncounted`: those without a record that are not part of it. */
+function besides(
+  { session, inserted, counted, writer }: OpenedClaim<PgTransaction>,
+  keys: ReadonlySet<string>,
+  uncounted: ReadonlySet<string>,
+): OpenedClaim<PgTransaction> {
+  return {
+    session,
+    inserted: {
+      size: inserted.size + uncounted.size,
+      has: (key) => uncounted.has(key) || (keys.has(key) && inserted.has(key)),
+    },
+    counted: { size: counted.size, of: (key) => (keys.has(key) ? counted.of(key) : undefined) },
+    writer,
+  }
+}

@@ -1,0 +1,260 @@
+import type { StoredKey } from '../../../sql/bytes.ts'
+import type { AttemptRow } from '../../../sql/inbox/statements.ts'
+import { bytes, epochMs, fpAt, fromNow, keyAt, places, text } from '../../statements/literals.ts'
+import type { Script } from '../../statements/statement.ts'
+import type { Tables } from '../../statements/tables.ts'
+
+/**
+ * A row of `claim` counts an attempt for each of its keys. It is committed before the transaction of the handlers begins,
+ * which then moves it:
+ *
+ * - `c`, counted: the transaction has not begun, or is open, or is gone. An open one has moved the row, which shows in
+ *   its `xmax`.
+ * - `h`: the transaction has begun. It removes the row in the message of its COMMIT, so nobody sees this phase unless a
+ *   handler has committed by itself: its keys have torn records.
+ * - `e`: ended without a mark. The keys that are left have failed.
+ *
+ * So one row stands for the attempts of a whole batch, and goes when it is marked. What remains of a claim that is over
+ * is read with the attempts (`triedKeys`), until its keys are marked, set aside or decided about.
+ */
+export type ClaimPhase = 'c' | 'h' | 'e'
+
+interface Counting {
+  readonly scope: number
+  readonly items: readonly StoredKey[]
+  readonly token: string
+  readonly keepMs: number
+}
+
+/** The transaction begins in the message that counts. One that has not begun by then never will. */
+const BEGINS_WITHIN = `interval '10 seconds'`
+
+/**
+ * On a row `c` that is visible: its transaction is gone, and its attempts count. The row was moved by a transaction that
+ * is neither visible nor running, so it was rolled back; its `xmax` shows which one. Read after the keys were inserted, by
+ * a statement of its own: whoever held one of them is over then.
+ */
+// mutant: first-attempt-not-kept
+const isOver = (c: string): string => `(${c}.phase <> 'c' or case
+  when ${c}.xmax = '0'::xid then ${c}.at < clock_timestamp() - ${BEGINS_WITHIN}
+  else not (${c}.xmax = any (array(select running::xid from pg_snapshot_xip(pg_current_snapshot()) as running))
+    or age(${c}.xmax) <= age(pg_snapshot_xmax(pg_current_snapshot())::xid)) end)`
+
+/** An array of keys in hex. */
+export function arrayOf(keys: readonly string[]): string {
+  const [first, second] = keys
+  if (first !== undefined && second === undefined) return `array[${bytes(first)}]`
+  return `array(select ${keyAt(keys)} from ${places(keys)})`
+}
+
+/**
+ * Counts an attempt for each key. The owner token makes the statement safe to send again: a claim counts once. Waits for a
+ * transaction that was begun with the same token (55P03 after `lock_timeout`).
+ */
+export function countClaim({ claim }: Tables, { scope, items, token, keepMs }: Counting): Script {
+  const [first, second] = items
+  const fps = items.map(({ fp }) => fp)
+  const isOne = first !== undefined && second === undefined
+  const fpsOf = isOne
+    ? `array[${first.fp === null ? 'null' : bytes(first.fp)}]::bytea[]`
+    : `array(select ${fpAt(fps)} from ${places(items)})`
+  return {
+    text: `insert into ${claim} (scope, token, keep_until, keys, fps)
+values (${scope}, ${text(token)}, ${fromNow(keepMs)}, ${arrayOf(items.map(({ key }) => key))}, ${fpsOf})
+on conflict (scope, token) do update set at = excluded.at, phase = excluded.phase, keep_until = excluded.keep_until,
+  keys = excluded.keys, fps = excluded.fps`,
+  }
+}
+
+export interface BegunRow {
+  /** Those that had no record, joined, in hex; `null` if there are none. */
+  readonly keys: string | null
+  /** Transaction ID, the `xmin` that later readers of the rows see; `null` if it has written nothing. */
+  readonly transaction: string | null
+  /** For `Asked.from` of later reads. */
+  readonly oldest: number | null
+  readonly is_read_committed: boolean
+}
+
+/**
+ * The first statement of the transaction of the handlers: moves the row of its claim, then inserts a row of the inbox for
+ * each of its keys and locks it until the transaction ends. Waits for another open transaction that has inserted the same
+ * key (55P03 after `lock_timeout`): if that rolls back, the key is in the answer; if it commits, it is not. So a key that
+ * is not there has a committed record, never a running one. Keys are inserted in order, so that two batches cannot
+ * deadlock. Fails without the primary key of the inbox (42P10): every message would run twice.
+ */
+export function beginClaim(
+  tables: Tables,
+  { scope, token, keepMs }: Omit<Counting, 'items'>,
+  from: number,
+): Script<BegunRow> {
+  const { claim, inbox } = tables
+  return {
+    text: `with begun as (update ${claim} set phase = 'h' where scope = ${scope} and token = ${text(token)} returning keys, fps),
+claimed as (
+  insert into ${inbox} (scope, key, fp, keep_until)
+  select ${scope}, u.key, u.fp, ${fromNow(keepMs)} from begun cross join lateral unnest(begun.keys, begun.fps) as u (key, fp) order by 2
+  on conflict (scope, key) do nothing
+  returning key
+)
+select encode(string_agg(key, ''), 'hex') as keys, pg_current_xact_id_if_assigned()::xid::text as transaction,
+  ${READ_COMMITTED} as is_read_committed, case when ${READ_COMMITTED} then ${oldestClaim(tables, scope, from)} end as oldest
+from claimed`,
+  }
+}
+
+/** The level of a transaction that has begun. */
+export const READ_COMMITTED = `current_setting('transaction_isolation') = 'read committed'`
+
+/** Of the next transaction of handlers on this connection. */
+export const NOT_READ_COMMITTED = `current_setting('default_transaction_isolation') <> 'read committed'`
+
+/** The end of all its attempts: they are marked, or given back. In its transaction, or after that. */
+export function forgetClaim({ claim }: Tables, scope: number, token: string): Script {
+  return { text: `delete from ${claim} where scope = ${scope} and token = ${text(token)}` }
+}
+
+/** What is left of the arrays of a row `c`. */
+const without = (keys: string): string =>
+  `(keys, fps) = (select coalesce(array_agg(u.key order by u.at), '{}'), coalesce(array_agg(u.fp order by u.at), '{}')
+  from unnest(c.keys, c.fps) with ordinality as u (key, fp, at) where u.key <> all (${keys}))`
+
+/** Keys that turned out to have a record: no handler of them begins. In the transaction of the claim. */
+export function narrowClaim({ claim }: Tables, scope: number, token: string, keys: readonly string[]): Script {
+  return {
+    text: `update ${claim} c set ${without(arrayOf(keys))} where c.scope = ${scope} and c.token = ${text(token)}`,
+  }
+}
+
+interface Ended {
+  readonly scope: number
+  readonly keys: readonly string[]
+  readonly token: string
+}
+
+/**
+ * Takes keys out of a claim. `in-transaction`: in its own, whose handlers' writes are undone. `afterwards`: once that is
+ * gone. Waits for a backend that may still be running (55P03 after `lock_timeout`). What a handler has committed by itself
+ * stays.
+ */
+export function endClaim(tables: Tables, { scope, keys, token }: Ended, when: 'in-transaction' | 'afterwards'): Script {
+  const mine = `scope = ${scope} and token = ${text(token)}`
+  return {
+    text: `${endedBy(tables, { scope, token, keys: arrayOf(keys) }, when)};\ndelete from ${tables.claim} where ${mine} and keys = '{}'`,
+  }
+}
+
+/** The same as a part of a statement. `keys`: an array. */
+export function endedBy(
+  { claim }: Tables,
+  { scope, token, keys }: { readonly scope: number; readonly token: string; readonly keys: string },
+  when: 'in-transaction' | 'afterwards',
+): string {
+  const isGone = when === 'afterwards' ? ` and c.phase <> 'h'` : ''
+  // mutant: pg-attempt-of-another-given-back
+  return `update ${claim} c set phase = 'e', ${without(keys)} where c.scope = ${scope} and c.token = ${text(token)}${isGone}`
+}
+
+/**
+ * Takes keys that have ended out of all claims that are over. In a transaction that holds their rows of the inbox, so no
+ * other claim can have begun with them. Skips what others are changing.
+ */
+export function withdrawKeys(tables: Tables, scope: number, keys: readonly string[]): Script {
+  return {
+    text: `${withdrawnBy(tables, String(scope), arrayOf(keys))};
+delete from ${tables.claim} where ctid = any (array(
+  select o.ctid from ${tables.claim} o where o.scope = ${scope} and o.keys = '{}' for update skip locked))`,
+  }
+}
+
+/** The same as a part of a statement. Rows without keys wait for a purge. */
+export function withdrawnBy({ claim }: Tables, scope: string, keys: string): string {
+  return `update ${claim} c set ${without(keys)} where ctid = any (array(
+    select o.ctid from ${claim} o where o.scope = ${scope} and o.keys && ${keys} and ${isOver('o')} for update skip locked))`
+}
+
+/**
+ * The same for keys that have failed in the claim of a token, whose attempt row counts all of their attempts. Torn records
+ * of them stay torn.
+ */
+export function failedElsewhere({ claim }: Tables, scope: number, token: string, keys: string): string {
+  return `update ${claim} c set ${without(keys)} where ctid = any (array(
+    select o.ctid from ${claim} o where o.scope = ${scope} and o.token <> ${text(token)} and o.keys && ${keys} and o.phase <> 'h' and ${isOver('o')}
+    for update skip locked))`
+}
+
+export interface TriedRow extends AttemptRow {
+  /** A person has let it run. */
+  readonly is_known: boolean
+}
+
+interface Asked {
+  readonly scope: number
+  /** Keys in hex, or the owner token of the claim that has counted them, whose own attempt is left out. */
+  readonly keys: readonly string[] | { readonly of: string }
+  /** Not the attempts of this claim. */
+  readonly but?: string | undefined
+  /** All rows of earlier claims are gone. Milliseconds since 1970. */
+  readonly from?: number | undefined
+  /** A condition; without it nothing is read. */
+  readonly only?: string
+  /** What claims that are not over count as: `counted`, `busy` for a moment, or nothing. */
+  readonly open: 'counted' | 'busy' | 'nothing'
+}
+
+/** How long a key of an open claim is busy, where nobody can wait for its transaction. */
+const MOMENT = `interval '50 milliseconds'`
+
+/**
+ * Attempts of keys, from their own rows and from claims that are over. An attempt row that a claim has written counts that
+ * claim too. Locks nothing. A key that is not returned was never tried, or has ended.
+ */
+export function triedKeys({ attempt, claim }: Tables, asked: Asked): Script<TriedRow> {
+  const { scope, keys, from = 0, only = 'true', open } = asked
+  const isCounted = open === 'nothing' ? ` and ${isOver('c')}` : ''
+  const notBefore =
+    open === 'busy' ? `case when ${isOver('c')} then null else clock_timestamp() + ${MOMENT} end` : 'null'
+  const but = 'of' in keys ? keys.of : asked.but
+  const others = but === undefined ? '' : ` and c.token <> ${text(but)}`
+  const wanted =
+    'of' in keys
+      ? `select unnest(c.keys) as key from ${claim} c where c.scope = ${scope} and c.token = ${text(keys.of)}`
+      : `select unnest(${arrayOf(keys)}) as key`
+  return {
+    text: `with asked as materialized (${wanted}),
+counted as (
+  select a.* from asked cross join lateral (
+    select key, owner, n, fp, cause, not_before, last_at from ${attempt} where scope = ${scope} and key = asked.key offset 0) as a
+  where ${only}
+  union all
+  select u.key, c.token, 1, u.fp, null, ${notBefore}, c.at
+  from ${claim} c cross join lateral unnest(c.keys, c.fps) as u (key, fp) join asked on asked.key = u.key
+  where c.scope = ${scope} and ${sinceOf(from)}${others}${isCounted} and ${only}
+), once as (select distinct on (key, owner) * from counted order by key, owner, n desc)
+select encode(key, 'hex') as key, sum(n)::int as n, max(cause) as cause, ${epochMs('max(not_before)')} as not_before,
+  encode((array_agg(fp order by last_at desc) filter (where fp is not null))[1], 'hex') as fp,
+  coalesce(ceil(extract(epoch from max(not_before) - clock_timestamp()) * 1000), 0)::float8 as wait_ms,
+  case when isfinite(max(last_at)) then extract(epoch from clock_timestamp() - max(last_at))::float8 * 1000 else 'Infinity' end as age_ms,
+  max(last_at) = 'infinity' as is_known
+from once group by key`,
+  }
+}
+
+/**
+ * The lower bound of a scan. Rows come and go quickly, and while some old snapshot is open the dead ones stay: without a
+ * bound each claim would read all of them.
+ */
+function sinceOf(from: number): string {
+  return `c.at >= to_timestamp(${from / 1000})`
+}
+
+/** For `from` of later reads: when the oldest row was written, or a moment ago. */
+export function oldestClaim({ claim }: Tables, scope: number, from: number): string {
+  return `(select floor(extract(epoch from least(min(c.at), clock_timestamp() - interval '1 minute')) * 1000)
+  from ${claim} c where c.scope = ${scope} and ${sinceOf(from)})::float8`
+}
+
+/** Keys of torn records: a handler has committed their claims. */
+export function tornKeys({ claim }: Tables, scope: number | string, from = 0): string {
+  return `array(select unnest(c.keys) from ${claim} c where c.scope = ${scope} and c.phase = 'h' and ${sinceOf(from)})`
+}

@@ -26,7 +26,7 @@ interface FaultsParts {
 
 /** What the leader confirms alone, at the least. */
 const CUT_OFF = 20
-export const TRANSACTIONS_TOPIC = '__transaction_state'
+const TRANSACTIONS_TOPIC = '__transaction_state'
 
 /** Everything that is planned, each lane beside the others. Resolves when every fault has healed. */
 export async function injectFaults(parts: FaultsParts): Promise<void> {

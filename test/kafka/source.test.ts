@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { PartitionLanes } from '../../adapters/kafka/membership/partition-lanes.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { Cluster } from './kit.ts'
@@ -29,7 +30,8 @@ describe('a Kafka source', () => {
       key: Buffer.from('k'),
       value: Buffer.from('v'),
     })
-    expect(first?.lane).toBe(`${topic}/0/k`)
+    const lanes = new PartitionLanes(`${topic}/0`)
+    expect(first?.lane).toBe(lanes.of(Buffer.from('k'), 'key'))
     const { headers = {} } = first?.message ?? {}
     expect(Object.getPrototypeOf(headers)).toBeNull()
     expect(Object.keys(headers).toSorted()).toEqual(['__proto__', 'h', 'toString', 'twice'])
@@ -40,7 +42,7 @@ describe('a Kafka source', () => {
     expect(second?.message).toMatchObject({ origin: 'elsewhere', key: null, value: null, timestamp: sentAt })
     expect(second?.lane).toBeUndefined()
     expect(third?.message.origin).toBe(topic)
-    expect(third?.lane).toBe(`${topic}/0/\u00ff/`)
+    expect(third?.lane).toBe(lanes.of(Buffer.from([0xff, 0x2f]), 'key'))
   })
 
   it.each([

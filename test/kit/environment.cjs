@@ -11,14 +11,14 @@ const started = (AsyncLocalStorage[STARTED] ??= watchStarts())
 
 function watchStarts() {
   const storages = new Set()
-  const { run, enterWith } = AsyncLocalStorage.prototype
-  const noting = (method) =>
-    function (...given) {
+  const of = AsyncLocalStorage.prototype
+  for (const name of ['run', 'enterWith']) {
+    const method = of[name]
+    of[name] = function (...given) {
       storages.add(this)
       return method.apply(this, given)
     }
-  AsyncLocalStorage.prototype.run = noting(run)
-  AsyncLocalStorage.prototype.enterWith = noting(enterWith)
+  }
   return storages
 }
 

@@ -85,7 +85,7 @@ export interface Attempts {
 }
 
 /** What a claim marks, and what of it is given back in the same transaction. */
-export interface Marking {
+interface Marking {
   readonly items: readonly TriedItem[]
   readonly token: OwnerToken
   /** By key. */

@@ -4,20 +4,17 @@ import { bytes, epochMs, fpAt, fromNow, keyAt, places, text } from '../../statem
 import type { Script } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 
-/**
- * A row of `claim` counts an attempt for each of its keys. It is committed before the transaction of the handlers begins,
- * which then moves it:
- *
- * - `c`, counted: the transaction has not begun, or is open, or is gone. An open one has moved the row, which shows in
- *   its `xmax`.
- * - `h`: the transaction has begun. It removes the row in the message of its COMMIT, so nobody sees this phase unless a
- *   handler has committed by itself: its keys have torn records.
- * - `e`: ended without a mark. The keys that are left have failed.
- *
- * So one row stands for the attempts of a whole batch, and goes when it is marked. What remains of a claim that is over
- * is read with the attempts (`triedKeys`), until its keys are marked, set aside or decided about.
- */
-export type ClaimPhase = 'c' | 'h' | 'e'
+// A row of `claim` counts an attempt for each of its keys. It is committed before the transaction of the handlers begins,
+// which then moves it:
+//
+// - `c`, counted: the transaction has not begun, or is open, or is gone. An open one has moved the row, which shows in
+//   its `xmax`.
+// - `h`: the transaction has begun. It removes the row in the message of its COMMIT, so nobody sees this phase unless a
+//   handler has committed by itself: its keys have torn records.
+// - `e`: ended without a mark. The keys that are left have failed.
+//
+// So one row stands for the attempts of a whole batch, and goes when it is marked. What remains of a claim that is over
+// is read with the attempts (`triedKeys`), until its keys are marked, set aside or decided about.
 
 interface Counting {
   readonly scope: number
@@ -41,7 +38,7 @@ const isOver = (c: string): string => `(${c}.phase <> 'c' or case
     or age(${c}.xmax) <= age(pg_snapshot_xmax(pg_current_snapshot())::xid)) end)`
 
 /** An array of keys in hex. */
-export function arrayOf(keys: readonly string[]): string {
+function arrayOf(keys: readonly string[]): string {
   const [first, second] = keys
   if (first !== undefined && second === undefined) return `array[${bytes(first)}]`
   return `array(select ${keyAt(keys)} from ${places(keys)})`
@@ -249,7 +246,7 @@ function sinceOf(from: number): string {
 }
 
 /** For `from` of later reads: when the oldest row was written, or a moment ago. */
-export function oldestClaim({ claim }: Tables, scope: number, from: number): string {
+function oldestClaim({ claim }: Tables, scope: number, from: number): string {
   return `(select floor(extract(epoch from least(min(c.at), clock_timestamp() - interval '1 minute')) * 1000)
   from ${claim} c where c.scope = ${scope} and ${sinceOf(from)})::float8`
 }

@@ -26,7 +26,7 @@ export function claimKeys(tables: Tables, scope: number, items: readonly StoredK
  * Fails without the primary key of the table (42P10): every message would run twice. Without `keepMs` the rows are not to
  * stay.
  */
-export function insertKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[], keepMs?: number): string {
+function insertKeys({ inbox }: Tables, scope: number, items: readonly StoredKey[], keepMs?: number): string {
   const until = keepMs === undefined ? 'null' : fromNow(keepMs)
   return `insert into ${inbox} (scope, key, fp, keep_until) ${rowsOf(scope, items, until)}\non conflict (scope, key) do nothing`
 }

@@ -1,11 +1,12 @@
 import { noop, twoMs } from '../contenders/handlers.ts'
-import { onKafka } from '../contenders/library/brokers.ts'
+import { onKafka, onPlatformatic } from '../contenders/library/brokers.ts'
 import { byPowertools, bySetNx } from '../contenders/once/once.ts'
 import { lazily } from '../lazily.ts'
 import { EIGHT_PARTITIONS, MOST_IN_ONE } from '../places/plans.ts'
-import { named, type Contenders, type Scenario, type Suite } from '../suite.ts'
+import { named, type Contender, type Contenders, type Scenario, type Suite } from '../suite.ts'
 
 const raw = lazily(() => import('../contenders/clients/kafkajs.ts'))
+const rawPlatformatic = lazily(() => import('../contenders/clients/platformatic.ts'))
 const library = lazily(() => import('../contenders/library/consume-once.ts'))
 const inMemory = lazily(() => import('../contenders/library/memory-library.ts'))
 const onRedis = lazily(() => import('../contenders/library/redis-library.ts'))
@@ -54,6 +55,47 @@ const noStore: Scenario = {
     { of: 'adapter alone', to: 'eachMessage', goal: 0.8 },
     { of: 'runKafka, memoryStore', to: 'eachMessage' },
     { of: 'runKafka, memoryStore, 256 at once', to: 'eachMessage' },
+  ],
+}
+
+/** What needs @platformatic/kafka, which needs a newer Node than this package. */
+const onNewNode = (run: Contender['run']): Contenders[string] => ({
+  prepare: async () => {
+    const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+    if (major > 24 || (major === 24 && minor >= 6) || (major === 22 && minor >= 22)) return {}
+    throw new Error(
+      `expected Node 22.22 or 24.6 and later, got ${process.versions.node}: npx --package=node@24 -- npm run bench`,
+    )
+  },
+  run,
+})
+
+/** The two clients of Kafka, each beside its own loop. */
+const clients: Scenario = {
+  name: 'clients',
+  title: 'Kafka, 1 KB in 8 partitions, a fifth duplicates, no-op handler, no store on a server, two clients',
+  messages: 300_000, // Fewer have been fetched, and decoded, before the first is measured.
+  needs: ['kafka'],
+  place: EIGHT_PARTITIONS,
+  contenders: named({
+    'kafkajs, eachMessage': raw(({ eachMessage }) => eachMessage(noop)),
+    'kafkajs, adapter alone': library(({ adapterAlone }) => adapterAlone(onKafka, noop, 256)),
+    'kafkajs, runKafka, 256 at once': inMemory(({ libraryInMemory }) =>
+      libraryInMemory(onKafka, noop, { concurrency: 256 }),
+    ),
+    '@platformatic/kafka, stream': onNewNode(rawPlatformatic(({ eachOfStream }) => eachOfStream(noop))),
+    '@platformatic/kafka, adapter alone': onNewNode(
+      library(({ adapterAlone }) => adapterAlone(onPlatformatic, noop, 256)),
+    ),
+    '@platformatic/kafka, runKafka, 256 at once': onNewNode(
+      inMemory(({ libraryInMemory }) => libraryInMemory(onPlatformatic, noop, { concurrency: 256 })),
+    ),
+  }),
+  ratios: [
+    { of: 'kafkajs, adapter alone', to: 'kafkajs, eachMessage', goal: 0.8 },
+    { of: '@platformatic/kafka, adapter alone', to: '@platformatic/kafka, stream', goal: 0.8 },
+    { of: '@platformatic/kafka, runKafka, 256 at once', to: '@platformatic/kafka, stream' },
+    { of: '@platformatic/kafka, runKafka, 256 at once', to: 'kafkajs, runKafka, 256 at once' },
   ],
 }
 
@@ -233,6 +275,7 @@ export const kafka: Suite = {
   smoke: 400,
   scenarios: [
     noStore,
+    clients,
     redis,
     redisEach,
     slowHandler,

@@ -12,6 +12,7 @@ import { addPurge } from './records/purge.ts'
 import { addReplay } from './replay/command.ts'
 import { addReport } from './report.ts'
 import type { End } from './session.ts'
+import { addSize } from './size/command.ts'
 import { addRedrive } from './replay/redrive.ts'
 
 /** The commands of the tool, without a process around them. `end` gets the exit code of the one that ran. */
@@ -34,6 +35,7 @@ export function newProgram(end: End): Command {
     addRedrive,
     addMigrate,
     addDoctor,
+    addSize,
     addDashboard,
   ]) {
     add(program, end)

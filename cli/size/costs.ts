@@ -73,9 +73,9 @@ const POSTGRES_INBOX: StoreCosts = {
   strategy: 'inbox',
   bytesEach: recorded(145.9, 'memory', 'postgres', 'postgresInbox', 'bytes each'),
   rate: recorded(4_775, 'kafka', 'postgres-handle', 'postgresInbox', 'rate'),
-  writes: counted(2_410, 'Postgres inbox, handle', ...ROWS),
+  writes: counted(838, 'Postgres inbox, handle', ...ROWS),
   commits: counted(24, 'Postgres inbox, handle', 'transactions'),
-  bytesSent: counted(204_230, 'Postgres inbox, handle', 'bytes sent'),
+  bytesSent: counted(114_949, 'Postgres inbox, handle', 'bytes sent'),
   cpu: {
     kafka: recorded(172, 'kafka', 'postgres-handle', 'postgresInbox', 'cpu'),
     rabbitmq: recorded(232.3, 'rabbitmq', 'postgres-quorum', 'postgresInbox, handle', 'cpu'),
@@ -86,7 +86,7 @@ const POSTGRES_INBOX_BATCH: StoreCosts = {
   ...POSTGRES_INBOX,
   rate: recorded(32_888, 'postgres', 'batch', 'postgresInbox', 'rate'),
   commits: counted(4, 'Postgres inbox, handleBatch', 'transactions'),
-  bytesSent: counted(161_866, 'Postgres inbox, handleBatch', 'bytes sent'),
+  bytesSent: counted(61_470, 'Postgres inbox, handleBatch', 'bytes sent'),
   cpu: {
     kafka: recorded(51.9, 'kafka', 'postgres-batch', 'postgresInbox, handleBatch of 500', 'cpu'),
     rabbitmq: recorded(116, 'rabbitmq', 'postgres-quorum', 'postgresInbox, handleBatch of 500', 'cpu'),

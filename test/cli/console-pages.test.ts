@@ -8,6 +8,7 @@ jest.setTimeout(WITHIN_MS)
 const PAGES = {
   'docs/operations.md': 'test/cli/orders.config.ts',
   'docs/observe-only.md': 'test/cli/observed.config.ts',
+  'docs/size.md': 'test/cli/orders.config.ts',
 } as const
 
 interface Step {

@@ -28,6 +28,7 @@ const COMPARED_BY: Readonly<Record<string, string>> = {
   'docs/quick-start-rabbitmq.md': 'test/cli/quick-starts.test.ts',
   'docs/quick-start.md': 'test/cli/quick-starts.test.ts',
   'docs/replay.md': 'test/replay/page.test.ts',
+  'docs/size.md': 'test/cli/console-pages.test.ts',
 }
 
 const inLanguage = (...languages: readonly string[]): readonly Block[] =>

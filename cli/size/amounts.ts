@@ -58,14 +58,14 @@ export function parseRetention(text: string): number {
 
 /** `483.8 million`, `1,000`, `0.25`. */
 export function countText(count: number): string {
-  if (count >= 1e9) return `${digits(count / 1e9, 1)} billion`
-  if (count >= 1e6) return `${digits(count / 1e6, 1)} million`
-  return Number.isInteger(count) || count >= 1_000 ? digits(count, 0) : digits(count, count < 10 ? 2 : 1)
+  if (count >= 1e9) return `${rounded(count / 1e9, 1)} billion`
+  if (count >= 1e6) return `${rounded(count / 1e6, 1)} million`
+  return Number.isInteger(count) || count >= 1_000 ? rounded(count, 0) : rounded(count, count < 10 ? 2 : 1)
 }
 
 export function bytesText(bytes: number): string {
   const [unit, size] = SIZES.find(([, one]) => bytes >= one) ?? ['B', 1]
-  return `${digits(bytes / size, unit === 'B' ? 0 : 1)} ${unit}`
+  return `${rounded(bytes / size, unit === 'B' ? 0 : 1)} ${unit}`
 }
 
 export function percentText(share: number): string {
@@ -79,6 +79,6 @@ const SIZES = [
   ['KB', 1e3],
 ] as const
 
-function digits(value: number, most: number): string {
+function rounded(value: number, most: number): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: most === 1 ? 1 : 0, maximumFractionDigits: most })
 }

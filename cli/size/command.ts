@@ -114,7 +114,7 @@ function verdict(load: Load, { limit, serves }: Size): readonly string[] {
     serves === true
       ? `One ${server} serves this, up to ${most}`
       : `One ${server} does not serve this: it ends at ${most}`
-  return [first, serves === true ? 'Beyond that:' : 'Instead:', ...limit.then.map((what) => `- ${what}`)]
+  return [first, serves === true ? 'Beyond that:' : 'Instead:', ...limit.beyond.map((what) => `- ${what}`)]
 }
 
 function valueText({ value, unit }: Line): string {

@@ -1,5 +1,5 @@
 /** Where a figure was recorded: in `bench/results/<suite>.json`, or in a scene of `test/counts/expected.ts`, of 1,000 messages. */
-export type Origin =
+type Origin =
   | { readonly suite: string; readonly scenario: string; readonly contender: string; readonly figure: string }
   | { readonly scene: string; readonly counts: readonly string[] }
 

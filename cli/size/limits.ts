@@ -7,7 +7,7 @@ export interface Limit {
   /** Deliveries a second, with all else as it is. */
   readonly rate: number
   readonly how: string
-  readonly then: readonly string[]
+  readonly beyond: readonly string[]
 }
 
 const SEQUENCES =
@@ -24,7 +24,7 @@ function byRate(load: Load, { rate, server }: StoreCosts, busy: number): readonl
   if (rate === undefined) return []
   const most = busy * rate.value
   const how = `${busy} x the ${countText(rate.value)}/s that were recorded (${originText(rate)})`
-  return [{ rate: most, how, then: server === 'Redis' ? clusterOf(load.rate / most) : behindPostgres(load) }]
+  return [{ rate: most, how, beyond: server === 'Redis' ? clusterOf(load.rate / most) : behindPostgres(load) }]
 }
 
 function bySpace(load: Load, { bytesEach, server }: StoreCosts): readonly Limit[] {
@@ -34,8 +34,8 @@ function bySpace(load: Load, { bytesEach, server }: StoreCosts): readonly Limit[
   const each = bytesEach.value * share * (1 - load.duplicates) * (load.retentionMs / 1_000)
   const rate = has / each
   const how = `${what}: ${bytesText(has)} / (${share} x ${bytesEach.value} B for each message handled in the retention)`
-  const then = isRedis ? clusterOf(load.rate / rate) : onKafka(load)
-  return [{ rate, how, then: [SHORTER, ...then, ...(then.includes(SEQUENCES) ? [] : [SEQUENCES])] }]
+  const beyond = isRedis ? clusterOf(load.rate / rate) : onKafka(load)
+  return [{ rate, how, beyond: [SHORTER, ...beyond, ...(beyond.includes(SEQUENCES) ? [] : [SEQUENCES])] }]
 }
 
 function clusterOf(times: number): readonly string[] {

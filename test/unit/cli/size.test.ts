@@ -22,6 +22,11 @@ function valuesOf(load: Partial<Load> = {}): Readonly<Record<string, number | un
   return Object.fromEntries(sizeOf({ ...LOAD, ...load }).lines.map(({ name, value }) => [name, value]))
 }
 
+/** What comes behind the limit of one server. */
+function beyond(load: Partial<Load>): string {
+  return sizeOf({ ...LOAD, ...load }).limit?.beyond.join('\n') ?? ''
+}
+
 describe('the size of a load', () => {
   it('has the defaults of the library', () => {
     const store = memoryStore()
@@ -96,12 +101,11 @@ describe('the limit of one server', () => {
   })
 
   it('names what comes then', () => {
-    const then = (load: Partial<Load>): string => sizeOf({ ...LOAD, ...load }).limit?.then.join('\n') ?? ''
-    expect(then({ rate: 1e6, retentionMs: 1_000 })).toMatch(/Redis cluster of \d+ primaries[\s\S]*sequences/)
+    expect(beyond({ rate: 1e6, retentionMs: 1_000 })).toMatch(/Redis cluster of \d+ primaries[\s\S]*sequences/)
     const fast = { store: 'postgresInbox', rate: 1e6, retentionMs: 1_000 } as const
-    expect(then(fast)).toMatch(/handleBatch[\s\S]*inboxPartitions[\s\S]*postgresOffsets[\s\S]*sequences/)
-    expect(then({ ...fast, isBatch: true })).not.toContain('handleBatch')
-    expect(then({ ...fast, broker: 'rabbitmq' })).not.toContain('postgresOffsets')
+    expect(beyond(fast)).toMatch(/handleBatch[\s\S]*inboxPartitions[\s\S]*postgresOffsets[\s\S]*sequences/)
+    expect(beyond({ ...fast, isBatch: true })).not.toContain('handleBatch')
+    expect(beyond({ ...fast, broker: 'rabbitmq' })).not.toContain('postgresOffsets')
   })
 
   it('is not told where nothing was recorded', () => {

@@ -75,7 +75,7 @@ const POSTGRES_INBOX: StoreCosts = {
   rate: recorded(4_775, 'kafka', 'postgres-handle', 'postgresInbox', 'rate'),
   writes: counted(838, 'Postgres inbox, handle', ...ROWS),
   commits: counted(24, 'Postgres inbox, handle', 'transactions'),
-  bytesSent: counted(114_949, 'Postgres inbox, handle', 'bytes sent'),
+  bytesSent: counted(115_993, 'Postgres inbox, handle', 'bytes sent'),
   cpu: {
     kafka: recorded(172, 'kafka', 'postgres-handle', 'postgresInbox', 'cpu'),
     rabbitmq: recorded(232.3, 'rabbitmq', 'postgres-quorum', 'postgresInbox, handle', 'cpu'),
@@ -86,7 +86,7 @@ const POSTGRES_INBOX_BATCH: StoreCosts = {
   ...POSTGRES_INBOX,
   rate: recorded(32_888, 'postgres', 'batch', 'postgresInbox', 'rate'),
   commits: counted(4, 'Postgres inbox, handleBatch', 'transactions'),
-  bytesSent: counted(61_470, 'Postgres inbox, handleBatch', 'bytes sent'),
+  bytesSent: counted(61_644, 'Postgres inbox, handleBatch', 'bytes sent'),
   cpu: {
     kafka: recorded(51.9, 'kafka', 'postgres-batch', 'postgresInbox, handleBatch of 500', 'cpu'),
     rabbitmq: recorded(116, 'rabbitmq', 'postgres-quorum', 'postgresInbox, handleBatch of 500', 'cpu'),

@@ -169,7 +169,15 @@ export const STREAMS: readonly Cell[] = [
   }),
   cell('open-claims', 'three', 'the same with three workers', HOLDS, { WORKERS: 3 }),
   cell('open-claims', 'look-first', 'it looks before it has the message', violates('COUNTED'), { LOOKFIRST: 1 }),
-  cell('open-claims', 'window', 'a claim that has not begun counts', violates('BLAME'), { WINDOWCOUNTS: 1 }),
+  cell('open-claims', 'window', 'a claim that does not hold the message yet counts', violates('BLAME'), {
+    WINDOWCOUNTS: 1,
+  }),
+  cell('open-claims', 'move-first', 'it moves its row before it holds the message', violates('BLAME'), {
+    MOVEFIRST: 1,
+  }),
+  cell('open-claims', 'gone-late', 'the row of a claim that is granted nothing goes last', violates('BLAME'), {
+    GONELATE: 1,
+  }),
   cell('open-claims', 'not-withdrawn', 'what a failure has written stays in the rows', violates('BLAME'), {
     NOTWITHDRAWN: 1,
     FAILS: 2,

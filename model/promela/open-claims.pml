@@ -1,11 +1,13 @@
 /* The attempts of one message of an inbox, where a claim counts by a row of its own: committed before its transaction begins, moved by that
-   (so others see whether it is open), removed by its COMMIT. What is left of a claim that is gone counts as an attempt. A claim inserts the
-   row of the inbox, which waits for whoever holds it, and then looks what is left of others: whoever held the message is gone by then.
+   once it holds the message (so others see whether it is open), removed by its COMMIT. What is left of a claim that is gone counts as an
+   attempt. A claim inserts the row of the inbox, which waits for whoever holds it, moves its own row, and then looks what is left of others:
+   whoever held the message is gone by then. A claim that is granted nothing, or waits for too long, takes its row away.
 
    Sizes:       WORKERS  ROWS (claims)
    Faults:      CRASHES (of a process, whose transaction its backend ends later)  FAILS (of a handler, written in its transaction or not at all)
                 LOSSES (a connection is lost under a process that lives: it holds the message back, or gives the attempt back, afterwards)
-   Bent rules:  LOOKFIRST (it looks before it inserts)  WINDOWCOUNTS (a claim that has not begun counts)  NOTWITHDRAWN (what a failure has
+   Bent rules:  LOOKFIRST (it looks before it inserts)  WINDOWCOUNTS (a claim that does not hold it yet counts)  MOVEFIRST (it moves its row before
+                it inserts)  GONELATE (the row of a claim that is granted nothing goes after its transaction)  NOTWITHDRAWN (what a failure has
                 written is not taken out of the rows)  LATEOVERALL (what is held back afterwards may be in another claim too)
 
    `starts`: how often its handler has started, without what was given back. Law COUNTED: whoever starts it knows of each. Law BLAME: of no more,
@@ -31,6 +33,12 @@
 #endif
 #ifndef WINDOWCOUNTS
 #define WINDOWCOUNTS 0
+#endif
+#ifndef MOVEFIRST
+#define MOVEFIRST 0
+#endif
+#ifndef GONELATE
+#define GONELATE 0
 #endif
 #ifndef NOTWITHDRAWN
 #define NOTWITHDRAWN 0
@@ -63,18 +71,21 @@ active [WORKERS] proctype Worker() { byte r, known, k; bool isOther;
 again:
   atomic { if :: done -> goto stop :: else fi; if :: next == ROWS -> goto stop :: else fi;
     r = next; next++; row[r] = COUNTED_ROW; known = 0; printf("> claim %d counts\n", r) };
+  if :: LOOKFIRST -> atomic { look() } :: else fi;
+  if :: MOVEFIRST -> row[r] = OPEN :: else fi;
   if
-  :: atomic { crashes < CRASHES -> crashes++; early++; printf("> the process of claim %d dies before it begins\n", r);
-       if :: row[r] = LEFT :: skip fi; r = 0 }; goto again                 /* left, once it is old enough */
-  :: atomic { row[r] = OPEN; if :: LOOKFIRST -> look() :: else fi }
-  fi;
-  if
-  :: atomic { crashes < CRASHES -> crashes++; early++; row[r] = LEFT; printf("> the process of claim %d dies while it waits\n", r); r = 0; known = 0 }; goto again
-  :: atomic { owner == 0 -> if :: done -> row[r] = NONE; r = 0; known = 0; goto stop :: else -> owner = r + 1 fi }
+  :: atomic { crashes < CRASHES -> crashes++; early++; printf("> the process of claim %d dies while it waits\n", r);
+       if :: row[r] = LEFT :: skip fi; r = 0; known = 0 }; goto again       /* left, once it is old enough */
+  :: atomic { owner != 0 -> if :: row[r] == OPEN -> row[r] = LEFT :: else fi; printf("> claim %d waits for too long\n", r) };
+     atomic { row[r] = NONE; r = 0; known = 0 }; goto again
+  :: atomic { owner == 0 -> if :: done -> row[r] = NONE; r = 0; known = 0; goto stop :: else -> owner = r + 1; row[r] = OPEN fi }
   fi;
   atomic { if :: !LOOKFIRST -> look() :: else fi };
   if
   :: atomic { crashes < CRASHES -> crashes++; early++; row[r] = LEFT; owner = 0; printf("> the process of claim %d dies before its handler\n", r); r = 0; known = 0 }; goto again
+  :: atomic { known > 0 -> printf("> claim %d is granted nothing: it claims the message alone\n", r);
+       if :: GONELATE -> row[r] = LEFT :: else -> row[r] = NONE fi; owner = 0 };
+     atomic { row[r] = NONE; r = 0; known = 0 }; goto again
   :: atomic { printf("> claim %d: attempt %d\n", r, known + 1);
        LAW(COUNTED, known >= starts);
        LAW(BLAME, known <= starts + early);

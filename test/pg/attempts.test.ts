@@ -1,5 +1,6 @@
 import { lentPlaces } from '../kit/lent-places.ts'
 import { openedForEach } from '../kit/opened.ts'
+import { eventually } from '../kit/eventually.ts'
 import { expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
@@ -126,6 +127,57 @@ describePostgres('attempts of postgresInbox', () => {
     expect(await counts()).toEqual([1])
   })
 
+  it('are not those of a claim that is granted nothing while this one waits for the key', async () => {
+    const second = await place.newInbox()
+    const item = newItem()
+    await second.release([(await hold(second, item)).claim], NO_REFUND)
+    await place.alter(`create function ${place.schema}.slow() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.3); return null; end $$;
+      create trigger slow before delete on ${place.schema}.claim for each statement execute function ${place.schema}.slow()`)
+    let rival: ReturnType<typeof claim<PgTransaction>> | undefined
+    let isOpen = false
+    const pool = withQueryHook(place.newPool(), async (text) => {
+      if (!isOpen || rival !== undefined || !text.startsWith('with asked')) return
+      rival = claim(second, item, ALONE)
+      await place.waiting()
+    })
+    const first = await place.newInbox({ pool })
+    isOpen = true
+    const met = claim(first, item)
+    await eventually(async () => rival !== undefined)
+    const granted = grantedBy(await rival)
+    await second.mark([granted.claim])
+    expect(granted.attempt).toBe(2)
+    expect(await met).toMatchObject({ verdict: expect.stringMatching(/done|again-alone/) })
+  })
+
+  it('count while another key of the claim that died is set aside', async () => {
+    const [first, second, third] = [await place.newInbox(), await place.newInbox(), await place.newInbox()]
+    const [item, other] = [newItem(), newItem()]
+    const lock = `hashtext('${place.schema}')`
+    // Whoever takes a key out of a claim waits before it commits.
+    await place.alter(`create function ${place.schema}.wait() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock_shared(${lock}); return null; end $$;
+      create constraint trigger wait after update on ${place.schema}.claim deferrable initially deferred
+      for each row when (new.phase = 'e') execute function ${place.schema}.wait()`)
+    const answers = await claimAll(first, [item, other])
+    const dead = answers.map((answer) => grantedBy(answer).claim)
+    const { rows } = await lend(grantedBy(answers[0]).claim).tx.query<{ pid: number }>('select pg_backend_pid() as pid')
+    await place.terminate(rows[0]?.pid ?? 0)
+    const { claim: claimed } = await hold(second, item, ALONE)
+    const gate = await place.pool.connect()
+    await gate.query(`select pg_advisory_lock(${lock})`)
+    const aside = second.setAside([claimed], 'given-up', { reason: 'attempts-spent' })
+    await place.waiting()
+    const granted = await hold(third, other, ALONE)
+    await gate.query('select pg_advisory_unlock_all()')
+    gate.release()
+    expect(await aside).toEqual(['given-up'])
+    await third.mark([granted.claim])
+    await first.release(dead, NO_REFUND)
+    expect(granted.attempt).toBe(2)
+  })
+
   it('begin anew for what was set aside and is opened again', async () => {
     const inbox = await place.newInbox()
     const item = newItem()
@@ -200,7 +252,7 @@ describePostgres('attempts of postgresInbox', () => {
     sent.length = 0
     expect(await claim(second, item)).toMatchObject({ verdict: 'busy' })
     expect(sent.filter((text) => text.startsWith('begin'))).toHaveLength(1)
-    expect(sent.at(-1)).toMatch(/^rollback;/)
+    expect(sent.at(-1)).toMatch(/^rollback to savepoint .*;\ncommit$/s)
   })
 
   it('tell of what a handler has committed by itself after how many of them, and why the last has failed', async () => {

@@ -26,7 +26,7 @@ export function fakePool(answers: Answers, max = 2, processID?: number): FakePoo
     if (!text.startsWith('begin')) return [last]
     if (!text.includes('savepoint consume_once')) return [last, none]
     // A claim counts, commits that, and begins. Its rows are before those of earlier attempts, of which there are none.
-    return [none, none, none, { ...none, command: 'COMMIT' }, none, none, last, none, none, none, none]
+    return [none, none, none, { ...none, command: 'COMMIT' }, none, none, last, none, none, none, none, none]
   }
   const connect = async (): ReturnType<PoolLike['connect']> =>
     Object.assign(new EventEmitter(), {

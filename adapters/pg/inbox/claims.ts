@@ -1,6 +1,7 @@
-import type { ClaimRequest } from '../../../src/internal.ts'
+import type { ClaimRequest, OwnerToken } from '../../../src/internal.ts'
 import type { StoredItem } from '../../sql/bytes.ts'
 import type { OpenedClaim } from '../../sql/inbox/statements.ts'
+import type { Session } from '../../sql/session.ts'
 import type { PgSession, PgSessions } from '../sessions/session.ts'
 import type { Tables } from '../statements/tables.ts'
 import type { PgTransaction } from '../tx/pg-transaction.ts'
@@ -16,6 +17,7 @@ import {
   type BegunRow,
   type TriedRow,
 } from './statements/claims.ts'
+import { removeHeld } from './statements/records.ts'
 
 /** Claims of one scope. */
 export class Claims {
@@ -57,11 +59,11 @@ export class Claims {
       first: { text: `${begun.text};\n${after.text}` }, // mutant: pg-row-before-the-effect
     })
     const [row] = (results.first[0]?.rows ?? []) as readonly BegunRow[]
-    const tried = [...(mayBeNarrow ? (results.count.at(-1)?.rows ?? []) : []), ...(results.first[1]?.rows ?? [])]
+    const tried = [...(mayBeNarrow ? (results.count.at(-1)?.rows ?? []) : []), ...(results.first[2]?.rows ?? [])]
     const { keys = null, transaction: writer = null, oldest, is_read_committed: isReadCommitted = false } = row ?? {}
     this.#isReadCommitted = isReadCommitted
     this.#from = oldest ?? from
-    if (!mayBeNarrow && !isReadCommitted) return this.#again(request, items, session)
+    if (!mayBeNarrow && !isReadCommitted) return this.#again(request, items, session, items)
     const inserted = new AnsweredKeys(keys, items)
     const counts = new Counts(items, tried as readonly TriedRow[], alone)
     if (counts.size === items.length) return { session, inserted, counted: counts, writer }
@@ -69,7 +71,7 @@ export class Claims {
     if (free.length === 0) return { session, inserted, counted: counts, writer }
     // The row of the claim must not count those that are not to run with it.
     const others = items.filter(({ key }) => counts.of(key) === undefined && inserted.has(key))
-    const opened = await this.#again(request, free, session)
+    const opened = await this.#again(request, free, session, items)
     return besides(opened, new Set(free.map(({ key }) => key)), new Set(others.map(({ key }) => key)))
   }
 
@@ -77,9 +79,25 @@ export class Claims {
     request: ClaimRequest,
     items: readonly StoredItem[],
     session: PgSession,
+    inserted: readonly StoredItem[],
   ): Promise<OpenedClaim<PgTransaction>> {
-    await session.rollback(forgetClaim(this.#tables, this.#scope, request.token))
+    await this.abandon(
+      session,
+      request.token,
+      inserted.map(({ key }) => key),
+    )
     return this.open(request, items)
+  }
+
+  /**
+   * Ends a claim, whose attempts do not count, with the keys that it has inserted: whoever waits for one of them must not
+   * find the row.
+   */
+  async abandon(session: Session<PgTransaction>, token: OwnerToken, inserted: readonly string[]): Promise<void> {
+    const forgotten = forgetClaim(this.#tables, this.#scope, token)
+    if (inserted.length === 0) return session.rollback(forgotten)
+    const released = await session.release([forgotten, removeHeld(this.#tables, this.#scope, inserted)])
+    if (released !== 'released') await this.#sessions.briefly(forgotten).catch(() => {})
   }
 }
 

@@ -7,7 +7,7 @@ import type { PgTransaction } from '../tx/pg-transaction.ts'
 import { Purge } from './purge.ts'
 import { Claims } from './claims.ts'
 import { forgetAttempts, holdBack, letRun } from './statements/attempts.ts'
-import { endClaim, forgetClaim, narrowClaim, triedKeys } from './statements/claims.ts'
+import { endClaim, forgetClaim, narrowClaim, triedKeys, withdrawKeys } from './statements/claims.ts'
 import {
   auditDecision,
   claimKeys,
@@ -34,7 +34,8 @@ export function pgInbox(sessions: PgSessions, tables: Tables, scope: number): In
   return {
     looksFirst: () => false,
     open: (request, items) => claims.open(request, items),
-    abandon: (session, token) => session.rollback(forgetClaim(tables, scope, token)),
+    abandon: (session, token, inserted) => claims.abandon(session, token, inserted),
+    withdraw: (keys) => withdrawKeys(tables, scope, keys),
     read,
     readBeside: (keys, token): Script<ReadRow> => ({
       text: `${narrowClaim(tables, scope, token, keys).text};\n${read(keys).text}`,

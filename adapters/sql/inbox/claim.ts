@@ -100,7 +100,7 @@ async function claimOnce<Tx>(
     const tried = await triedOf(place, session, uncounted, token)
     const earlier = new Map(uncounted.map((stored) => [stored.key, whyNotCounted(stored, tried.get(stored.key))]))
     if (granted.length === 0 || writer === null) {
-      await inbox.abandon(session, token)
+      await inbox.abandon(session, token, keysOf(inserted))
       // Another claim has counted and may be about to take a free key: look again after a pause.
       const isFree = [...earlier.values()].some(({ verdict }) => verdict === 'again-alone')
       const isYoung = look === 0 || [...tried.values()].some(({ age_ms: ageMs }) => ageMs < YOUNG_MS)
@@ -116,7 +116,7 @@ async function claimOnce<Tx>(
     if (uncounted.length > 0) await session.run(inbox.removeInserted(keysOf(uncounted), token))
     const seen = others.length === 0 ? [] : await session.run(inbox.readBeside(keysOf(others), token))
     if (seen.some((row) => inbox.mayBeUndone(row))) {
-      await inbox.abandon(session, token)
+      await inbox.abandon(session, token, keysOf(inserted))
       return await claimOthers(place, request, items, others)
     }
     const records = byKey(seen)
@@ -139,7 +139,7 @@ async function claimOnce<Tx>(
       return earlier.get(stored.key) ?? ungranted(stored, records)
     })
   } catch (error) {
-    await inbox.abandon(session, token)
+    await inbox.abandon(session, token, keysOf(items))
     throw error
   }
 }

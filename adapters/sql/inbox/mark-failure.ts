@@ -3,6 +3,7 @@ import type { StoredItem } from '../bytes.ts'
 import { despiteConflicts } from '../despite-conflicts.ts'
 import { despiteEncoding, stillUnknown } from '../errors.ts'
 import type { MarkingFailure, Replacement } from '../ledger.ts'
+import { withdrawn } from './set-keys-aside.ts'
 import type { InboxPlace, RecordRow } from './statements.ts'
 
 interface Failed extends MarkingFailure {
@@ -32,6 +33,7 @@ export async function markFailure<Tx>(place: InboxPlace<Tx>, failed: Failed, run
     if (sessions.errors.isLockTimeout(error)) return 'refused-busy'
     throw error
   }
+  await withdrawn(place, written)
   const [row] = written
   if (row !== undefined) return row.outcome !== 'd' ? 'refused-busy' : isSentAgain ? 'already-marked' : 'marked'
   const [found] = await sessions.committed(inbox.read([key]))

@@ -35,6 +35,7 @@ export async function setKeysAside<Tx>(
     const verdicts = await setKeysAside(place, { ...wanted, items: [first] }, how)
     return [...verdicts, ...(await setKeysAside(place, { ...wanted, items: others }, how))]
   }
+  await withdrawn(place, rows)
   const outcomes = new Map(rows.map((row) => [row.key, row.outcome]))
   const kept = items.flatMap(({ key }) => (outcomes.has(key) ? [] : [key]))
   // The owner token shows whether this claim has written a record in an earlier call.
@@ -42,6 +43,15 @@ export async function setKeysAside<Tx>(
     if (row.owner === owner) outcomes.set(row.key, row.outcome)
   }
   return items.map(({ key }) => VERDICTS[outcomes.get(key) ?? ''] ?? 'refused')
+}
+
+/** If this fails, what is left goes with a purge, or with a person's decision. */
+export async function withdrawn<Tx>(
+  { inbox, sessions }: InboxPlace<Tx>,
+  written: readonly Pick<RecordRow, 'key'>[],
+): Promise<void> {
+  if (written.length === 0 || inbox.withdraw === undefined) return
+  await sessions.briefly(inbox.withdraw(written.map(({ key }) => key))).catch(() => {})
 }
 
 const VERDICTS: Readonly<Record<string, SetAsideVerdict>> = { g: 'given-up', p: 'parked' }

@@ -144,8 +144,10 @@ export interface InboxStatements<Tx> {
   readBeside(keys: readonly string[], token: OwnerToken): Script<RecordRow>
   /** Locks nothing. A key that is not returned was never tried, or has ended. Not what the claim `but` has counted. */
   readAttempts(keys: readonly string[], but?: OwnerToken): Script<AttemptRow>
-  /** Ends a claim of which nothing is granted. Its attempts do not count. */
-  abandon(session: Session<Tx>, token: OwnerToken): Promise<void>
+  /** Ends a claim of which nothing is granted, and that has inserted rows for some keys. Its attempts do not count. */
+  abandon(session: Session<Tx>, token: OwnerToken, inserted: readonly string[]): Promise<void>
+  /** Removes what claims have counted of keys that have a record now. Missing if nothing else keeps it. */
+  readonly withdraw?: (keys: readonly string[]) => Script
   /**
    * Holds keys until the transaction ends, with or without a record, and reads them. Waits for a transaction that holds
    * one of them. A key that is not returned has just lost its record.

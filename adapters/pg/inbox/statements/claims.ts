@@ -5,13 +5,13 @@ import type { Script } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 
 // A row of `claim` counts an attempt for each of its keys. It is committed before the transaction of the handlers begins,
-// which then moves it:
+// which moves it once it holds them:
 //
-// - `c`, counted: the transaction has not begun, or is open, or is gone. An open one has moved the row, which shows in
-//   its `xmax`.
-// - `h`: the transaction has begun. It removes the row in the message of its COMMIT, so nobody sees this phase unless a
-//   handler has committed by itself: its keys have torn records.
-// - `e`: ended without a mark. The keys that are left have failed.
+// - `c`, counted: the transaction does not hold its keys yet, or is open, or is gone. One that holds them has moved the
+//   row, which shows in its `xmax`.
+// - `h`: the handlers may run. The transaction removes the row in the message of its COMMIT, so nobody sees this phase
+//   unless a handler has committed by itself: its keys have torn records.
+// - `e`: gone, and some of its keys have ended since. Those that are left have failed.
 //
 // So one row stands for the attempts of a whole batch, and goes when it is marked. What remains of a claim that is over
 // is read with the attempts (`triedKeys`), until its keys are marked, set aside or decided about.
@@ -23,17 +23,18 @@ interface Counting {
   readonly keepMs: number
 }
 
-/** The transaction begins in the message that counts. One that has not begun by then never will. */
-const BEGINS_WITHIN = `interval '10 seconds'`
+/** The transaction takes its keys in the message that counts. One that does not hold them by then never will. */
+const TAKES_WITHIN = `(interval '10 seconds' + current_setting('lock_timeout')::interval)`
 
 /**
  * On a row `c` that is visible: its transaction is gone, and its attempts count. The row was moved by a transaction that
  * is neither visible nor running, so it was rolled back; its `xmax` shows which one. Read after the keys were inserted, by
- * a statement of its own: whoever held one of them is over then.
+ * a statement of its own: whoever held one of them is over then. Others change a row that is over only in subtransactions,
+ * which are not among those that run: so it stays over meanwhile.
  */
 // mutant: first-attempt-not-kept
 const isOver = (c: string): string => `(${c}.phase <> 'c' or case
-  when ${c}.xmax = '0'::xid then ${c}.at < clock_timestamp() - ${BEGINS_WITHIN}
+  when ${c}.xmax = '0'::xid then ${c}.at < clock_timestamp() - ${TAKES_WITHIN}
   else not (${c}.xmax = any (array(select running::xid from pg_snapshot_xip(pg_current_snapshot()) as running))
     or age(${c}.xmax) <= age(pg_snapshot_xmax(pg_current_snapshot())::xid)) end)`
 
@@ -74,11 +75,11 @@ export interface BegunRow {
 }
 
 /**
- * The first statement of the transaction of the handlers: moves the row of its claim, then inserts a row of the inbox for
- * each of its keys and locks it until the transaction ends. Waits for another open transaction that has inserted the same
- * key (55P03 after `lock_timeout`): if that rolls back, the key is in the answer; if it commits, it is not. So a key that
- * is not there has a committed record, never a running one. Keys are inserted in order, so that two batches cannot
- * deadlock. Fails without the primary key of the inbox (42P10): every message would run twice.
+ * The first statements of the transaction of the handlers: insert a row of the inbox for each key of the claim and lock it
+ * until the transaction ends, then move the row of the claim. The first waits for another open transaction that has
+ * inserted the same key (55P03 after `lock_timeout`): if that rolls back, the key is in the answer; if it commits, it is
+ * not. So a key that is not there has a committed record, never a running one. Keys are inserted in order, so that two
+ * batches cannot deadlock. Fails without the primary key of the inbox (42P10): every message would run twice.
  */
 export function beginClaim(
   tables: Tables,
@@ -86,17 +87,19 @@ export function beginClaim(
   from: number,
 ): Script<BegunRow> {
   const { claim, inbox } = tables
+  const mine = `scope = ${scope} and token = ${text(token)}`
   return {
-    text: `with begun as (update ${claim} set phase = 'h' where scope = ${scope} and token = ${text(token)} returning keys, fps),
-claimed as (
+    text: `with claimed as (
   insert into ${inbox} (scope, key, fp, keep_until)
-  select ${scope}, u.key, u.fp, ${fromNow(keepMs)} from begun cross join lateral unnest(begun.keys, begun.fps) as u (key, fp) order by 2
+  select ${scope}, u.key, u.fp, ${fromNow(keepMs)}
+  from (select keys, fps from ${claim} where ${mine}) as c cross join lateral unnest(c.keys, c.fps) as u (key, fp) order by 2
   on conflict (scope, key) do nothing
   returning key
 )
 select encode(string_agg(key, ''), 'hex') as keys, pg_current_xact_id_if_assigned()::xid::text as transaction,
   ${READ_COMMITTED} as is_read_committed, case when ${READ_COMMITTED} then ${oldestClaim(tables, scope, from)} end as oldest
-from claimed`,
+from claimed;
+update ${claim} set phase = 'h' where ${mine}`,
   }
 }
 
@@ -129,6 +132,9 @@ interface Ended {
   readonly token: string
 }
 
+/** What others change of a row must not look as if its transaction was open: see `isOver`. */
+const APART = 'savepoint consume_once_claims'
+
 /**
  * Takes keys out of a claim. `in-transaction`: in its own, whose handlers' writes are undone. `afterwards`: once that is
  * gone. Waits for a backend that may still be running (55P03 after `lock_timeout`). What a handler has committed by itself
@@ -136,9 +142,8 @@ interface Ended {
  */
 export function endClaim(tables: Tables, { scope, keys, token }: Ended, when: 'in-transaction' | 'afterwards'): Script {
   const mine = `scope = ${scope} and token = ${text(token)}`
-  return {
-    text: `${endedBy(tables, { scope, token, keys: arrayOf(keys) }, when)};\ndelete from ${tables.claim} where ${mine} and keys = '{}'`,
-  }
+  const ended = endedBy(tables, { scope, token, keys: arrayOf(keys) }, when)
+  return { text: `${APART};\n${ended};\ndelete from ${tables.claim} where ${mine} and keys = '{}'` }
 }
 
 /** The same as a part of a statement. `keys`: an array. */
@@ -156,28 +161,28 @@ export function endedBy(
  * Takes keys that have ended out of all claims that are over. In a transaction that holds their rows of the inbox, so no
  * other claim can have begun with them. Skips what others are changing.
  */
-export function withdrawKeys(tables: Tables, scope: number, keys: readonly string[]): Script {
+export function withdrawKeys({ claim }: Tables, scope: number, keys: readonly string[]): Script {
+  const ended = arrayOf(keys)
   return {
-    text: `${withdrawnBy(tables, String(scope), arrayOf(keys))};
-delete from ${tables.claim} where ctid = any (array(
-  select o.ctid from ${tables.claim} o where o.scope = ${scope} and o.keys = '{}' for update skip locked))`,
+    text: `${APART};
+update ${claim} c set ${LEFT}, ${without(ended)} where ctid = any (array(
+  select o.ctid from ${claim} o where o.scope = ${scope} and o.keys && ${ended} and ${isOver('o')} for update skip locked));
+delete from ${claim} where ctid = any (array(
+  select o.ctid from ${claim} o where o.scope = ${scope} and o.keys = '{}' for update skip locked))`,
   }
 }
 
-/** The same as a part of a statement. Rows without keys wait for a purge. */
-export function withdrawnBy({ claim }: Tables, scope: string, keys: string): string {
-  return `update ${claim} c set ${without(keys)} where ctid = any (array(
-    select o.ctid from ${claim} o where o.scope = ${scope} and o.keys && ${keys} and ${isOver('o')} for update skip locked))`
-}
+/** Of a row `c` that others change. */
+const LEFT = `phase = case when c.phase = 'h' then c.phase else 'e' end`
 
 /**
  * The same for keys that have failed in the claim of a token, whose attempt row counts all of their attempts. Torn records
- * of them stay torn.
+ * of them stay torn. Waits for others that change the same rows, in one order.
  */
 export function failedElsewhere({ claim }: Tables, scope: number, token: string, keys: string): string {
-  return `update ${claim} c set ${without(keys)} where ctid = any (array(
+  return `update ${claim} c set phase = 'e', ${without(keys)} where ctid = any (array(
     select o.ctid from ${claim} o where o.scope = ${scope} and o.token <> ${text(token)} and o.keys && ${keys} and o.phase <> 'h' and ${isOver('o')}
-    for update skip locked))`
+    order by o.at, o.token for update))`
 }
 
 export interface TriedRow extends AttemptRow {

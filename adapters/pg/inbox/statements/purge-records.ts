@@ -48,6 +48,9 @@ export function purgeRecords(tables: Tables, { scope, retentionMs, limit, pages 
   const isWhole = `i.key <> all (${tornKeys(tables, scope)})`
   const isNotTorn = `a.key <> all (${tornKeys(tables, scope)})`
   const isLeft = `not exists (select from ${inbox} i where i.scope = c.scope and i.key = any (c.keys) and c.phase = 'h')`
+  // A process died, and all of its keys have a record by now.
+  const isEnded = `phase <> 'h' and at < now() - interval '1 minute' and not exists (
+      select from unnest(c.keys) as k where not exists (select from ${inbox} i where i.scope = c.scope and i.key = k))`
   return {
     text: `set local statement_timeout = '2s';
 with removed as (
@@ -60,7 +63,7 @@ with removed as (
   returning 1
 ), withdrawn as (
   delete from ${claim} where ctid = any (array(
-    select ctid from ${claim} c where scope = ${scope} and (keys = '{}' or ${isOver('at')} and ${isLeft}) limit ${limit} for update skip locked))
+    select ctid from ${claim} c where scope = ${scope} and (keys = '{}' or ${isOver('at')} and ${isLeft} or ${isEnded}) limit ${limit} for update skip locked))
   returning keys
 ), bounded as (
   update ${scopes} set purged_to = greatest(purged_to, ${before}) where id = ${scope} and exists (select from removed)

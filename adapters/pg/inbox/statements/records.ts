@@ -6,7 +6,7 @@ import { bytes, epochMs, fromNow, fpAt, isAmong, keyAt, places, rowsByKey, text 
 import type { Script, Statement } from '../../statements/statement.ts'
 import type { Tables } from '../../statements/tables.ts'
 import { DURABLY } from '../../statements/transaction.ts'
-import { tornKeys, withdrawnBy } from './claims.ts'
+import { tornKeys } from './claims.ts'
 
 export interface ClaimedRow {
   readonly key: string
@@ -211,8 +211,7 @@ written as (
   on conflict (scope, key) do nothing
   returning key, outcome
 ),
-forgotten as (delete from ${attempt} where scope = $1 and key in (select key from written)),
-withdrawn as (${withdrawnBy(tables, '$1', '(select array_agg(key) from written)::bytea[]')})
+forgotten as (delete from ${attempt} where scope = $1 and key in (select key from written))
 select encode(key, 'hex') as key, outcome::text from written`,
     values: [scope, keys, fps, owner, outcome, reason, result, String(lockTimeoutMs), attempts, cause, keepMs],
   }

@@ -66,7 +66,7 @@ export function holdBack(
   const failed = `(select array_agg(key) from failed)::bytea[]`
   const ended = endedBy(tables, { scope, token, keys: failed }, when)
   return {
-    text: `savepoint consume_once_claims;
+    text: `savepoint claims_of_consume_once;
 with failed as materialized (
   select x.* from (values ${rows.join(', ')}) as x (key, n, fp)
   join ${claim} c on c.scope = ${scope} and c.token = ${text(token)} and x.key = any (c.keys) where ${isLast}

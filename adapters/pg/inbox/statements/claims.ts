@@ -133,7 +133,7 @@ interface Ended {
 }
 
 /** What others change of a row must not look as if its transaction was open: see `isOver`. */
-const APART = 'savepoint consume_once_claims'
+const APART = 'savepoint claims_of_consume_once'
 
 /**
  * Takes keys out of a claim. `in-transaction`: in its own, whose handlers' writes are undone. `afterwards`: once that is

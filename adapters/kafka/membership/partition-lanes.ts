@@ -11,7 +11,7 @@ const [FACTOR, OTHER_FACTOR] = [0x01_00_01_93, 0x85_eb_ca_6b]
 /** Nobody who picks keys knows which of them would share a lane. */
 const [SEED, OTHER_SEED] = [randomInt(2 ** 32), randomInt(2 ** 32)]
 
-/** Of each of the two hashes that a lane is made of: together they fit a safe integer. */
+/** A lane is made of two hashes of so many bits. Together they fit a safe integer. */
 const BITS = 26
 
 /**

@@ -25,7 +25,7 @@ export class Claims {
   readonly #tables: Tables
   readonly #scope: number
   #from = 0
-  /** Of the transactions of handlers, as the last one had it. */
+  /** Whether the last transaction of handlers ran at READ COMMITTED; `undefined`: there was none. */
   #isReadCommitted: boolean | undefined
 
   constructor(sessions: PgSessions, tables: Tables, scope: number) {
@@ -90,8 +90,8 @@ export class Claims {
   }
 
   /**
-   * Ends a claim, whose attempts do not count, with the keys that it has inserted: whoever waits for one of them must not
-   * find the row.
+   * Takes the attempts of a claim back in the COMMIT that frees the keys it has inserted. Otherwise whoever waits for one
+   * of them would find the row and count it.
    */
   async abandon(session: Session<PgTransaction>, token: OwnerToken, inserted: readonly string[]): Promise<void> {
     const forgotten = forgetClaim(this.#tables, this.#scope, token)

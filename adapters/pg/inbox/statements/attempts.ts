@@ -58,7 +58,8 @@ export function holdBack(
   const rows = items.map(
     ({ key, fp, attempt: n }) => `(${bytes(key)}, ${n}, ${fp === null ? 'null::bytea' : bytes(fp)})`,
   )
-  // In the transaction nobody else can have begun with them. Afterwards only if there is another claim, or none can have.
+  // While this transaction holds the keys, no other claim can have started them. Afterwards one may have, if it has counted
+  // them and no torn record keeps it out: then that one tells what has failed.
   const isLast =
     when === 'in-transaction'
       ? 'true'

@@ -29,8 +29,8 @@ const TAKES_WITHIN = `(interval '10 seconds' + current_setting('lock_timeout')::
 /**
  * On a row `c` that is visible: its transaction is gone, and its attempts count. The row was moved by a transaction that
  * is neither visible nor running, so it was rolled back; its `xmax` shows which one. Read after the keys were inserted, by
- * a statement of its own: whoever held one of them is over then. Others change a row that is over only in subtransactions,
- * which are not among those that run: so it stays over meanwhile.
+ * a statement of its own: whoever held one of them has ended by then. Whoever changes the row of another claim does so in a
+ * subtransaction, whose ID is not in the snapshot's list of running ones. So the row does not look open meanwhile.
  */
 // mutant: first-attempt-not-kept
 const isOver = (c: string): string => `(${c}.phase <> 'c' or case
@@ -106,7 +106,7 @@ update ${claim} set phase = 'h' where ${mine}`,
 /** The level of a transaction that has begun. */
 export const READ_COMMITTED = `current_setting('transaction_isolation') = 'read committed'`
 
-/** Of the next transaction of handlers on this connection. */
+/** Tells, before it begins, the level of the next transaction of handlers on this connection. */
 export const NOT_READ_COMMITTED = `current_setting('default_transaction_isolation') <> 'read committed'`
 
 /** The end of all its attempts: they are marked, or given back. In its transaction, or after that. */
@@ -172,7 +172,7 @@ delete from ${claim} where ctid = any (array(
   }
 }
 
-/** Of a row `c` that others change. */
+/** The phase of a row `c` after others have changed it. Torn records stay torn. */
 const LEFT = `phase = case when c.phase = 'h' then c.phase else 'e' end`
 
 /**

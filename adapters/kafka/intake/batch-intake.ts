@@ -39,6 +39,13 @@ const DECIDE_WITHIN_MS = 5_000
  */
 const ROOM_WITHIN_MS = 200
 
+/**
+ * The work of a client for its next fetch takes as long as a few messages take in all. So few messages end before that,
+ * if they end soon.
+ */
+const FEW = 8
+const SOON_MS = 1
+
 /** To be awaited: the promises of other partitions go on, in the same turn of the event loop. */
 const othersTakeSome = Promise.resolve()
 
@@ -139,7 +146,9 @@ export class BatchIntake {
    */
   async #takeAsThereIsRoom(epoch: PartitionEpoch): Promise<boolean> {
     try {
+      const areFew = epoch.waiting <= FEW
       await this.#takeWhatWaits(epoch)
+      if (areFew) await idleSoon(epoch)
       return epoch.isLive
     } catch (error) {
       // The message is registered but was not handed over: this epoch can finish nothing more.
@@ -218,4 +227,18 @@ export class BatchIntake {
       limitMs,
     })
   }
+}
+
+/** Resolves when none of its messages is in flight, or after a moment. */
+function idleSoon(epoch: PartitionEpoch): Promise<void> {
+  if (epoch.inFlight === 0) return Promise.resolve()
+  return new Promise((resolve) => {
+    const over = (): void => {
+      clearTimeout(timer)
+      epoch.onIdle = undefined
+      resolve()
+    }
+    const timer = setTimeout(over, SOON_MS)
+    epoch.onIdle = over
+  })
 }

@@ -82,6 +82,8 @@ export class PartitionEpoch implements Load {
   high: bigint | undefined
   /** Set while `isFull`: called when there is room again. */
   onRoom: (() => void) | undefined
+  /** Called when no message is in flight any more. */
+  onIdle: (() => void) | undefined
   #limits: Load | undefined
   /** Messages of the last batch. Those from `#rawFrom` on are not taken yet. */
   #raw: readonly RawMessage[] = NONE
@@ -200,6 +202,7 @@ export class PartitionEpoch implements Load {
     this.#inFlight--
     this.#bytes -= bytes
     if (this.#watermark.finish(ticket)) this.#watermarkSince = performance.now()
+    if (this.#inFlight === 0) this.onIdle?.()
     if (this.#limits === undefined || isFull(this, this.#limits, true)) return
     this.#limits = undefined
     this.onRoom?.()

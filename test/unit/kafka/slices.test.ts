@@ -181,6 +181,37 @@ describe('a batch of thousands of messages', () => {
   })
 })
 
+/** What comes first: the end of so many messages, or the next fetch. */
+async function endOrFetch(count: number): Promise<readonly string[]> {
+  const { consumer, intake } = await start(1, 5_000)
+  const seen: string[] = []
+  const fetching = consumer.fetch('t/0', 0, upTo(count)).then(() => seen.push('next fetch'))
+  await intake.untilDelivered(count)
+  // As for a claim, a handler and a mark that are quickly answered.
+  for (let turn = 0; turn < 3; turn++) await nextTurn()
+  seen.push('ended')
+  settle(intake.deliveries)
+  await fetching
+  return seen
+}
+
+describe('a batch of few messages', () => {
+  it('ends before the client works for its next fetch; one of many does not wait for that', async () => {
+    // On a machine that is held up for a moment they do not end soon.
+    const tries: string[] = []
+    while (tries.length < 20 && !tries.includes('ended, next fetch')) tries.push((await endOrFetch(8)).join(', '))
+    expect(tries.at(-1)).toBe('ended, next fetch')
+    expect(await endOrFetch(9)).toEqual(['next fetch', 'ended'])
+  })
+
+  it('that does not end soon holds up no fetch', async () => {
+    const { consumer, intake } = await start(1, 5_000)
+    await consumer.fetch('t/0', 0, upTo(1))
+    await consumer.fetch('t/0', 1, upTo(2, 1))
+    expect(intake.positions).toEqual(['0@0', '0@1'])
+  })
+})
+
 describe('one message that never ends', () => {
   it('lets its partition use all of maxWatermarkLag, also after that was full by number once', async () => {
     const { consumer, intake } = await start(1, 100, { maxWatermarkLag: 1_000 })

@@ -105,8 +105,9 @@ function ratioOf({ of, to }: Ratio, rounds: readonly Round[], valueOf: (measured
   return spreadOf(rounds.map((round) => valueOf(measurementIn(round, of)) / valueOf(measurementIn(round, to))))
 }
 
-function boundedIn(round: Round, { of, figure, timesThatOf }: Bound): number {
+function boundedIn(round: Round, { of, figure, timesThatOf, aboveThatOf }: Bound): number {
   const value = figureOf(measurementIn(round, of), figure)
+  if (aboveThatOf !== undefined) return value - figureOf(measurementIn(round, aboveThatOf), figure)
   return timesThatOf === undefined ? value : value / figureOf(measurementIn(round, timesThatOf), figure)
 }
 
@@ -153,15 +154,20 @@ function scenarioText({
       return `  ${of} : ${to} = ${ratio(median)} (${ratio(least)} - ${ratio(most)})${outcome}; CPU x ${ratio(cpu.median)}`
     }),
     ...bounds.map((bound) => {
-      const { of, figure, most, timesThatOf } = bound
-      const times = timesThatOf === undefined ? '' : ` times that of ${timesThatOf}`
-      return `  ${of}: ${figure} ${boundText(bound)}${times}, at most ${most}: ${isMet(bound) ? 'met' : 'missed'}`
+      const { of, figure, most } = bound
+      return `  ${of}: ${figure} ${boundText(bound)}${besideText(bound)}, at most ${most}: ${isMet(bound) ? 'met' : 'missed'}`
     }),
   ].join('\n')
 }
 
 export function isMet({ most, in: judged = 'median', found }: BoundReport): boolean {
   return (judged === 'each' ? found.most : found.median) <= most
+}
+
+/** What a bound is measured by, if that is another contender. */
+export function besideText({ timesThatOf, aboveThatOf }: Bound): string {
+  if (aboveThatOf !== undefined) return ` above ${aboveThatOf}`
+  return timesThatOf === undefined ? '' : ` times that of ${timesThatOf}`
 }
 
 /** The median of a bound and its range. */

@@ -98,6 +98,8 @@ export interface Bound {
   readonly in?: 'median' | 'each'
   /** Then `most` is a multiple of that figure of this contender in the same repetition. */
   readonly timesThatOf?: string
+  /** Then `most` is how much it may be above that figure of this contender in the same repetition. */
+  readonly aboveThatOf?: string
 }
 
 export function serverOf({ servers }: Job, name: ServerName): Endpoint {
@@ -120,7 +122,9 @@ export function keeping(scenario: Scenario, isKept: (contender: Contender) => bo
     ...scenario,
     contenders,
     ratios: ratios.filter(({ of, to }) => has(of) && has(to)),
-    bounds: bounds.filter(({ of, timesThatOf = of }) => has(of) && has(timesThatOf)),
+    bounds: bounds.filter(
+      ({ of, timesThatOf = of, aboveThatOf = of }) => has(of) && has(timesThatOf) && has(aboveThatOf),
+    ),
   }
 }
 

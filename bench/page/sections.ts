@@ -1,4 +1,4 @@
-import { boundText, isMet, rangeText, ratio, whole, type Report, type ScenarioReport } from '../report.ts'
+import { besideText, boundText, isMet, rangeText, ratio, whole, type Report, type ScenarioReport } from '../report.ts'
 import { CPU_EACH } from '../suite.ts'
 
 /** Section of the page for one suite. `chart` is the path of its drawing, relative to the page. */
@@ -41,7 +41,7 @@ function scenarioText({ title, run, repetitions, contenders, ratios, bounds }: S
       goal === undefined ? '' : outcomeOf(median >= goal),
     ]),
     ...bounds.map((bound) => [
-      `${bound.of}: ${bound.figure}`,
+      `${bound.of}: ${bound.figure}${besideText(bound)}`,
       boundText(bound),
       '',
       `<= ${bound.most}`,

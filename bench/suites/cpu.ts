@@ -44,13 +44,14 @@ export const cpu: Suite = {
       needs: [],
       contenders: named({
         'source alone': bare(({ sourceAlone }) => sourceAlone(ONE)),
+        'store alone': bare(({ storeAlone }) => storeAlone),
         handle: framework(({ handleEach }) => handleEach(ONE)),
         'await handle(message)': framework(({ handleAwaited }) => handleAwaited),
       }),
       ratios: [],
       bounds: [
-        { of: 'handle', figure: CPU_EACH, most: MOST_ALONE_US },
-        { of: 'await handle(message)', figure: CPU_EACH, most: MOST_ALONE_US },
+        { of: 'handle', figure: CPU_EACH, most: MOST_ALONE_US, aboveThatOf: 'store alone' },
+        { of: 'await handle(message)', figure: CPU_EACH, most: MOST_ALONE_US, aboveThatOf: 'store alone' },
       ],
     },
     {

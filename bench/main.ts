@@ -83,7 +83,7 @@ bench
   .action((suites: readonly Suite[]) => recordAll(suites.length > 0 ? suites : SUITES))
 bench
   .command('page')
-  .description('writes docs/performance.md from bench/results, which must be of one commit')
+  .description('writes docs/performance.md from bench/results, where each suite must be of one commit')
   .action(() => {
     try {
       console.log(writePage())

@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findServers, inBenchRun, refuse } from './bench-run.ts'
-import { allSuites } from './catalogue.ts'
 import { compile } from './compiled.ts'
 import { currentCommit, isChanged } from './git.ts'
 import { measure } from './measure.ts'
@@ -26,7 +25,7 @@ export async function recordAll(suites: readonly Suite[]): Promise<void> {
   const open = unrecorded(suites, recordedReports(), commit)
   if (open.length > 0) await inBenchRun(() => recordScenarios(open, commit))
   const mixture = mixtureIn(recordedReports())
-  const left = unrecorded(await allSuites(), recordedReports(), commit)
+  const left = unrecorded(suites, recordedReports(), commit)
   if (mixture === undefined && left.length === 0) console.error(`all recorded at ${commit}: wrote ${writePage()}`)
   else console.error(`${left.length} scenarios have no run of ${commit}, so the page is not written`)
 }

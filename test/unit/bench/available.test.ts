@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
 import { available } from '../../../bench/available.ts'
-import { sectionOf } from '../../../bench/page/sections.ts'
 import { reportOf, textOf } from '../../../bench/report.ts'
 import type { Contender, Scenario } from '../../../bench/suite.ts'
 
@@ -34,7 +33,6 @@ describe('a contender that takes more than packages and servers', () => {
     const measured = reportOf(scenario, [{ ours: { messages: 1, tookMs: 1, cpuMs: 1 } }], run)
     const report = { machine, suite: 's', smoke: false, scenarios: [measured] }
     expect(textOf(report)).toContain('left out: on another planet: no java in PATH')
-    expect(sectionOf('s', report, undefined)).toContain('Left out: on another planet: no java in PATH')
   })
 
   it('runs where it can be had, and its versions are told', async () => {

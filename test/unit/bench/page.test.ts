@@ -2,8 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { SUITE_NAMES } from '../../../bench/catalogue.ts'
-import { chartOf } from '../../../bench/page/chart.ts'
-import { CHARTS, chartsOf, mixtureIn, PAGE, withResults } from '../../../bench/page/page.ts'
+import { drawn, type Chart } from '../../../bench/page/chart.ts'
+import { missedIn, missedTable } from '../../../bench/page/missed.ts'
+import { filesOf, FOLDER, mixtureIn, PAGE, withResults } from '../../../bench/page/page.ts'
 import { recordedReports } from '../../../bench/page/results.ts'
 import type { Report, ScenarioReport } from '../../../bench/report.ts'
 import { spreadOf } from '../../../bench/statistics.ts'
@@ -45,71 +46,87 @@ const MARKED = [
 ].join('\n\n')
 
 describe('docs/performance.md', () => {
-  it('is what the recorded runs say, with their charts and no others: npm run bench -- page', () => {
+  it('is what the recorded runs say, with its charts and tables and nothing else: npm run bench -- page', () => {
     const reports = recordedReports()
     const page = readFileSync(PAGE, 'utf8')
     expect(page).toBe(withResults(page, SUITE_NAMES, reports))
     expect(mixtureIn(reports)).toBeUndefined()
-    const files = existsSync(CHARTS) ? readdirSync(CHARTS) : []
-    const drawn = new Map(files.map((file) => [file, readFileSync(join(CHARTS, file), 'utf8')]))
-    expect(drawn).toEqual(chartsOf(reports))
+    const files = existsSync(FOLDER) ? readdirSync(FOLDER) : []
+    expect(new Map(files.map((file) => [file, readFileSync(join(FOLDER, file), 'utf8')]))).toEqual(
+      filesOf(SUITE_NAMES, reports),
+    )
   })
 
-  it('shows medians, ranges, and which goals were met, and says what was never recorded', () => {
-    const page = withResults(MARKED, ['made', 'other'], new Map([['made', report]]))
-    expect(page).toContain('| ours | 1,000 | 1,000 | 900 - 1,200 | 10.0 |')
-    expect(page).toContain('| ours : by hand | 2.00 (1.50 - 3.00) | 0.50 | >= 2 | met |')
-    expect(page).toContain('| ours : by hand | 2.00 (1.50 - 3.00) | 0.50 | >= 2.1 | **missed** |')
-    expect(page).toContain('| ours: bytes each | 10.0 |  | <= 9 | **missed** |')
-    expect(page).toContain('2026-01-02, commit abc, medians of 3')
-    expect(page).toContain('(performance/made.svg)')
-    expect(page).toContain('### other\n\nNot recorded yet. Run it: `npm run bench -- other`')
+  it('lists goals that were missed, with the reason of the contender or of its scenario', () => {
+    const missed = missedIn([report])
+    const table = missedTable(missed, { 'made, one': 'the keys | the rows' })
+    expect(table).toContain(
+      '| made, one | rate of ours : by hand | 2.00 (1.50 to 3.00) | >= 2.1 | the keys \\| the rows |',
+    )
+    expect(table).toContain('| made, one | ours: bytes each | 10.0 | <= 9 | the keys')
+    expect(table.match(/^\| made/gm)).toHaveLength(2)
+    expect(missedTable(missed, { 'made, one': 'all', 'made, one: ours': 'its own' })).toMatch(/\| its own \|$/m)
+    expect(withResults(MARKED, ['made'], new Map([['made', report]]))).toContain('| made, one | ours: bytes each |')
   })
 
   it('judges a bound by the median, or by the worst of the repetitions where it is to hold in each', () => {
     const bound = { of: 'ours', figure: 'repeated', most: 64, found: spreadOf([0, 1, 65]) }
     const bounds: ScenarioReport['bounds'] = [bound, { ...bound, in: 'each' }]
-    const page = withResults(MARKED, ['made'], new Map([['made', { ...report, scenarios: [{ ...scenario, bounds }] }]]))
-    expect(page).toContain('| ours: repeated | 1.0 (0.0 - 65.0) |  | <= 64 | met |')
-    expect(page).toContain('| ours: repeated | 1.0 (0.0 - 65.0) |  | <= 64 | **missed** |')
+    expect(missedIn([{ ...report, scenarios: [{ ...scenario, ratios: [], bounds }] }])).toHaveLength(1)
   })
 
   it('keeps what people wrote, replaces what was there, and can be written again', () => {
-    const suites = ['made']
-    const page = withResults(MARKED, suites, new Map([['made', report]]))
+    const page = withResults(MARKED, ['made'], new Map([['made', report]]))
     expect(page).toMatch(/^written by people\n\n/)
     expect(page).toMatch(/\n\nalso by people$/)
     expect(page).not.toContain('old figures')
-    expect(withResults(page, suites, new Map([['made', report]]))).toBe(page)
+    expect(withResults(page, ['made'], new Map([['made', report]]))).toBe(page)
   })
 
   it('refuses results of a suite that is gone, and a page without a place for them', () => {
-    expect(() => withResults(MARKED, ['other'], new Map([['made', report]]))).toThrow('no suite is called made')
+    expect(() => withResults(MARKED, [], new Map([['made', report]]))).toThrow('no suite is called made')
     expect(() => withResults('no marks', [], new Map())).toThrow('expected the lines')
   })
 })
 
+describe('the tables of all results', () => {
+  it('show medians, ranges, and which goals were met, of which day and commit', () => {
+    const text = filesOf(['made'], new Map([['made', report]])).get('results.txt') ?? ''
+    expect(text).toContain('npm run bench -- made --- 2026-01-02, commit abc')
+    expect(text).toMatch(/ours +1,000 +1,000 +900 - 1,200 +10\.0/)
+    expect(text).toContain('ours : by hand = 2.00 (1.50 - 3.00), goal 2: met')
+    expect(text).toContain('ours : by hand = 2.00 (1.50 - 3.00), goal 2.1: missed')
+  })
+})
+
 describe('results that make no page', () => {
-  it('are those of several commits, between suites or inside one: the message says which, and what to do', () => {
+  it('are those of a suite at several commits: the message says which, and what to do', () => {
     const mixture = mixtureIn(new Map([recordedAt('cpu', 'aaa'), recordedAt('kafka', 'aaa', 'bbb')]))
-    expect(mixture).toMatch(/expected runs of one commit, .*: npm run bench -- record/)
-    expect(mixture).toMatch(/^ {2}aaa: cpu, kafka$/m)
-    expect(mixture).toMatch(/^ {2}bbb: kafka$/m)
+    expect(mixture).toMatch(/of a suite to be of one commit, .*: npm run bench -- record/)
+    expect(mixture).toMatch(/^ {2}kafka: aaa, bbb$/m)
+    expect(mixture).not.toContain('cpu')
   })
 
   it('are those of changes that were not committed, which nobody can run again', () => {
-    expect(mixtureIn(new Map([recordedAt('cpu', 'aaa-changed')]))).toContain('aaa-changed: cpu')
+    expect(mixtureIn(new Map([recordedAt('cpu', 'aaa-changed')]))).toContain('cpu: aaa-changed')
   })
 
-  it('are not those of one commit, and not none', () => {
-    expect(mixtureIn(new Map([recordedAt('cpu', 'aaa'), recordedAt('kafka', 'aaa', 'aaa')]))).toBeUndefined()
+  it('are not those of suites at one commit each, and not none', () => {
+    expect(mixtureIn(new Map([recordedAt('cpu', 'aaa'), recordedAt('kafka', 'bbb', 'bbb')]))).toBeUndefined()
     expect(mixtureIn(new Map())).toBeUndefined()
   })
 })
 
-describe('the chart of a suite', () => {
+const CHART: Chart = {
+  file: 'made.svg',
+  title: 'bars & <lengths>',
+  unit: '/s',
+  of: [{ suite: 'made', scenario: 'one', title: 'loops & <lists>' }],
+}
+
+describe('a chart', () => {
   it('draws medians as bars to one scale, and ranges as whiskers over them', () => {
-    const chart = chartOf(report) ?? ''
+    const chart = drawn(CHART, new Map([['made', report]])) ?? ''
     const bars = [...chart.matchAll(/class="(own|other)" x="(\d+)" y="\d+" width="(\d+)"/g)]
     expect(bars.map(([, side]) => side)).toEqual(['other', 'own'])
     const [left, other, own] = [Number(bars[0]?.[2]), Number(bars[0]?.[3]), Number(bars[1]?.[3])]
@@ -121,14 +138,21 @@ describe('the chart of a suite', () => {
   })
 
   it('can be read in the dark, runs no script, and shows text as text', () => {
-    const chart = chartOf(report) ?? ''
+    const chart = drawn(CHART, new Map([['made', report]])) ?? ''
     expect(chart).toContain('prefers-color-scheme: dark')
     expect(chart).toContain('loops &amp; &lt;lists&gt;')
     expect(chart).not.toContain('<script')
     expect(chart.match(/<(?!\/|style|svg|title|rect|path|text)/g)).toBeNull()
   })
 
-  it('is none where nothing is compared', () => {
-    expect(chartOf({ ...report, scenarios: [{ ...scenario, contenders: [contender('ours', [1])] }] })).toBeUndefined()
+  it('draws another figure than the rate, also one that is nothing', () => {
+    const found = scenario.contenders.map((one, at) => ({ ...one, figures: { repeated: spreadOf([at * 4]) } }))
+    const reports = new Map([['made', { ...report, scenarios: [{ ...scenario, contenders: found }] }]])
+    const chart = drawn({ ...CHART, figure: 'repeated', unit: ' times' }, reports) ?? ''
+    expect([...chart.matchAll(/>([\d.]+) times</g)].map(([, number]) => number)).toEqual(['0.0', '4.0'])
+  })
+
+  it('is none of what is not recorded', () => {
+    expect(drawn(CHART, new Map())).toBeUndefined()
   })
 })

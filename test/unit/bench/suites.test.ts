@@ -8,7 +8,11 @@ it('every ratio and bound of every scenario is of contenders that it has, each u
       const names = contenders.map(({ name }) => name)
       expect(new Set(names).size).toBe(names.length)
       expect(names).toEqual(expect.arrayContaining(ratios.flatMap(({ of, to }) => [of, to])))
-      expect(names).toEqual(expect.arrayContaining(bounds.flatMap(({ of, timesThatOf = of, aboveThatOf = of }) => [of, timesThatOf, aboveThatOf])))
+      expect(names).toEqual(
+        expect.arrayContaining(
+          bounds.flatMap(({ of, timesThatOf = of, aboveThatOf = of }) => [of, timesThatOf, aboveThatOf]),
+        ),
+      )
     }
   }
 })

@@ -35,7 +35,7 @@ function missedOf(where: string, { ratios, bounds }: ScenarioReport): readonly M
 }
 
 /** Why a goal was missed, if that was written down; of the contender, or of the scenario. */
-export function whyOf({ where, of }: Missed, known: Readonly<Record<string, string>> = WHY): string | undefined {
+function whyOf({ where, of }: Missed, known: Readonly<Record<string, string>> = WHY): string | undefined {
   return known[`${where}: ${of}`] ?? known[where]
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DurationMs } from '../../src/internal.ts'
 import { isTransient, isUnanswered } from './protocol-error.ts'
 import { refusedLogin } from './refused-login.ts'
 import type { Admin, KafkaClient } from './client.ts'
@@ -7,33 +8,49 @@ const TRIES = 8
 const AGAIN_MS = 250
 
 /**
- * Keeps an admin client while requests are open. Each kafkajs connection runs a timer every millisecond, so none is
- * kept in between.
+ * Keeps an admin client while requests are open, and `keepMs` longer. Each kafkajs connection runs a timer every
+ * millisecond, so none is kept for good.
  */
 export class AdminClient {
   readonly #opens: Pick<KafkaClient, 'admin'>
+  readonly #keepMs: DurationMs
   #users = 0
   #client: Promise<Admin> | undefined
+  #closing: NodeJS.Timeout | undefined
   /** The last error of a client that reached none of the brokers. */
   #unreachable: unknown
 
-  constructor(client: Pick<KafkaClient, 'admin'>) {
+  /** @param keepMs - with more than 0, `close()` is to be called in the end; the client of a failed request is not kept */
+  constructor(client: Pick<KafkaClient, 'admin'>, keepMs: DurationMs = 0) {
     this.#opens = client
+    this.#keepMs = keepMs
   }
 
   /** @throws (rejects) ConfigError `CONFIG_INVALID` if the brokers refuse the login of the client */
   async ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+    clearTimeout(this.#closing)
     this.#users++
     const client = (this.#client ??= this.#connect())
+    let keepMs = 0
     try {
-      return await question(await client)
+      const answer = await question(await client)
+      keepMs = this.#keepMs
+      return answer
     } finally {
       this.#users--
       if (this.#users === 0) {
-        this.#client = undefined
-        void client.then((admin) => admin.disconnect()).catch(() => {})
+        if (keepMs > 0) this.#closing = setTimeout(() => this.close(), keepMs).unref()
+        else this.close()
       }
     }
+  }
+
+  /** A request after it opens the next client. */
+  close(): void {
+    clearTimeout(this.#closing)
+    const client = this.#client
+    this.#client = undefined
+    void client?.then((admin) => admin.disconnect()).catch(() => {})
   }
 
   /** As `ask`, and again for some seconds while that is worth it. */

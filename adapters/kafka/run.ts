@@ -18,6 +18,9 @@ import { resolveKafka, type ResolvedKafka } from './options/resolve.ts'
 import type { KafkaClient } from './client.ts'
 import { KafkaSource } from './source.ts'
 
+/** A start asks some ten questions one after the other, and a rebalance a few: over one connection. */
+const KEEP_ADMIN_MS = 1_000
+
 /**
  * Source and publisher for `runConsumer`. `source.close()` closes both. `consumerName`: a consumer with another name is
  * refused in the same group of this process, and causes a warning in another group.
@@ -31,7 +34,7 @@ export function sourceOn(
 ): { source: Source; publisher: Publisher } {
   const resolved = resolvedFor(client, options, 'runKafka')
   const leaveGroup = enterGroup(client.given, resolved.group, resolved.topology, consumerName)
-  const adminClient = new AdminClient(client)
+  const adminClient = new AdminClient(client, KEEP_ADMIN_MS)
   const publisher = new KafkaPublisher({
     producer: new ConfirmedProducer(client),
     adminClient,
@@ -41,6 +44,7 @@ export function sourceOn(
   })
   const afterClose = async (): Promise<void> => {
     leaveGroup()
+    adminClient.close()
     await publisher.close()
   }
   return { source: new KafkaSource({ client, adminClient, options: resolved, consumerName, afterClose }), publisher }

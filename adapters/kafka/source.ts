@@ -31,7 +31,7 @@ import { after, healthOf, type SourceState } from './membership/source-state.ts'
 import { Standstill } from './membership/standstill.ts'
 import { Subscription } from './membership/subscription.ts'
 import { StoredStarts } from './starts/stored-starts.ts'
-import { prepareTopics } from './copies/topics.ts'
+import { comparePlaces, prepareTopics } from './copies/topics.ts'
 import type { TopicPartition } from './topic-partition.ts'
 
 interface SourceParts {
@@ -205,19 +205,26 @@ export class KafkaSource implements Source {
     this.#refuseIfClosed()
   }
 
-  /** Runs before the group is joined. */
-  async #prepare(): Promise<void> {
+  /** Runs before the group is joined. Resolves with the topics to join with. */
+  async #prepare(): Promise<readonly string[]> {
     const { adminClient, options } = this.#parts
-    await prepareTopics(adminClient, options, this.#report)
-    await this.#subscription.topics() // Offsets of a missing topic cannot be requested.
+    const { existing, places } = await prepareTopics(adminClient, options, this.#report)
+    const topics = await this.#subscription.topics(existing)
+    // Neither asks for what the other finds.
+    await Promise.all([comparePlaces(adminClient, places, this.#report), this.#readStarts()])
+    this.#refuseIfClosed()
+    this.#become({ phase: 'joining' })
+    return topics
+  }
+
+  /** Only of topics that exist: offsets of a missing one cannot be requested. */
+  async #readStarts(): Promise<void> {
     const committed = await this.#offsets.allCommitted().catch(() => new Map<string, Committed>())
     this.#committer.startFrom(committed)
     this.#storedStarts?.startFrom(committed)
     await this.#offsets.untilMade(committed, () => this.#closed !== undefined)
     this.#refuseIfClosed()
     await this.#firstStart?.look()
-    this.#refuseIfClosed()
-    this.#become({ phase: 'joining' })
   }
 
   rewind(stream: string): void {

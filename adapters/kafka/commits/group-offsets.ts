@@ -35,11 +35,12 @@ export class GroupOffsets {
   /** Keys are `topic/partition`. */
   async allCommitted(of: readonly string[] = this.#topics()): Promise<ReadonlyMap<string, Committed>> {
     const request = { groupId: this.#groupId, topics: [...of] }
-    // The first request may fail because the client does not know the brokers yet. kafkajs repeats it only as often as
-    // the user's client may retry, which can be never. The second request finds the brokers known.
-    const topics = await this.#adminClient.ask((admin) =>
-      admin.fetchOffsets(request).catch(() => admin.fetchOffsets(request)),
-    )
+    const topics = await this.#adminClient.ask(async (admin) => {
+      // A client of kafkajs that knows no broker yet pauses for 300 ms before a question about a group, and fails if
+      // the user's client may not retry. The answer to this one names them.
+      await admin.fetchTopicMetadata({ topics: [...of] })
+      return admin.fetchOffsets(request)
+    })
     const entries = topics.flatMap(({ topic, partitions }) =>
       partitions.map(({ partition, offset, metadata }) => {
         const next = BigInt(offset)
@@ -49,11 +50,16 @@ export class GroupOffsets {
     return new Map(entries)
   }
 
-  /**
-   * The committed offset at a join. Read once for all partitions of a join, and only when a batch asks or no further
-   * join has followed for a moment: a move of partitions can cause a hundred joins in a second.
-   */
+  /** The committed offset at a join. */
   async committed(join: number, topic: string, partition: number): Promise<Committed | undefined> {
+    return (await this.read(join)).get(`${topic}/${partition}`)
+  }
+
+  /**
+   * The committed offsets at a join. Read once for all partitions of it, and in a row of joins only when a batch asks or
+   * no further join has followed for a moment: a move of partitions can cause a hundred joins in a second.
+   */
+  read(join: number): Promise<ReadonlyMap<string, Committed>> {
     if (this.#read?.join !== join) {
       const read = { join, offsets: this.allCommitted() }
       this.#read = read
@@ -61,7 +67,7 @@ export class GroupOffsets {
         if (this.#read === read) this.#read = undefined
       })
     }
-    return (await this.#read.offsets).get(`${topic}/${partition}`)
+    return this.#read.offsets
   }
 
   /** Partitions have come without a join: others may have committed in them since. */

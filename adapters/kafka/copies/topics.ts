@@ -14,6 +14,13 @@ const ROOM_FOR_HEADERS = 65_536
 const LOOKS = 6
 const LOOK_AGAIN_MS = 250
 
+export interface PreparedTopics {
+  /** All topics of the cluster, with those that were just created. */
+  readonly existing: ReadonlySet<string>
+  /** The places to compare with their sources. */
+  readonly places: readonly CopyPlace[]
+}
+
 /**
  * Checks the topics before anything is consumed: a dead-letter topic that is found missing at the first poison message
  * would block its partition. One deleted topic must not keep a restart from consuming the others, so the start is
@@ -21,28 +28,45 @@ const LOOK_AGAIN_MS = 250
  *
  * @throws ConfigError `CONFIG_INVALID`
  */
-export async function prepareTopics(adminClient: AdminClient, options: ResolvedKafka, report: Report): Promise<void> {
+export async function prepareTopics(
+  adminClient: AdminClient,
+  options: ResolvedKafka,
+  report: Report,
+): Promise<PreparedTopics> {
   const { topology, setup, consumerConfig } = options
   /** With automatic creation the broker creates them on subscribe. */
   const needed = consumerConfig.allowAutoTopicCreation === true ? [] : topology.sources
-  await adminClient.ask(async (admin) => {
-    const existing = await existingOf(admin, needed)
+  return adminClient.ask(async (admin) => {
+    const existing = new Set(await existingOf(admin, needed))
     const isThere = (topic: string): boolean => needed.length === 0 || existing.has(topic)
     if (!topology.sources.some(isThere)) {
       throw new ConfigError(needed.map((topic) => `topics: ${topic} does not exist on the cluster`))
     }
     const places = setup === 'off' ? [] : placesOf(topology, isThere)
-    const problems: string[] = []
     const missing = places.filter(({ topic }) => !existing.has(topic))
-    if (setup === 'check') problems.push(...missing.map(missingText))
-    if (problems.length > 0) throw new ConfigError(problems)
+    if (setup === 'check' && missing.length > 0) throw new ConfigError(missing.map(missingText))
     for (const place of missing) {
       await createMissing(admin, place)
+      existing.add(place.topic)
       report(`${place.kind}-topic`, `${place.topic} was created`)
     }
-    for (const place of places) problems.push(...(await compare(admin, place, report)))
-    if (problems.length > 0) throw new ConfigError(problems)
+    return { existing, places }
   })
+}
+
+/**
+ * Compares the settings of places with those of their sources: reports possible problems.
+ *
+ * @throws ConfigError `CONFIG_INVALID` for those that would lose copies
+ */
+export async function comparePlaces(
+  adminClient: AdminClient,
+  places: readonly CopyPlace[],
+  report: Report,
+): Promise<void> {
+  if (places.length === 0) return
+  const problems = await adminClient.ask((admin) => Promise.all(places.map((place) => compare(admin, place, report))))
+  if (problems.flat().length > 0) throw new ConfigError(problems.flat())
 }
 
 function placesOf({ places }: Topology, isThere: (topic: string) => boolean): CopyPlace[] {
@@ -104,9 +128,10 @@ export function partitionsOf(adminClient: AdminClient, topic: string, orElse: st
 /** Reports possible problems, and returns those that prevent the start. */
 async function compare(admin: Admin, place: CopyPlace, report: Report): Promise<string[]> {
   const { kind, topic, delayMs } = place
-  const { maxMessageBytes, isCompacted, retentionMs } = await settingsOf(admin, topic)
-  for (const source of place.sources) {
-    const from = await settingsOf(admin, source)
+  const [own, ...ofSources] = await Promise.all([topic, ...place.sources].map((name) => settingsOf(admin, name)))
+  const { maxMessageBytes, isCompacted, retentionMs } = own ?? {}
+  for (const [at, source] of place.sources.entries()) {
+    const from = ofSources[at] ?? {}
     if (from.maxMessageBytes === undefined || maxMessageBytes === undefined) continue
     if (maxMessageBytes >= from.maxMessageBytes) continue
     report(

@@ -4,7 +4,7 @@ import type { GroupMember, KafkaClient, MemberConfig, MemberControl, MemberListe
 
 export interface MembershipOptions extends Omit<MemberOptions, 'topics'> {
   readonly client: KafkaClient
-  /** The topics to join with, requested before each join. */
+  /** The topics to join with, requested before each join but the first. */
   readonly topics: () => Promise<readonly string[]>
   /** How the next consumer fetches, if not as `consumer` says. */
   readonly fetching?: () => Pick<MemberConfig, 'minBytes' | 'maxBytes' | 'maxBytesPerPartition'>
@@ -67,18 +67,21 @@ export class Membership {
   }
 
   /**
-   * Runs `prepare`, joins the group, and resolves. Rejects if one of them fails at the first start, after all retries
-   * of kafkajs. If another try is worth it, both are tried again for a while.
+   * Runs `prepare`, joins the group with the topics that it resolves with, and resolves. Rejects if one of them fails at
+   * the first start, after all retries of kafkajs. If another try is worth it, both are tried again for a while.
    */
-  async start(prepare: () => Promise<void>): Promise<void> {
+  async start(prepare: () => Promise<readonly string[]>): Promise<void> {
     const { isWorthAnotherTry } = this.#options
     const deadline = performance.now() + START_WITHIN_MS
     let isPrepared = false
+    let topics: readonly string[] | undefined
     for (let attempt = 1; ; attempt++) {
       try {
-        if (!isPrepared) await prepare()
+        if (!isPrepared) topics = await prepare()
         isPrepared = true
-        return await this.#join()
+        const prepared = topics
+        topics = undefined // Those of another try may differ.
+        return await this.#join(prepared)
       } catch (error) {
         if (performance.now() > deadline || !(await isWorthAnotherTry(error))) throw error
         await this.#pause(attempt, error)
@@ -96,11 +99,11 @@ export class Membership {
     given.abort()
   }
 
-  async #join(): Promise<void> {
+  async #join(prepared?: readonly string[]): Promise<void> {
     if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')
     const { client, ...options } = this.#options
     const consumerConfig = { ...options.consumerConfig, ...options.fetching?.() }
-    const topics = await options.topics()
+    const topics = prepared ?? (await options.topics())
     const ended = (error: Error): void => this.#ended(run, error)
     const run: GroupMember = await client.member({ ...options, consumerConfig, topics }, { ...this.#listener, ended })
     if (this.#leaving.signal.aborted) throw new StoppedError('stopped while it joined')

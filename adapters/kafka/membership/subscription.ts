@@ -44,9 +44,13 @@ export class Subscription {
     return this.#missing.length === 0 ? undefined : missingText(this.#missing)
   }
 
-  /** The topics to join with. Rejects if the broker does not answer, or if no topic exists. */
-  async topics(): Promise<readonly string[]> {
-    const present = await this.#look()
+  /**
+   * The topics to join with. Rejects if the broker does not answer, or if no topic exists.
+   *
+   * @param existing - those of the cluster, if they have just been listed
+   */
+  async topics(existing?: ReadonlySet<string>): Promise<readonly string[]> {
+    const present = await this.#look(existing)
     if (present.length === 0) throw new Error(missingText(this.#missing))
     this.#present = present
     return present
@@ -76,13 +80,13 @@ export class Subscription {
     }
   }
 
-  async #look(): Promise<readonly string[]> {
+  async #look(listed?: ReadonlySet<string>): Promise<readonly string[]> {
     const { adminClient, options } = this.#parts
     const all = options.topology.subscribed
     // With automatic creation the broker creates them on subscribe.
     if (options.consumerConfig.allowAutoTopicCreation === true) return all
     try {
-      const existing = await adminClient.ask((admin) => this.#existing(admin))
+      const existing = listed ?? (await adminClient.ask((admin) => this.#existing(admin)))
       this.#tell(all.filter((topic) => !existing.has(topic)))
       return all.filter((topic) => existing.has(topic))
     } catch (error) {

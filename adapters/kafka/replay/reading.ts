@@ -220,9 +220,10 @@ export class Reading {
     this.#membership.seek(part, part.next)
   }
 
-  async #lookFirst(): Promise<void> {
+  async #lookFirst(): Promise<readonly string[]> {
     await this.#look()
     if (this.#failure !== undefined) throw this.#failure
+    return [this.#given.topic]
   }
 
   async #lookAgain(): Promise<void> {

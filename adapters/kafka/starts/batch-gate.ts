@@ -36,6 +36,7 @@ export class BatchGate {
   readonly #groupStarts: GroupStarts
   readonly #findings: Findings
   #beginning: NodeJS.Timeout | undefined
+  #joinedAt = -Infinity
 
   constructor(parts: GateParts) {
     this.#parts = parts
@@ -45,13 +46,19 @@ export class BatchGate {
 
   /**
    * Call it after every join. A partition without new messages brings no batch that shows that its log is another one.
-   * There may be many joins in a row: only the last one asks the broker.
+   * There may be many joins in a row: of those only the last one asks the broker. A join after a quiet time asks at once,
+   * while the client fetches the first batch, which waits for the answer.
    */
   joined(): void {
     clearTimeout(this.#beginning)
+    const { assignment, offsets, stored } = this.#parts
+    const now = performance.now()
+    const isAfterQuiet = now - this.#joinedAt > QUIET_MS
+    this.#joinedAt = now
+    if (isAfterQuiet && stored() === undefined) offsets.read(assignment.joins).catch(() => {}) // The batch asks again.
     this.#beginning = setTimeout(() => {
-      if (this.#parts.stored() !== undefined) return // They begin by themselves.
-      for (const epoch of this.#parts.assignment.epochs) void this.begin(epoch)
+      if (stored() !== undefined) return // They begin by themselves.
+      for (const epoch of assignment.epochs) void this.begin(epoch)
     }, BEGIN_AFTER_MS).unref()
   }
 
@@ -349,6 +356,8 @@ function messageAt({ messages, rawMessages = messages }: FetchedBatch, at: bigin
 
 /** A move of partitions can cause a hundred joins, a few milliseconds apart. */
 const BEGIN_AFTER_MS = 250
+/** Without a join for so long, the next one is the first of those that one move causes. */
+const QUIET_MS = 1_000
 /** The message to compare arrives at once if it exists. */
 const LOOK_AFTER_MS = 2_000
 const MOST_LOOKS = 5

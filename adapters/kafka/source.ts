@@ -248,6 +248,7 @@ export class KafkaSource implements Source {
     this.#committer.commitBeforeRebalance()
     this.#membership.stepAside()
     this.#assignment.join({}) // Others may have the partitions from now on: nothing of them is settled here.
+    this.#holds.apply()
     this.#report('stepped-aside', why)
     this.#intake?.standingChanged()
   }
@@ -415,6 +416,7 @@ export class KafkaSource implements Source {
     this.#subscription.close()
     await this.#committer.flush(FLUSH_WITHIN_MS) // mutant: kafka-last-commit-left-out
     this.#assignment.join({}) // Settles from here on could not be committed any more: refuse them.
+    this.#holds.apply() // A loop whose partitions are all paused sleeps for `maxWaitTimeInMs` before it can leave.
     this.#become({ phase: 'stopped' })
     await this.#membership.leave()
     await this.#parts.afterClose()

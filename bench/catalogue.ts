@@ -15,6 +15,7 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   metrics: async () => (await import('./suites/metrics.ts')).metrics,
   schemes: async () => (await import('./suites/schemes.ts')).schemesSuite,
   latency: async () => (await import('./suites/latency.ts')).latency,
+  start: async () => (await import('./suites/start.ts')).start,
 }
 
 export const SUITE_NAMES: readonly string[] = Object.keys(SUITES)

@@ -47,8 +47,11 @@ export interface SystemUser {
 interface ServerProcess {
   readonly pid: number
   hasEnded(): boolean
-  /** Resolves when the system has forgotten it. Until then Postgres takes its lock file for that of a living server. */
-  readonly reaped: Promise<void>
+  /**
+   * Resolves when the system has forgotten it. Until then Postgres takes its lock file for that of a living server. Whoever waits
+   * stays alive: a process ends when it has nothing else to wait for.
+   */
+  reaped(): Promise<void>
 }
 
 const SHUTDOWN_WITHIN_MS = 15_000
@@ -78,7 +81,7 @@ export async function startInstance(recipe: Recipe): Promise<PrivateInstance> {
     current = undefined
     if (ending === undefined) return
     await how(ending.pid)
-    await ending.reaped
+    await ending.reaped()
     forgetProcess(ending.pid)
   }
   const stop = async (): Promise<void> => {
@@ -134,7 +137,14 @@ export function launch(
   recordProcess(child.pid, recipe.endSignal)
   child.unref()
   const reaped = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
-  return { pid: child.pid, hasEnded: () => child.exitCode !== null || child.signalCode !== null, reaped }
+  return {
+    pid: child.pid,
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    reaped: () => {
+      child.ref()
+      return reaped
+    },
+  }
 }
 
 function logOf({ folder }: { readonly folder: string }): string {

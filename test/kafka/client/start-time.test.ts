@@ -1,13 +1,13 @@
 import { expect } from '@jest/globals'
 import { logLevel } from 'kafkajs'
-import { runKafka } from '../../adapters/kafkajs/index.ts'
-import { defineConsumer, type Running } from '../../src/index.ts'
-import { memoryStore } from '../../src/memory/index.ts'
-import { stoppedAfterEach } from '../kit/after-each.ts'
-import { uniqueName } from '../kit/namespace.ts'
-import { openedOnce } from '../kit/opened.ts'
-import { itOnKafkajs } from './client/it-on.ts'
-import { Cluster } from './kit.ts'
+import { runKafka } from '../../../adapters/kafkajs/index.ts'
+import { defineConsumer, type Running } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
+import { stoppedAfterEach } from '../../kit/after-each.ts'
+import { uniqueName } from '../../kit/namespace.ts'
+import { openedOnce } from '../../kit/opened.ts'
+import { itOnKafkajs } from './it-on.ts'
+import { Cluster } from '../kit.ts'
 
 let cluster: Cluster
 const started = stoppedAfterEach<Running>({ deadlineMs: 500 })

@@ -3,6 +3,7 @@ import { lazily } from '../lazily.ts'
 import { named, CPU_EACH, type Suite } from '../suite.ts'
 
 const framework = lazily(() => import('../contenders/in-process/framework.ts'))
+const store = lazily(() => import('../contenders/store/store-alone.ts'))
 const bare = lazily(() => import('../contenders/in-process/bare-loops.ts'))
 
 const HUNDREDS: Pace = { atOnce: 500, inFlight: 1_500 }
@@ -44,7 +45,7 @@ export const cpu: Suite = {
       needs: [],
       contenders: named({
         'source alone': bare(({ sourceAlone }) => sourceAlone(ONE)),
-        'store alone': bare(({ storeAlone }) => storeAlone),
+        'store alone': store(({ storeAlone }) => storeAlone),
         handle: framework(({ handleEach }) => handleEach(ONE)),
         'await handle(message)': framework(({ handleAwaited }) => handleAwaited),
       }),

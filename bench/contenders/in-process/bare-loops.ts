@@ -2,8 +2,6 @@ import { hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Job, Measurement } from '../../suite.ts'
 import { ID_HEADER } from '../../tally.ts'
-import { memoryStore } from 'consume-once/memory'
-import { claimItems, claimsIn, inBatches, itemsOf } from '../store/store-items.ts'
 import { messagesOf } from './messages.ts'
 import { PreparedSource, type Pace } from './prepared-source.ts'
 import { warmed } from './warmed.ts'
@@ -41,22 +39,6 @@ function loopWith(keyOf: (id: Buffer, value: Uint8Array | null) => string): Run 
     }
   })
 }
-
-/** Claim, handler and mark of each message on the memory store, without a pipeline. */
-export const storeAlone: Run = warmed(async (job, tally) => {
-  const store = memoryStore()
-  await store.open()
-  const handle = async (id: Buffer): Promise<void> => tally.started(id)
-  const messages = messagesOf(job)
-  const batches = inBatches(itemsOf('alone', job.messages), 1)
-  tally.arrived()
-  for (const [at, { headers }] of messages.entries()) {
-    const claims = claimsIn(await claimItems(store, batches[at] ?? [], 'bench'))
-    await handle(headers[ID_HEADER] as Buffer)
-    await store.mark(claims)
-    tally.ended(1)
-  }
-})
 
 /** Cost of the harness without the library: each delivery is settled as it comes. */
 export function sourceAlone(pace: Pace): Run {

@@ -1,4 +1,5 @@
 import type { DurationMs } from '../../core/units.ts'
+import { PassingMap } from '../../foundation/passing-map.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fifo } from './fifo.ts'
 import { Task, type Lane } from '../task.ts'
@@ -11,7 +12,7 @@ import { Task, type Lane } from '../task.ts'
 export class Lanes {
   readonly #clock: Clock
   readonly #wake: () => void
-  readonly #named = new Map<string | number, Lane>()
+  readonly #named = new PassingMap<string | number, Lane>()
   /** Lanes of tasks without a key that have to wait, or had to. */
   readonly #private = new Set<Lane>()
   /** Gives nothing. */
@@ -136,9 +137,8 @@ export class Lanes {
    */
   *removeQueued(which: (task: Task) => boolean): Generator<Task> {
     yield* this.#ready.remove((ready) => ready instanceof Task && which(ready)) as Task[]
-    for (const lanes of [this.#named, this.#private]) {
-      for (const lane of lanes.values()) yield* this.#removeFrom(lane, which)
-    }
+    for (const [, lane] of this.#named) yield* this.#removeFrom(lane, which)
+    for (const lane of this.#private) yield* this.#removeFrom(lane, which)
     this.#ready.remove((ready) => !isReady(ready))
   }
 
@@ -170,7 +170,7 @@ export class Lanes {
     if (existing !== undefined) return existing
     const lane: Lane = { name: task.lane, queue: NONE, out: 0, isReady: false, cancelHold: undefined }
     if (task.lane === undefined) this.#private.add(lane)
-    else this.#named.set(task.lane, lane)
+    else this.#named.add(task.lane, lane)
     return lane
   }
 

@@ -1,3 +1,4 @@
+import { PassingMap } from '../../foundation/passing-map.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { Task } from '../task.ts'
 
@@ -9,7 +10,7 @@ import type { Task } from '../task.ts'
  */
 export class SingleFlight {
   /** The tasks of each idempotency key, in the order of their arrival: one, or several that share it. */
-  readonly #queues = new Map<string, Task | Task[]>()
+  readonly #queues = new PassingMap<string, Task | Task[]>()
   readonly #onUnblocked: (task: Task) => void
 
   readonly #isJoining: boolean
@@ -22,8 +23,9 @@ export class SingleFlight {
 
   /** The task that began first, of those that are under way. */
   get oldest(): Task | undefined {
-    const first = this.#queues.values().next().value
-    return Array.isArray(first) ? first[0] : first
+    let oldest: Task | undefined
+    for (const task of this.all()) if (oldest === undefined || task.arrival.at < oldest.arrival.at) oldest = task
+    return oldest
   }
 
   /** A task has begun and not ended. Looked for only while messages fail. */
@@ -61,7 +63,7 @@ export class SingleFlight {
 
   #enter(key: string, queue: Task | Task[] | undefined, task: Task): void {
     if (queue === undefined) {
-      this.#queues.set(key, task)
+      this.#queues.add(key, task)
       return
     }
     task.waitsFor++
@@ -69,7 +71,7 @@ export class SingleFlight {
     if (Array.isArray(queue)) queue.push(task)
     else {
       queue.sharesKey = true
-      this.#queues.set(key, [queue, task])
+      this.#queues.replace(key, [queue, task])
     }
   }
 
@@ -86,7 +88,7 @@ export class SingleFlight {
     if (at !== -1) queue.splice(at, 1)
     const [next] = queue
     if (next === undefined || at === -1) return
-    if (queue.length === 1) this.#queues.set(key, next)
+    if (queue.length === 1) this.#queues.replace(key, next)
     if (at === 0 && --next.waitsFor === 0) this.#onUnblocked(next)
   }
 }

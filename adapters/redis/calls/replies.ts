@@ -60,12 +60,15 @@ export function readClaim(answer: string): ClaimVerdict | undefined {
   }
 }
 
+/** One for each duplicate: the groups of a pattern would take longer than all else. */
 function readDone(answer: string): ClaimVerdict | undefined {
-  const [, since, result] = /^done\|(\d*)\|(.*)$/s.exec(answer) ?? []
-  if (since === undefined || result === undefined) return undefined
+  const from = 'done|'.length
+  const bar = answer.indexOf('|', from)
+  const since = answer.slice(from, bar)
+  if (bar === -1 || !/^\d*$/.test(since)) return undefined
   return {
     verdict: 'done',
-    result: result === '' ? undefined : result,
+    result: bar + 1 === answer.length ? undefined : answer.slice(bar + 1),
     since: since === '' ? undefined : Number(since),
   }
 }

@@ -166,7 +166,9 @@ async function recordsOf<Tx>(
 }
 
 function byKey<Row extends { readonly key: string }>(rows: readonly Row[]): ReadonlyMap<string, Row> {
-  return new Map(rows.map((row) => [row.key, row]))
+  const found = new Map<string, Row>()
+  for (const row of rows) found.set(row.key, row)
+  return found
 }
 
 function keysOf(items: readonly StoredItem[]): readonly string[] {
@@ -217,10 +219,13 @@ function ungranted({ key, fp }: StoredItem, records: ReadonlyMap<string, RecordR
   const row = records.get(key)
   // Purged or reopened between insert and read: free at the next claim.
   if (row === undefined) return { verdict: 'busy', leaseLeftMs: 0 }
-  const record = recordOfRow(row)
-  if (record.state === 'unreadable') return { verdict: record.state, found: record.found }
+  // Nearly every row is done, and to make its record would take longer than all else.
+  const record = row.outcome === 'd' ? undefined : recordOfRow(row)
+  if (record?.state === 'unreadable') return { verdict: record.state, found: record.found }
   if (row.fp !== null && fp !== null && row.fp !== fp) return { verdict: 'conflict' } // mutant: pg-digest-uncompared
-  if (record.state === 'done') return { verdict: record.state, result: record.result, since: record.since }
+  if (record === undefined || record.state === 'done') {
+    return { verdict: 'done', result: row.result ?? undefined, since: row.since }
+  }
   const { state, reason, attempt, since, cause } = record
   return { verdict: state, reason, attempt, since, cause }
 }

@@ -341,8 +341,8 @@ export class Pipeline implements Intake, Services {
     this.#carryOut.end(task, ending)
   }
 
-  endTogether(work: () => void): void {
-    this.#carryOut.together(work)
+  endTogether<T>(work: () => T): T {
+    return this.#carryOut.together(work)
   }
 
   retryDelayMs(attempts: number): DurationMs | undefined {

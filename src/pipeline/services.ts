@@ -39,7 +39,7 @@ export interface Services {
   /** Each task that was taken from the lanes ends here, once. */
   end(task: Task, ending: Ending): void
   /** `work` ends many tasks at once: their times are taken once. */
-  endTogether(work: () => void): void
+  endTogether<T>(work: () => T): T
   /** How long a message with this many failed attempts waits in a retry place; `undefined`: it waits in its lane. */
   retryDelayMs(attempts: number): DurationMs | undefined
 }

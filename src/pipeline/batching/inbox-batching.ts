@@ -129,12 +129,15 @@ export class InboxBatching implements Choice {
     const areTried = tasks.every(({ history }) => history.kind !== 'untried')
     const batch = await store.claim(tasks, areTried)
     if (batch === undefined) return executor.endAll(tasks, DROPPED)
-    const { granted, skipped, givenBack, again, mustStartOver } = followClaim(tasks, batch.steps, {
-      companyOf: (task) => this.#companyOf(task),
-      needsQuiet: (task) => !isQuiet && this.#needsQuiet(task),
-      end: (task, ending) => executor.end(task, ending),
-      setAside: (item, as, why) => void executor.setAside(item, as, why),
-    })
+    const followed = this.#services.endTogether(() =>
+      followClaim(tasks, batch.steps, {
+        companyOf: (task) => this.#companyOf(task),
+        needsQuiet: (task) => !isQuiet && this.#needsQuiet(task),
+        end: (task, ending) => executor.end(task, ending),
+        setAside: (item, as, why) => void executor.setAside(item, as, why),
+      }),
+    )
+    const { granted, skipped, givenBack, again, mustStartOver } = followed
     const held = [...granted, ...skipped]
     if (mustStartOver) {
       const claims = givenBack.flatMap((step) => step.claims).map((claim) => ({ claim }))

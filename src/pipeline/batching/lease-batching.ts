@@ -7,7 +7,7 @@ import type { RunItem } from '../handling/handler-run.ts'
 import { UnderLease } from '../runs/under-lease.ts'
 import { Unprotected } from '../runs/unprotected.ts'
 import type { Services } from '../services.ts'
-import type { GivenBack, Granted } from '../store/claim-step.ts'
+import type { ClaimStep, GivenBack, Granted } from '../store/claim-step.ts'
 import type { Task } from '../task.ts'
 import type { Batching, Choice } from './batching.ts'
 
@@ -102,6 +102,15 @@ export class LeaseBatching implements Choice {
     if (isUnprotected) return unprotected?.answered(tasks, batch)
     if (batch === undefined) return executor.endAll(tasks, DROPPED)
     const { steps, sentAt } = batch
+    const granted = this.#services.endTogether(() => this.#follow(tasks, steps))
+    if (alone) await this.#giveBackCompany(granted)
+    // Even if the store did not keep the order, no handler begins before the marks are durable whose permits it takes.
+    const mustWait = earlier !== undefined && granted.length > 0
+    this.#leases.start(granted, mustWait ? await this.#renewedUntil(earlier, granted, sentAt) : sentAt) // mutant: claim-begins-before-marks
+  }
+
+  /** Ends the tasks that were not granted, and returns those that may run. */
+  #follow(tasks: readonly Task[], steps: readonly ClaimStep[]): Granted[] {
     const granted: Granted[] = []
     let skipped: Granted[] | undefined
     let givenBack: GivenBack[] | undefined
@@ -122,7 +131,7 @@ export class LeaseBatching implements Choice {
         case 'set-aside': {
           const { claim, others, as, why, doubt } = step
           if (doubt) this.#leases.inDoubt([{ task, claim }], { policy: 'park', earlier: 1 })
-          void executor.setAside({ task, claim, others }, as, why)
+          void this.#executor.setAside({ task, claim, others }, as, why)
           break
         }
         case 'give-back':
@@ -134,12 +143,9 @@ export class LeaseBatching implements Choice {
           break
       }
     }
-    if (skipped !== undefined) void marks.skip(skipped)
+    if (skipped !== undefined) void this.#leases.marks.skip(skipped)
     if (givenBack !== undefined) void this.#giveBackKeys(givenBack)
-    if (alone) await this.#giveBackCompany(granted)
-    // Even if the store did not keep the order, no handler begins before the marks are durable whose permits it takes.
-    const mustWait = earlier !== undefined && granted.length > 0
-    this.#leases.start(granted, mustWait ? await this.#renewedUntil(earlier, granted, sentAt) : sentAt) // mutant: claim-begins-before-marks
+    return granted
   }
 
   #withoutClaim(task: Task, step: GivenBack['afterwards']): void {

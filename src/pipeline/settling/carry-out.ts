@@ -87,13 +87,13 @@ export class CarryOut {
   }
 
   /** `work` ends many tasks at once. */
-  together(work: () => void): void {
+  together<T>(work: () => T): T {
     const { clock, counts } = this.#services
     if (!this.#isTimed || this.#together !== undefined) return work()
     const at = clock.monotonic()
     const together = (this.#together = { at, now: clock.now(), handled: 0 })
     try {
-      work()
+      return work()
     } finally {
       this.#together = undefined
       if (together.handled > 0) counts.settled(clock.monotonic() - at)
@@ -140,8 +140,11 @@ export class CarryOut {
       case 'duplicate': {
         const { evidence, reason, since, result } = ending
         const { key } = task
-        const kept = result === undefined ? {} : this.#remembered(key, result, true)
-        const told = { key, since, ...('result' in kept ? {} : { reason }), ...kept }
+        let told: OutcomeDetail = reason === undefined ? { key, since } : { key, since, reason }
+        if (result !== undefined) {
+          const kept = this.#remembered(key, result, true)
+          told = { key, since, ...('result' in kept ? {} : { reason }), ...kept }
+        }
         return this.#settleAll(task, { evidence, outcome: 'duplicate', told })
       }
       case 'retry':

@@ -21,14 +21,19 @@ export function isAppendTimed(message: Message): boolean {
  */
 export function headersOf(raw: { readonly [name: string]: unknown } | undefined): Message['headers'] {
   if (raw === undefined) return NONE
-  const names = Object.keys(raw)
-  if (!names.some((name) => name in Object.prototype)) return raw
+  if (!hasInherited(raw)) return raw
   const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>
-  for (const name of names) {
+  for (const name of Object.keys(raw)) {
     const values = headerValues(raw, name)
     copy[name] = values.length === 1 ? values[0] : values
   }
   return copy
+}
+
+/** Asked for each message: an array of the names would take longer than the look. */
+function hasInherited(raw: { readonly [name: string]: unknown }): boolean {
+  for (const name in raw) if (name in Object.prototype) return true
+  return false
 }
 
 /** All values of a header, in order, without values that a broker cannot have sent. */

@@ -82,8 +82,11 @@ export class Bytes {
     return length === -1 ? null : this.take(length)
   }
 
+  /** One for each header: without a view of its bytes. */
   varText(): string {
-    return this.take(this.varint()).toString('utf8')
+    const length = this.varint()
+    const from = this.#passed(length)
+    return this.#buffer.toString('utf8', from, from + length)
   }
 
   /** Moves over a field, and returns where it begins. */

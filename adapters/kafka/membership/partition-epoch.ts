@@ -224,8 +224,12 @@ export class PartitionEpoch implements Load {
 
   get watermarkLag(): number {
     const lowest = this.#watermark.lowestUnfinished
+    if (lowest === undefined) return 0
+    // Asked for before each message. No offset reaches 2 ** 53.
+    const waiting = this.#raw[this.#rawFrom]
+    if (waiting !== undefined) return Number(waiting.offset) - Number(lowest)
     const next = this.#taken
-    return lowest === undefined || next === undefined ? 0 : Number(next - lowest)
+    return next === undefined ? 0 : Number(next - lowest)
   }
 
   get watermarkAgeMs(): number {

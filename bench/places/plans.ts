@@ -6,6 +6,8 @@ export interface TopicPlan {
   readonly keys: number
   /** A fifth of the deliveries repeat an earlier message (duplicates.ts). @defaultValue none does */
   readonly duplicates?: true
+  /** The topic of its dead letters is there already, as at every start of a service but the first. @defaultValue it is not */
+  readonly deadLetters?: true
 }
 
 export interface QueuePlan {
@@ -19,7 +21,10 @@ export type Plan = TopicPlan | QueuePlan
 /** Evenly over eight partitions; a key stays in its partition. */
 export const NO_DUPLICATES: TopicPlan = { partitions: 8, partitionOf: (id) => id % 8, keys: 10_000 }
 
-/** The same, a fifth of it duplicates. */
+/** For a service that has run before. */
+export const OF_OLD_SERVICE: TopicPlan = { ...NO_DUPLICATES, deadLetters: true }
+
+/** Eight partitions, a fifth of it duplicates. */
 export const EIGHT_PARTITIONS: TopicPlan = { ...NO_DUPLICATES, duplicates: true }
 
 /** Seven of ten in partition 0, whose first message is message 0; the others over three more partitions. */

@@ -41,11 +41,14 @@ export class Topics implements Places {
   }
 
   async #fill(topic: string, { messages, idOf }: Deliveries): Promise<void> {
-    const { partitions, partitionOf, keys } = this.#plan
+    const { partitions, partitionOf, keys, deadLetters } = this.#plan
     const configEntries = [{ name: 'retention.ms', value: '-1' }]
     await this.#admin.createTopics({
       waitForLeaders: false,
-      topics: [{ topic, numPartitions: partitions, configEntries }],
+      topics: [
+        { topic, numPartitions: partitions, configEntries },
+        ...(deadLetters === true ? [{ topic: `${topic}.dead-letter`, numPartitions: 1 }] : []),
+      ],
     })
     await eventually('the new topic is known', async () => (await this.#admin.listTopics()).includes(topic))
     const ids = Array.from({ length: partitions }, (): number[] => [])

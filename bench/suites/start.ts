@@ -2,7 +2,7 @@ import { onKafka, onRabbit } from '../contenders/library/brokers.ts'
 import { GROUP, LONGEST, pausesWhen, USUAL, type Change } from '../contenders/start/pauses.ts'
 import { FIRST, LATER } from '../contenders/start/starting.ts'
 import { lazily } from '../lazily.ts'
-import { NO_DUPLICATES } from '../places/plans.ts'
+import { OF_OLD_SERVICE } from '../places/plans.ts'
 import { named, type Bound, type Scenario, type Suite } from '../suite.ts'
 
 const byHand = lazily(() => import('../contenders/start/start-by-hand.ts'))
@@ -31,7 +31,7 @@ export const start: Suite = {
       messages: 2_000,
       repetitions: 5,
       needs: ['kafka', 'redis'],
-      place: NO_DUPLICATES,
+      place: OF_OLD_SERVICE,
       contenders: named({
         'eachBatch, SET NX': byHand(({ eachBatchWithSetNx }) => eachBatchWithSetNx),
         redisLease: library(({ startOfLease }) => startOfLease(onKafka)),
@@ -45,7 +45,7 @@ export const start: Suite = {
       messages: 2_000,
       repetitions: 5,
       needs: ['kafka', 'postgres'],
-      place: NO_DUPLICATES,
+      place: OF_OLD_SERVICE,
       contenders: named({
         'eachBatch, inbox row': byHand(({ eachBatchWithRow }) => eachBatchWithRow),
         postgresInbox: library(({ startOfInbox }) => startOfInbox(onKafka)),

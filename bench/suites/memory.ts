@@ -21,7 +21,7 @@ export const memory: Suite = {
         redisLease: inRedis(({ bytesInRedis }) => bytesInRedis),
       }),
       ratios: [],
-      bounds: [{ of: 'redisLease', figure: EACH, most: 161 }],
+      bounds: [{ of: 'redisLease', figure: EACH, most: 150 }],
     },
     {
       name: 'postgres',
@@ -33,8 +33,7 @@ export const memory: Suite = {
         postgresInbox: inPostgres(({ bytesInPostgres }) => bytesInPostgres),
       }),
       ratios: [],
-      // 140 of a table that is packed. Keys come in no order, so pages of its index are two thirds full.
-      bounds: [{ of: 'postgresInbox', figure: EACH, most: 150 }],
+      bounds: [{ of: 'postgresInbox', figure: EACH, most: 120 }],
     },
   ],
 }

@@ -13,6 +13,8 @@ const members = lazily(() => import('../contenders/start/members.ts'))
 const PREFETCH = 100
 /** Of the time of the client alone. */
 const MOST = 1.2
+/** The same of tens of milliseconds. */
+const MOST_OF_LITTLE = 2
 
 const asSoonAs = (of: string, to: string): readonly Bound[] =>
   [FIRST, LATER].map((figure) => ({ of, figure, most: MOST, timesThatOf: to }))
@@ -90,7 +92,7 @@ function pauses(change: Change, what: string): Scenario {
     bounds: [LONGEST, USUAL].map((figure) => ({
       of: 'redisLease',
       figure,
-      most: MOST,
+      most: change === 'killed' ? MOST : MOST_OF_LITTLE,
       timesThatOf: 'eachBatch, SET NX',
     })),
   }

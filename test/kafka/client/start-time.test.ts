@@ -44,7 +44,7 @@ async function untilFirst(topic: string, group: string): Promise<{ readonly admi
 }
 
 itOnKafkajs(
-  'a start asks all that it asks over one admin client, and waits for no broker that it does not know',
+  'a start asks all that it asks over one admin client, and waits for no broker that it does not know (K27)',
   async () => {
     const [topic, group] = [await cluster.topic(2), uniqueName('group')]
     await cluster.send(topic, ['{}'], 0)
@@ -53,7 +53,7 @@ itOnKafkajs(
 )
 
 itOnKafkajs(
-  'so does a second member, which waits for the heartbeat of the first one before it asks again',
+  'so does a second member, which waits for the heartbeat of the first one before it asks again (K27)',
   async () => {
     const [topic, group] = [await cluster.topic(2), uniqueName('group')]
     const sendEach = async (): Promise<unknown> =>

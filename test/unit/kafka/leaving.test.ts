@@ -4,7 +4,7 @@ import { closeSources, joinedSource } from './joined-source.ts'
 afterEach(closeSources)
 
 // A fetch loop of kafkajs whose partitions are all paused sleeps for `maxWaitTimeInMs`, and a stop waits for it.
-it('a source that closes has no paused partition when its consumer stops', async () => {
+it('a source that closes has no paused partition when its consumer stops (K28)', async () => {
   const { source, consumer } = await joinedSource(5)
   await source.stopIntake()
   expect([...consumer.pausedNow]).toEqual(['t/0'])

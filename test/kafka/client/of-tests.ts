@@ -11,6 +11,7 @@ export const GROUP_PROTOCOL: 'classic' | 'consumer' = clientOfTests === 'platfor
 
 /** Files that are about kafkajs itself, with the reason. The others run with each client (lab/kafka/clients.test.ts). */
 export const KAFKAJS_ALONE: Readonly<Record<string, string>> = {
+  'client/start-time.test.ts': 'admin clients and log lines of kafkajs are counted',
   'companions.test.ts': 'assigners are objects of kafkajs',
   'contract.test.ts': 'test/platformatic-kafka/contract.test.ts has the same laws',
   'drop-in.test.ts': 'drop-ins are for a consumer of kafkajs',

@@ -1,4 +1,4 @@
-import { expect } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { logLevel } from 'kafkajs'
 import { runKafka } from '../../../adapters/kafkajs/index.ts'
 import { defineConsumer, type Running } from '../../../src/index.ts'
@@ -6,7 +6,6 @@ import { memoryStore } from '../../../src/memory/index.ts'
 import { stoppedAfterEach } from '../../kit/after-each.ts'
 import { uniqueName } from '../../kit/namespace.ts'
 import { openedOnce } from '../../kit/opened.ts'
-import { itOnKafkajs } from './it-on.ts'
 import { Cluster } from '../kit.ts'
 
 let cluster: Cluster
@@ -43,30 +42,24 @@ async function untilFirst(topic: string, group: string): Promise<{ readonly admi
   return counts
 }
 
-itOnKafkajs(
-  'a start asks all that it asks over one admin client, and waits for no broker that it does not know (K27)',
-  async () => {
-    const [topic, group] = [await cluster.topic(2), uniqueName('group')]
-    await cluster.send(topic, ['{}'], 0)
-    expect(await untilFirst(topic, group)).toEqual({ admins: 1, pauses: 0 })
-  },
-)
+it('a start asks all that it asks over one admin client, and waits for no broker that it does not know (K27)', async () => {
+  const [topic, group] = [await cluster.topic(2), uniqueName('group')]
+  await cluster.send(topic, ['{}'], 0)
+  expect(await untilFirst(topic, group)).toEqual({ admins: 1, pauses: 0 })
+})
 
-itOnKafkajs(
-  'so does a second member, which waits for the heartbeat of the first one before it asks again (K27)',
-  async () => {
-    const [topic, group] = [await cluster.topic(2), uniqueName('group')]
-    const sendEach = async (): Promise<unknown> =>
-      Promise.all([0, 1].map((partition) => cluster.send(topic, ['{}'], partition)))
-    await sendEach()
-    await untilFirst(topic, group)
-    const sending = setInterval(() => void sendEach(), 100)
-    try {
-      const { admins, pauses } = await untilFirst(topic, group)
-      expect(pauses).toBe(0)
-      expect(admins).toBeLessThanOrEqual(2)
-    } finally {
-      clearInterval(sending)
-    }
-  },
-)
+it('so does a second member, which waits for the heartbeat of the first one before it asks again (K27)', async () => {
+  const [topic, group] = [await cluster.topic(2), uniqueName('group')]
+  const sendEach = async (): Promise<unknown> =>
+    Promise.all([0, 1].map((partition) => cluster.send(topic, ['{}'], partition)))
+  await sendEach()
+  await untilFirst(topic, group)
+  const sending = setInterval(() => void sendEach(), 100)
+  try {
+    const { admins, pauses } = await untilFirst(topic, group)
+    expect(pauses).toBe(0)
+    expect(admins).toBeLessThanOrEqual(2)
+  } finally {
+    clearInterval(sending)
+  }
+})

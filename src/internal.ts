@@ -88,6 +88,22 @@ export {
   type Finding,
   type LogBounds,
 } from './core/expected-offset.ts'
+export { outgoingOf } from './outbox/outgoing.ts'
+export { RunPublishing } from './outbox/publishing.ts'
+export { Relay, type RelayEvent } from './outbox/relay.ts'
+export type {
+  FailedRow,
+  KafkaOutgoing,
+  Outbox,
+  OutboxTable,
+  Outgoing,
+  OutgoingMessage,
+  OutgoingRow,
+  OutgoingSystem,
+  Publishing,
+  RabbitOutgoing,
+  TakenRows,
+} from './ports/outbox.ts'
 export type { Logger } from './ports/logger.ts'
 export type { Observer } from './ports/observer.ts'
 export type { Migrations, MigrationStatus, UpOptions } from './ports/migrations.ts'

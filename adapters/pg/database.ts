@@ -1,4 +1,4 @@
-import type { DurationMs, IdleLimit, Strategy } from '../../src/internal.ts'
+import type { DurationMs, IdleLimit, Outbox, Strategy } from '../../src/internal.ts'
 import { checkClaim } from '../sql/checkup.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
@@ -8,6 +8,7 @@ import { pgLeases } from './lease/leases.ts'
 import { pgInbox } from './inbox/inbox.ts'
 import { SQL } from '../sql/options.ts'
 import { transactionsOn, type PoolOptions } from './options.ts'
+import type { OutgoingPlace } from '../sql/place.ts'
 import { PoolSessions } from './sessions/pool-sessions.ts'
 import type { PgSessions } from './sessions/session.ts'
 import type { Flushing } from './statements/transaction.ts'
@@ -29,6 +30,8 @@ export interface PgParts {
   readonly lockTimeoutMs: DurationMs
   /** Missing: none. */
   readonly idleLimit?: IdleLimit | undefined
+  /** Where handlers publish; missing: nowhere. */
+  readonly outbox?: (Outbox & OutgoingPlace) | undefined
   /** How marks are flushed. */
   readonly flushing: Flushing
   /** Checks the server and brings the schema up to date. */
@@ -36,7 +39,7 @@ export interface PgParts {
 }
 
 export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace, Tables> {
-  const { sessions, tables, lockTimeoutMs, flushing, prepare } = parts
+  const { sessions, tables, lockTimeoutMs, flushing, prepare, outbox } = parts
   return new Database({
     sessions,
     tables,
@@ -48,7 +51,7 @@ export function databaseOf(parts: PgParts, strategy: Strategy): Database<PgPlace
     at: (_, scope, losses) => {
       const [inbox, history] = [pgInbox(sessions, tables, scope), pgHistory(tables, scope, strategy)]
       const leases = pgLeases(sessions, tables, scope)
-      return { sessions, tables, scope, losses, lockTimeoutMs, inbox, leases, history }
+      return { sessions, tables, scope, losses, lockTimeoutMs, inbox, leases, history, outgoing: outbox }
     },
     scopes: {
       find: findScope,

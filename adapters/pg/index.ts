@@ -44,6 +44,7 @@ import { PgliteSessions } from './sessions/pglite-sessions.ts'
 import { tablesIn } from './statements/tables.ts'
 import { SQL } from '../sql/options.ts'
 import { idleLimitOf } from '../sql/idle-end.ts'
+import { PgOutbox } from './outbox/postgres-outbox.ts'
 import { sqlInbox } from '../sql/inbox/store.ts'
 import type { StoreParts } from '../sql/transaction-store.ts'
 import { pgOffsets } from './offsets/store.ts'
@@ -68,6 +69,8 @@ export {
   type PostgresDoneChannelOptions,
 } from './done-channel.ts'
 export { pgClient, type PgClient } from './tx/pg-client.ts'
+export { postgresOutbox } from './outbox/postgres-outbox.ts'
+export type { OutboxBacklog, OutboxParked, PostgresOutbox, PostgresOutboxOptions } from './outbox/types.ts'
 export { postgresMigrations } from './schema/postgres-migrations.ts'
 export type { PgQuery, PgResult, PgTransaction } from './tx/pg-transaction.ts'
 
@@ -119,7 +122,10 @@ export function postgresLease(options: PostgresLeaseOptions): LeaseStore {
 }
 
 const LEASE_SEQUENCES: Table<PostgresSequencesOptions> = { ...LEASE, ...SEQUENCES }
-const INBOX_SEQUENCES: Table<PostgresInboxSequencesOptions, 'statementTimeoutMs'> = { ...INBOX, ...SEQUENCES }
+const INBOX_SEQUENCES: Table<PostgresInboxSequencesOptions, 'statementTimeoutMs' | 'outbox'> = {
+  ...INBOX,
+  ...SEQUENCES,
+}
 
 export interface PostgresSequencesOptions extends PostgresLeaseOptions, SequenceOptions {}
 
@@ -203,6 +209,7 @@ function partsOf(parts: PgParts, strategy: 'inbox' | 'offsets'): StoreParts<PgTr
     database,
     checkup: () => checkup(parts, strategy),
     idleLimit,
+    outbox: parts.outbox,
   }
 }
 
@@ -217,7 +224,7 @@ const LOST_LEASES = 'marks are lost, and their messages handled again'
 
 /** `loss`: what a crash of a server costs that does not flush. */
 function onPool(options: PoolOptions, loss: string = 'marks are lost with their effects'): PgParts {
-  const { schema, durability, lockTimeoutMs, idleInTransactionTimeoutMs = 0, setup } = options
+  const { schema, durability, lockTimeoutMs, idleInTransactionTimeoutMs = 0, setup, outbox } = options
   const [sessions, tables, flushing] = [sessionsOn(options), tablesIn(schema), flushingOf(durability)]
   const prepare = async (): Promise<void> => {
     if (flushing === 'late') await checkFlush(sessions)
@@ -228,5 +235,6 @@ function onPool(options: PoolOptions, loss: string = 'marks are lost with their 
     }
     await migrate(sessions, tables, setup)
   }
-  return { sessions, tables, lockTimeoutMs, idleLimit: idleLimitOf(idleInTransactionTimeoutMs), flushing, prepare }
+  const idleLimit = idleLimitOf(idleInTransactionTimeoutMs)
+  return { sessions, tables, lockTimeoutMs, idleLimit, flushing, prepare, outbox: outbox && PgOutbox.of(outbox) }
 }

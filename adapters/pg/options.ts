@@ -18,6 +18,7 @@ import {
   nowCalled,
 } from '../../src/internal.ts'
 import { problemsOfLockWait, SQL, type SqlOptions } from '../sql/options.ts'
+import type { PostgresOutbox } from './outbox/types.ts'
 import type { PgliteLike, PoolLike } from './clients.ts'
 
 interface InSchema {
@@ -63,7 +64,16 @@ export interface PostgresOffsetsOptions extends SqlOptions, InSchema {
   readonly idleInTransactionTimeoutMs?: DurationMs
 }
 
-export interface PostgresInboxOptions extends PostgresOffsetsOptions {
+interface WithOutbox {
+  /**
+   * Where handlers publish (`ctx.publish`), in the transaction of the effect. Its table must be in the same database. It
+   * publishes as long as a consumer runs on the store.
+   * @defaultValue none: `ctx.publish` is refused
+   */
+  readonly outbox?: PostgresOutbox
+}
+
+export interface PostgresInboxOptions extends PostgresOffsetsOptions, WithOutbox {
   /**
    * How marks become durable. `commit`: each COMMIT is flushed. `flush-ticker`: a COMMIT is not flushed, and one loop
    * flushes for all that wait. That handles 1.3 to 1.7 times as many messages, and delays each by one flush. A mark
@@ -137,8 +147,9 @@ export const OFFSETS: Table<PostgresOffsetsOptions, 'statementTimeoutMs'> = {
   idleInTransactionTimeoutMs: SQL.idleInTransactionTimeoutMs,
 }
 
-export const INBOX: Table<PostgresInboxOptions, 'statementTimeoutMs'> = {
+export const INBOX: Table<PostgresInboxOptions, 'statementTimeoutMs' | 'outbox'> = {
   ...OFFSETS,
+  outbox: having('a postgresOutbox', 'publish', 'start', 'stop'),
   durability: or('commit', oneOf('commit', 'flush-ticker')),
 }
 
@@ -152,8 +163,8 @@ export const PGLITE: Table<PgliteInboxOptions> = {
 export type PoolOptions = Complete<PostgresLeaseOptions> &
   Partial<
     Pick<
-      Complete<PostgresInboxOptions, 'statementTimeoutMs'>,
-      'durability' | 'statementTimeoutMs' | 'idleInTransactionTimeoutMs'
+      Complete<PostgresInboxOptions, 'statementTimeoutMs' | 'outbox'>,
+      'durability' | 'statementTimeoutMs' | 'idleInTransactionTimeoutMs' | 'outbox'
     >
   >
 

@@ -7,6 +7,7 @@ import {
   type Key,
   type MarkVerdict,
   type OpenTransaction,
+  type Outgoing,
   type OwnerToken,
   type ReleaseOptions,
   type ReleaseVerdict,
@@ -53,7 +54,9 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
   #losses: { readonly inARow: number | undefined } | undefined
   #phase: Phase = 'open'
   #failure: Omit<MarkingFailure, 'isSentAgain'> | undefined
+  readonly #outgoing: Outgoing[] = []
   readonly #turns = new Turns()
+  readonly publish?: (messages: readonly Outgoing[]) => void
 
   constructor(
     parts: { readonly place: Place<Tx>; readonly session: Session<Tx>; readonly ledger: Ledger },
@@ -65,6 +68,7 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
     this.#place = parts.place
     this.#session = parts.session
     const { sessions } = parts.place
+    if (parts.place.outgoing !== undefined) this.publish = (messages) => void this.#outgoing.push(...messages)
     this.#lending = new Lending(parts.session, sessions.errors, () => warnOfLateQuery(sessions))
   }
 
@@ -206,11 +210,12 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
     const isSent = this.#session.spoiledBy === undefined
     this.#phase = isSent ? 'unknown' : 'over' // mutant: pg-lost-reply-taken-for-a-failure, mysql-lost-reply-taken-for-a-failure
     try {
-      const end = await this.#session.commit(this.#ledger.mark(results, this.#givenBack))
+      const end = await this.#session.commit(this.#last(results))
       if (end === 'rolled back') throw this.#refused('the COMMIT was answered ROLLBACK') // mutant: commit-tag-unchecked
       this.#phase = 'marked'
       this.#lending.marked()
       this.#place.losses.forget(this.#names())
+      if (this.#outgoing.length > 0) this.#place.outgoing?.wake()
       return 'marked'
     } catch (error) {
       if (!isSent) await this.#refundLost()
@@ -222,6 +227,13 @@ export class ClaimTransaction<Tx> implements OpenTransaction<Tx> {
       if (isTakenOver) return 'refused-busy'
       throw this.#refused(this.#errors.explainRefusal(error), error) // mutant: refused-commit-taken-for-a-mark
     }
+  }
+
+  /** The mark, and what the handlers publish. */
+  #last(results: Results): readonly Script[] {
+    const marks = this.#ledger.mark(results, this.#givenBack)
+    const { outgoing } = this.#place
+    return outgoing === undefined || this.#outgoing.length === 0 ? marks : [...marks, outgoing.write(this.#outgoing)]
   }
 
   #refused(why: string, cause?: unknown): TransactionError {

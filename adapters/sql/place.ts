@@ -1,5 +1,5 @@
-import type { Losses } from '../../src/internal.ts'
-import type { Sessions } from './session.ts'
+import type { Losses, Outgoing } from '../../src/internal.ts'
+import type { Script, Sessions } from './session.ts'
 
 /** Database and ID of a scope. */
 export interface Place<Tx = unknown> {
@@ -7,4 +7,13 @@ export interface Place<Tx = unknown> {
   readonly scope: number
   /** Shared by all scopes of the store. */
   readonly losses: Losses
+  /** Where handlers publish; `undefined`: the store has no outbox. */
+  readonly outgoing?: OutgoingPlace | undefined
+}
+
+export interface OutgoingPlace {
+  /** Runs in the transaction of the handlers, in the message of its COMMIT. */
+  write(messages: readonly Outgoing[]): Script
+  /** Some were committed. */
+  wake(): void
 }

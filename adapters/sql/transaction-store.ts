@@ -7,6 +7,7 @@ import {
   type IdleLimit,
   type Key,
   type MarkVerdict,
+  type Outbox,
   type Result,
   type StoreCalls,
   type TransactionAnswer,
@@ -27,6 +28,7 @@ export interface StoreParts<Tx, P extends Place<Tx> & HistoryPlace> {
   readonly lockTimeoutMs: DurationMs
   readonly checkup: Checkup
   readonly idleLimit?: IdleLimit | undefined
+  readonly outbox?: Outbox | undefined
 }
 
 /** Opens a transaction for the granted items. If none is granted, none stays open. */
@@ -41,7 +43,7 @@ type Grant<Tx, P> = (
  * committed before that, in another table, because they must survive whatever ends the transaction.
  */
 export function transactionStore<Tx, P extends Place<Tx> & HistoryPlace>(
-  { name, sessions, database, lockTimeoutMs, checkup, idleLimit }: StoreParts<Tx, P>,
+  { name, sessions, database, lockTimeoutMs, checkup, idleLimit, outbox }: StoreParts<Tx, P>,
   grant: Grant<Tx, P>,
 ): StoreCalls<TransactionAnswer<Tx>> {
   const { errors } = sessions
@@ -49,6 +51,7 @@ export function transactionStore<Tx, P extends Place<Tx> & HistoryPlace>(
     name,
     checkup: () => answered(errors, 'checkup', checkup),
     ...(idleLimit !== undefined && { idleLimit }),
+    ...(outbox !== undefined && { outbox }),
     open: async () => void (await database.open()),
     claim: async (request) => {
       if (request.items.length === 0) return []

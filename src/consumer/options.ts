@@ -7,6 +7,7 @@ import type { Message } from '../ports/message.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Tracing } from '../ports/tracing.ts'
 import type { Store } from '../ports/store.ts'
+import type { OutgoingMessage } from '../ports/outbox.ts'
 import type { Skipped } from './skipped.ts'
 import type { WhenBusy } from './when-busy.ts'
 
@@ -29,6 +30,16 @@ interface HandlerContextBase<Payload> {
   /** Number of this attempt, from 1. The store counts it durably before the handler starts. */
   readonly attempt: number
   readonly log: Logger
+  /**
+   * Writes a message into the outbox of the store: the COMMIT of this transaction commits it too, and a relay publishes it
+   * after that, at least once, under the same ID each time. Resolves with the ID: the `idempotencyKey` and the number of
+   * the call, unless the message names one. Sends nothing by itself.
+   *
+   * @throws ConfigError for a message that cannot be sent
+   * @throws TerminalError if the store has no outbox (`postgresInbox({ pool, outbox })`)
+   * @throws TransactionError `TRANSACTION_OVER` after the handler has ended
+   */
+  readonly publish: (message: OutgoingMessage) => Promise<string>
   /**
    * Ends the handler without an effect: `return ctx.skip('late created')`. The message is marked and settled with the
    * outcome `skipped`; later deliveries of it are duplicates. What the handler wrote through `ctx.tx` commits all the

@@ -14,6 +14,7 @@ import type {
 import type { StoredPosition } from '../core/position.ts'
 import type { DurationMs, EpochMs } from '../core/units.ts'
 import type { Checkup } from './checkup.ts'
+import type { Outbox, Outgoing } from './outbox.ts'
 import type { StreamPosition } from './source.ts'
 import type { StoreAdmin, Why } from './store-admin.ts'
 
@@ -78,6 +79,8 @@ export interface StoreCalls<Answer = ClaimAnswer<unknown>> {
    * @defaultValue 'ids'
    */
   readonly keys?: 'ids' | 'sequences'
+  /** Publishes what handlers have written for it, as long as consumers run on the store. */
+  readonly outbox?: Outbox | undefined
   /** Operations for people: inspect records and decide about them. */
   readonly admin?: StoreAdmin
   /** Checks how durable the marks on this server are. */
@@ -241,6 +244,11 @@ export interface OpenTransaction<Tx> {
    * gap. Sends nothing by itself.
    */
   giveBack(claims: readonly Claim[]): void
+  /**
+   * The COMMIT writes these messages into the outbox, in this order, behind those of earlier calls. Missing: the store has no
+   * outbox. Sends nothing by itself.
+   */
+  publish?(messages: readonly Outgoing[]): void
   /**
    * A handler has changed something that the handlers after it would run with: a setting, a role, the database, a
    * temporary table. The transaction ends before the next one begins.

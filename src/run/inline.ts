@@ -295,8 +295,11 @@ class RunningInline implements InlineRunning {
   async #drain(deadlineMs: DurationMs): Promise<void> {
     this.#state = 'draining'
     this.#opening?.stop()
+    const until = this.#pipeline.clock.monotonic() + deadlineMs
     try {
       await this.#pipeline.drain(deadlineMs)
+      const published = this.#standing.stopped(until - this.#pipeline.clock.monotonic())
+      if (published !== undefined) await published
     } finally {
       this.#state = 'stopped'
       this.#pipeline.stopped()

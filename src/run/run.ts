@@ -237,10 +237,13 @@ class RunningConsumer implements Running {
   async #drainAndLeave(deadlineMs: number): Promise<void> {
     this.#state = 'draining'
     this.#start.stop()
+    const until = this.#clock.monotonic() + deadlineMs
     try {
       // Both at once: the deadline counts from now, however long the source takes to stop its intake.
       const ended = await Promise.allSettled([this.#source.stopIntake(), this.#pipeline.drain(deadlineMs)])
       for (const end of ended) if (end.status === 'rejected') throw end.reason
+      const published = this.#standing.stopped(until - this.#clock.monotonic())
+      if (published !== undefined) await published
     } finally {
       await Promise.all([this.#source.close(), this.#startIsOver()]).finally(() => {
         this.#state = 'stopped'

@@ -6,6 +6,7 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import { progressCheck } from '../pipeline/stall-watch.ts'
 import type { Health, LifecycleState } from '../ports/health.ts'
 import type { SourceHealth } from '../ports/source.ts'
+import type { DurationMs } from '../core/units.ts'
 import { ConfigError } from '../foundation/errors.ts'
 
 interface Now {
@@ -19,6 +20,7 @@ export class Standing {
   readonly #consumer: ResolvedConsumer
   readonly #pipeline: Pipeline
   #isStoreOpen = false
+  #hasStarted = false
 
   constructor(consumer: ResolvedConsumer, pipeline: Pipeline) {
     this.#consumer = consumer
@@ -57,9 +59,18 @@ export class Standing {
   /** Its start has succeeded. */
   started(): void {
     this.#pipeline.purger.start()
+    this.#consumer.store.outbox?.start()
+    this.#hasStarted = true
     const detail = shorterThanHandlers(this.#consumer)
     if (detail === undefined) return
     this.#pipeline.report({ type: 'source', event: 'idle-limit-too-short', detail, isWarning: true })
+  }
+
+  /** What its handlers have committed is published, for so long at most. `undefined`: there is nothing to wait for. */
+  stopped(withinMs: DurationMs): Promise<void> | undefined {
+    if (!this.#hasStarted) return undefined
+    this.#hasStarted = false
+    return this.#consumer.store.outbox?.stop(withinMs)
   }
 
   /** What is to be said of it while its lifecycle has come to `state`. */

@@ -13,7 +13,10 @@ import { uniqueName } from '../kit/namespace.ts'
 import { fakePool } from './fake-pool.ts'
 import { describePostgres, newPlace, type PgPlace } from './support.ts'
 
-const ALL = [{ version: 1, name: 'initial' }]
+const ALL = [
+  { version: 1, name: 'initial' },
+  { version: 2, name: 'outbox' },
+]
 
 describePostgres('the schema of postgresInbox', () => {
   let place: PgPlace
@@ -56,11 +59,21 @@ describePostgres('the schema of postgresInbox', () => {
     const tables = `select c.relname as name from pg_class c where c.relkind = 'r' and c.relnamespace = $1::regnamespace order by 1`
     const [here, there] = [await pool.query(tables, [schema]), await pool.query(tables, [place.schema])]
     expect(here.rows).toEqual(
-      ['attempt', 'audit', 'begun', 'claim', 'inbox', 'lease', 'migration', 'position', 'replay', 'scope'].map(
-        (name) => ({
-          name,
-        }),
-      ),
+      [
+        'attempt',
+        'audit',
+        'begun',
+        'claim',
+        'inbox',
+        'lease',
+        'migration',
+        'outbox',
+        'position',
+        'replay',
+        'scope',
+      ].map((name) => ({
+        name,
+      })),
     )
     expect(there.rows).toEqual([{ name: 'effect' }])
   })

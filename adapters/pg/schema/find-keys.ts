@@ -12,7 +12,8 @@ export function findMissingKeys({ schema }: Tables): Statement<MissingKey> {
 select name, array_to_string(columns, ', ') as columns, place is not null as "isThere"
 from (values ('scope', array['id']), ('scope', array['name']), ('inbox', array['key', 'scope']), ('attempt', array['key', 'scope']),
   ('claim', array['scope', 'token']),  ('lease', array['key', 'scope']), ('position', array['scope', 'stream']),
-  ('begun', array['scope', 'stream']), ('replay', array['id', 'scope'])) as wanted (name, columns),
+  ('begun', array['scope', 'stream']), ('replay', array['id', 'scope']),
+  ('outbox', array['id'])) as wanted (name, columns),
   lateral (select to_regclass($1 || '.' || name) as place) as found
 where not exists (
   select 1 from pg_index i

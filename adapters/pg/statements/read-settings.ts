@@ -75,8 +75,17 @@ export interface TableRow {
 
 /** What the migrations create, besides keys: tables, and indexes that only speed things up. */
 export const THINGS: Readonly<Record<MissingThing['kind'], readonly string[]>> = {
-  table: ['inbox', 'attempt', 'claim', 'position', 'begun', 'lease', 'scope', 'audit', 'replay'],
-  index: ['inbox_done_at', 'inbox_aside', 'claim_at', 'audit_key', 'audit_id'],
+  table: ['inbox', 'attempt', 'claim', 'position', 'begun', 'lease', 'scope', 'audit', 'replay', 'outbox'],
+  index: [
+    'inbox_done_at',
+    'inbox_aside',
+    'claim_at',
+    'audit_key',
+    'audit_id',
+    'outbox_due',
+    'outbox_waiting',
+    'outbox_parked',
+  ],
 }
 
 /** Locks nothing; a row for each table and index that is gone although all migrations ran up to `newest`. */

@@ -13,6 +13,7 @@ export interface Tables {
   readonly scope: string
   readonly audit: string
   readonly replay: string
+  readonly outbox: string
   readonly migration: string
 }
 
@@ -30,6 +31,7 @@ export function tablesIn(schema: string, inboxPartitions = 0): Tables {
     scope: table('scope'),
     audit: table('audit'),
     replay: table('replay'),
+    outbox: table('outbox'),
     migration: table('migration'),
   }
 }

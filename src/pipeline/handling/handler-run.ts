@@ -10,6 +10,8 @@ import type { Task } from '../task.ts'
 import type { Held } from '../../execution/deadlines.ts'
 import { resultOfThrow, type RunEnd } from '../../execution/run-end.ts'
 import { TimedRun } from '../../execution/timed-run.ts'
+import { withoutOutbox } from '../../execution/without-outbox.ts'
+import type { Publishing } from '../../ports/outbox.ts'
 import { withoutTransaction, type Asked } from '../../execution/without-transaction.ts'
 
 /** A claimed message with its decoded payload. */
@@ -39,8 +41,11 @@ export class HandlerRun extends TimedRun {
   readonly held: Held<RunItem>
   /** Its trace, if the consumer is traced. Set before the start. */
   trace: RunTrace | undefined = undefined
+  /** What it publishes; `undefined`: nothing yet. */
+  publishing: Publishing | undefined = undefined
   /** The handler asked for a transaction, and there is none. */
   askedForTransaction = false
+  #consumer: ResolvedConsumer | undefined = undefined
 
   constructor(held: Held<RunItem>) {
     super()
@@ -84,11 +89,22 @@ export class HandlerRun extends TimedRun {
 
   #call(consumer: ResolvedConsumer, tx: unknown): unknown {
     const { handle, handleBatch, log } = consumer
+    this.#consumer = consumer
     if (handleBatch !== undefined)
       return handleBatch(tx === undefined ? new Batch(this, log) : new BatchInTransaction(this, log, tx))
     const [item] = this.items
     if (handle === undefined || item === undefined) throw new TypeError('HandlerRun without work (handler-run.call)')
     return handle(tx === undefined ? new Context(this, item, log) : new ContextInTransaction(this, item, log, tx))
+  }
+
+  /** For the handler of the message with this key. */
+  publisherFor(idempotencyKey: string): HandlerContext<unknown>['publish'] {
+    return (message) => {
+      const { store } = this.#consumer ?? {}
+      if (store?.outbox === undefined) throw withoutOutbox(store ?? { strategy: 'lease' })
+      this.publishing ??= store.outbox.publishing()
+      return this.publishing.publish(message, idempotencyKey)
+    }
   }
 }
 
@@ -105,25 +121,34 @@ class Item implements BatchItem<unknown> {
   readonly idempotencyKey: string
   readonly attempt: number
   readonly fence: number
+  readonly #run: HandlerRun
 
-  constructor({ task, claim, payload }: RunItem) {
+  constructor(run: HandlerRun, { task, claim, payload }: RunItem) {
+    this.#run = run
     this.message = task.message
     this.payload = payload
     this.idempotencyKey = task.idempotencyKey
     this.attempt = claim.attempt
     this.fence = claim.fence
   }
+
+  static runOf(item: Item): HandlerRun {
+    return item.#run
+  }
+
+  /** Read by few handlers, so it is made when it is read. A copy of the context has none. */
+  get publish(): BatchItem<unknown>['publish'] {
+    return this.#run.publisherFor(this.idempotencyKey)
+  }
 }
 
 abstract class AnyContext extends Item {
   declare readonly signal: AbortSignal
-  readonly #run: TimedRun
   readonly log: Logger
   readonly skip = skip
 
-  constructor(run: TimedRun, item: RunItem, log: Logger) {
-    super(item)
-    this.#run = run
+  constructor(run: HandlerRun, item: RunItem, log: Logger) {
+    super(run, item)
     this.log = log
     Object.defineProperty(this, 'signal', AnyContext.#signal)
   }
@@ -135,7 +160,7 @@ abstract class AnyContext extends Item {
   static readonly #signal: PropertyDescriptor & ThisType<AnyContext> = {
     enumerable: true,
     get() {
-      return this.#run.signal
+      return Item.runOf(this).signal
     },
   }
 }
@@ -143,7 +168,7 @@ abstract class AnyContext extends Item {
 class ContextInTransaction extends AnyContext implements HandlerContext<unknown, unknown> {
   readonly tx: unknown
 
-  constructor(run: TimedRun, item: RunItem, log: Logger, tx: unknown) {
+  constructor(run: HandlerRun, item: RunItem, log: Logger, tx: unknown) {
     super(run, item, log)
     this.tx = tx
   }
@@ -153,7 +178,7 @@ class ContextInTransaction extends AnyContext implements HandlerContext<unknown,
 class Context extends AnyContext implements HandlerContext<unknown, unknown> {
   readonly #asked: Asked
 
-  constructor(run: TimedRun & Asked, item: RunItem, log: Logger) {
+  constructor(run: HandlerRun, item: RunItem, log: Logger) {
     super(run, item, log)
     this.#asked = run
   }
@@ -172,7 +197,7 @@ abstract class AnyBatch {
 
   constructor(run: HandlerRun, log: Logger) {
     this.#run = run
-    this.messages = run.items.map((item) => new Item(item))
+    this.messages = run.items.map((item) => new Item(run, item))
     this.log = log
     Object.defineProperty(this, 'signal', AnyBatch.#signal)
   }

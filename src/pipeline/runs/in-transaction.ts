@@ -7,6 +7,7 @@ import { Held, timeoutError, WITHOUT_LEASE, type OnStuck } from '../../execution
 import type { RunEnd } from '../../execution/run-end.ts'
 import type { TimedRun } from '../../execution/timed-run.ts'
 import { TransactionError, describeError } from '../../foundation/errors.ts'
+import type { Outgoing } from '../../ports/outbox.ts'
 import { DROPPED, RERUN } from '../ending.ts'
 import { Evidence } from '../evidence.ts'
 import type { Services } from '../services.ts'
@@ -26,6 +27,8 @@ import {
   type TransactionEnd,
 } from './shared-transaction.ts'
 import { keptWithTrace } from '../handling/traces.ts'
+
+const NOTHING: readonly Outgoing[] = []
 
 /**
  * Runs handlers in transactions. What one message does decides about that message:
@@ -186,12 +189,14 @@ export class InTransaction {
     const pending = lent.revoke()
     const { isInterrupted } = run
     if (end === undefined) {
+      run.publishing?.end()
       this.#executor.letGo(run, items)
       const error = run.abortedBy ?? timeoutError(run, this.#services.consumer)
       return { result: 'unknown', error, isInterrupted }
     }
     const kept = this.#withTrace(run, end)
     const { result } = kept
+    const outgoing = run.publishing?.end() ?? NOTHING
     if ((result === 'handled' || result === 'remembered') && pending > 0) {
       const error = new TransactionError(
         'FLOATING_QUERY',
@@ -200,6 +205,7 @@ export class InTransaction {
       )
       return { result: 'failed', error, isInterrupted }
     }
+    if (result === 'handled' && outgoing.length > 0) transaction.publish?.(outgoing)
     return isInterrupted ? { ...kept, isInterrupted } : kept
   }
 

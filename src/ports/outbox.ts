@@ -1,0 +1,113 @@
+import type { DurationMs } from '../core/units.ts'
+
+interface Common {
+  /**
+   * 1 to 255 bytes, the same each time this message is published.
+   * @defaultValue the `idempotencyKey` of the message being handled, and the number of the call
+   */
+  readonly messageId?: string
+  /**
+   * Messages to one place with the same `order` are published in the order of their commits, one after the other.
+   * @defaultValue on Kafka the key, else the message being handled
+   */
+  readonly order?: string
+}
+
+/** A message to a topic. */
+export interface KafkaOutgoing extends Common {
+  readonly topic: string
+  /** Text is sent as UTF-8. `null`: a tombstone. */
+  readonly value: Uint8Array | string | null
+  readonly key?: Uint8Array | string | null
+  readonly headers?: Readonly<Record<string, Uint8Array | string>>
+  /** @defaultValue chosen by the key */
+  readonly partition?: number
+}
+
+/** A message to an exchange, or to a queue on the default exchange. */
+export interface RabbitOutgoing extends Common {
+  /** @defaultValue the default exchange, which routes by the name of a queue */
+  readonly exchange?: string
+  readonly routingKey: string
+  /** Text is sent as UTF-8. */
+  readonly body: Uint8Array | string
+  /** Values that JSON can carry. */
+  readonly headers?: Readonly<Record<string, unknown>>
+  /** As amqplib names them, `contentType` for instance. Values that JSON can carry. */
+  readonly properties?: Readonly<Record<string, unknown>>
+}
+
+/** What a handler publishes. */
+export type OutgoingMessage = KafkaOutgoing | RabbitOutgoing
+
+/** A message that is written in a transaction and published after its COMMIT. */
+export interface Outgoing {
+  /** The same each time the message is published. */
+  readonly messageId: string
+  readonly system: OutgoingSystem
+  /** The topic, or the exchange and the routing key. */
+  readonly place: string
+  /** Messages of one line are published one after the other, in the order of their rows: a hash, 32 bits with a sign. */
+  readonly line: number
+  readonly key: Uint8Array | null
+  readonly value: Uint8Array | null
+  /** What else belongs to the message, as JSON. */
+  readonly attributes: string
+}
+
+export type OutgoingSystem = 'kafka' | 'rabbitmq'
+
+export interface OutgoingRow extends Outgoing {
+  /** The place in the order. */
+  readonly id: string
+  /** How often it could not be published. */
+  readonly attempts: number
+}
+
+export interface FailedRow {
+  readonly id: string
+  /** For people. */
+  readonly cause: string
+  /** After how long it is tried again; `undefined`: it is parked for a person. */
+  readonly retryAfterMs: DurationMs | undefined
+}
+
+/** Where outgoing messages wait. Several relays may work on one table at once. */
+export interface OutboxTable {
+  /** Checks the table. */
+  open(): Promise<void>
+  /**
+   * Takes the oldest rows that are due, of lines that no other relay is working on, in a transaction. A row behind one of
+   * its line that waits is not due. `undefined`: there are none.
+   */
+  take(most: number): Promise<TakenRows | undefined>
+}
+
+/** Rows whose lines belong to this relay until the end of the transaction. One that froze loses them with its connection. */
+export interface TakenRows {
+  readonly rows: readonly OutgoingRow[]
+  /** Removes what was published, writes down what failed, and commits. Rows of neither stay as they are. */
+  settle(published: readonly string[], failed: readonly FailedRow[]): Promise<void>
+  /** Nothing is changed. Never rejects. */
+  abandon(): Promise<void>
+}
+
+/** What one run of a handler publishes, until its transaction commits. */
+export interface Publishing {
+  /** Resolves with the ID. @param idempotencyKey - of the message being handled */
+  publish(message: OutgoingMessage, idempotencyKey: string): Promise<string>
+  /** What it has published. Later calls are refused. */
+  end(): readonly Outgoing[]
+}
+
+/** What stores and consumers use of an outbox. */
+export interface Outbox {
+  /** For a run that begins to publish. */
+  publishing(): Publishing
+  /** Publishes as long as there are more starts than stops. */
+  start(): void
+  /** Publishes what is committed, for so long at most, and stops if it was started by nobody else. */
+  stop(withinMs: DurationMs): Promise<void>
+  /** Rows were committed by this process. */
+  wake(): void
+}

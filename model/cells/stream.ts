@@ -9,6 +9,7 @@ const QUICK = new Set([
   'log-unnamed',
   'suspects-last-beside',
   'open-claims-look-first',
+  'outbox-remove-first',
   'flush-ticker',
   'liveness-drained',
 ])
@@ -186,6 +187,40 @@ export const STREAMS: readonly Cell[] = [
     LATEOVERALL: 1,
   }),
   cell('open-claims', 'reach-twice', 'it starts again', REACHED, { REACH: 'TWICE' }),
+
+  cell(
+    'outbox',
+    'relay',
+    'outbox: what is committed is published, in the order of its line, and nothing else',
+    HOLDS,
+    {},
+  ),
+  cell('outbox', 'two-lines', 'the same with a relay that dies twice', HOLDS, { CRASHES: 2, FREEZES: 0 }),
+  cell('outbox', 'early', 'a row is published before its COMMIT', violates('PHANTOM'), { EARLY: 1 }),
+  cell('outbox', 'no-lock', 'several relays work on one line', violates('ONCE'), { NOLOCK: 1 }),
+  cell('outbox', 'remove-first', 'rows are removed before they are confirmed', violates('LOST'), {
+    REMOVEFIRST: 1,
+    ROWS: 1,
+  }),
+  cell('outbox', 'position', 'a relay goes on behind the highest row that it has read', violates('LOST'), {
+    POSITION: 1,
+    ROWS: 2,
+    CRASHES: 0,
+    FREEZES: 0,
+    REFUSALS: 0,
+  }),
+  cell('outbox', 'read-first', 'a relay reads its rows before it has the lock', violates('ONCE'), {
+    READFIRST: 1,
+    LINES: 1,
+  }),
+  cell('outbox', 'skip-refused', 'a relay goes on behind a row that was refused', violates('ORDER'), {
+    SKIPREFUSED: 1,
+  }),
+  cell('outbox', 'unserialised', 'transactions of one line that do not wait for each other', violates('ORDER'), {
+    UNSERIALISED: 1,
+  }),
+  cell('outbox', 'reach-twice', 'a row is published again', REACHED, { REACH: 'TWICE' }),
+  cell('outbox', 'reach-late', 'a relay without its lock still publishes', REACHED, { REACH: 'LATE' }),
 
   cell('flush', 'ticker', 'asynchronous commits: what is settled is on disk', HOLDS, {}),
   cell('flush', 'reader-does-not-wait', 'a duplicate is settled by a mark not yet on disk', violates('A1'), {

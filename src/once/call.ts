@@ -52,6 +52,7 @@ interface CallParts {
 /** One call that no other call of this process waits for: claim, run, mark. */
 export class Call {
   readonly #store: CallStore
+  readonly #given: Store<unknown>
   readonly #deadlines: OnceDeadlines
   readonly #settings: OnceSettings
   readonly #work: OnceWork
@@ -66,6 +67,7 @@ export class Call {
 
   constructor({ store, deadlines, settings, work, wait, turns }: CallParts) {
     this.#store = new CallStore(store, settings, wait)
+    this.#given = store
     this.#deadlines = deadlines
     this.#settings = settings
     this.#work = work
@@ -174,7 +176,7 @@ export class Call {
 
   async #run(granted: Granted): Promise<Answered | undefined> {
     const { claim } = granted
-    const run = new OnceRun({ deadlines: this.#deadlines, settings: this.#settings, granted })
+    const run = this.#runOf(granted)
     try {
       const end = await run.start(
         (context) => this.#work(context, claim),
@@ -184,6 +186,10 @@ export class Call {
     } finally {
       run.close()
     }
+  }
+
+  #runOf(granted: Granted): OnceRun {
+    return new OnceRun({ deadlines: this.#deadlines, settings: this.#settings, granted, store: this.#given })
   }
 
   async #ended({ claim, doubt: wasInDoubt }: Granted, how: OnceEnd): Promise<Answered | undefined> {
@@ -242,7 +248,7 @@ export class Call {
   async #reconcile(granted: Granted): Promise<Answered | undefined> {
     const { claim } = granted
     const { reconcile, idempotencyKey } = this.#settings
-    const run = new OnceRun({ deadlines: this.#deadlines, settings: this.#settings, granted })
+    const run = this.#runOf(granted)
     try {
       const end = await run.start(
         () => reconcile?.(idempotencyKey),

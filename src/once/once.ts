@@ -1,6 +1,7 @@
 import type { Result } from '../core/record.ts'
 import { readResult } from '../core/result.ts'
 import { RememberedFailureError, TerminalError } from '../foundation/errors.ts'
+import type { OutgoingMessage } from '../ports/outbox.ts'
 import type { Claim, InboxStore, LeaseStore } from '../ports/store.ts'
 import type { Answered } from './call.ts'
 import { withoutTransaction } from '../execution/without-transaction.ts'
@@ -70,7 +71,8 @@ async function called<T, Tx>(
   const work = (context: RunContext, { attempt, fence }: Claim): unknown => {
     const own = isLease ? { fence } : { tx: context.tx as Tx }
     // Lazy: most functions read no signal.
-    const withSignal = Object.defineProperty({ idempotencyKey, attempt, ...own }, 'signal', {
+    const publish = (message: OutgoingMessage): Promise<string> => context.publish(message, idempotencyKey)
+    const withSignal = Object.defineProperty({ idempotencyKey, attempt, publish, ...own }, 'signal', {
       enumerable: true,
       get: () => context.signal,
     })

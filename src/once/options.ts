@@ -25,6 +25,7 @@ import { clockOption, entropyOption } from '../foundation/system-options.ts'
 import type { SealResult, StrategyContext } from '../consumer/options.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
+import type { OutgoingMessage } from '../ports/outbox.ts'
 import type { InboxStore, LeaseStore } from '../ports/store.ts'
 import { scopeText } from '../consumer/scope.ts'
 
@@ -42,6 +43,13 @@ export type OnceContext<Tx = never> = {
    * the caller's `signal` aborts.
    */
   readonly signal: AbortSignal
+  /**
+   * Writes a message into the outbox of the store: it commits with this transaction, and is published after that, at least
+   * once, under the same ID each time. A process without consumers runs the relay by `outbox.start()`.
+   *
+   * @throws as `publish` of a handler
+   */
+  readonly publish: (message: OutgoingMessage) => Promise<string>
 } & StrategyContext<Tx>
 
 /**

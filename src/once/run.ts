@@ -5,7 +5,9 @@ import { Deadlines, Held } from '../execution/deadlines.ts'
 import { resultOfThrow, type RunEnd } from '../execution/run-end.ts'
 import { TimedRun } from '../execution/timed-run.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Claim, LentTransaction, Store, TransactionClaim } from '../ports/store.ts'
+import { withoutOutbox } from '../execution/without-outbox.ts'
+import type { OutgoingMessage, Publishing } from '../ports/outbox.ts'
+import type { Claim, OpenTransaction, Store, TransactionClaim } from '../ports/store.ts'
 import type { OnceSettings } from './options.ts'
 
 export type OnceDeadlines = Deadlines<Claims>
@@ -38,12 +40,15 @@ export type OnceEnd = RunEnd & { readonly isAborted: boolean; readonly isStuck: 
 export interface RunContext {
   readonly signal: AbortSignal
   readonly tx: unknown
+  /** As `HandlerContext.publish`, for the call with this key. */
+  publish(message: OutgoingMessage, idempotencyKey: string): Promise<string>
 }
 
 interface RunParts {
   readonly deadlines: OnceDeadlines
   readonly settings: Pick<OnceSettings, 'signal'> & { readonly clock: Pick<Clock, 'monotonic'> }
   readonly granted: Granted
+  readonly store: Pick<Store<unknown>, 'outbox' | 'strategy'>
 }
 
 /** One run of a function of the user under a claim that is renewed, from the start of the function to the mark. */
@@ -66,8 +71,10 @@ export class OnceRun {
 
   /** Resolves once. `onLate`: it ended after that. */
   start(work: (context: RunContext) => unknown, onLate: (end: RunEnd) => void): Promise<OnceEnd> {
-    const { deadlines, settings, granted } = this.#parts
-    const lent = lend(granted.claim)
+    const { deadlines, settings, granted, store } = this.#parts
+    const transaction = transactionOf(granted.claim)
+    const lent = transaction?.lend()
+    let publishing: Publishing | undefined
     const abort = (): void => this.#run.abort(reasonOf(settings.signal))
     this.#run.onAbort = () => void lent?.revoke()
     this.#run.begin(settings.clock.monotonic())
@@ -77,6 +84,8 @@ export class OnceRun {
     const over = (end: RunEnd): void => {
       settings.signal?.removeEventListener('abort', abort)
       lent?.revoke()
+      const outgoing = publishing?.end() ?? []
+      if (end.result === 'handled' && outgoing.length > 0) transaction?.publish?.(outgoing)
       this.#run.end()
       if (this.#run.state === 'ended') this.#resolve({ ...end, isAborted: this.#run.isAborted, isStuck: false })
       else onLate(end)
@@ -87,6 +96,11 @@ export class OnceRun {
       const call = async (): Promise<unknown> =>
         work({
           tx: lent?.tx,
+          publish: (message, idempotencyKey) => {
+            if (store.outbox === undefined) throw withoutOutbox(store)
+            publishing ??= store.outbox.publishing()
+            return publishing.publish(message, idempotencyKey)
+          },
           get signal() {
             return run.signal
           },
@@ -110,8 +124,8 @@ export class OnceRun {
   }
 }
 
-function lend(claim: Claim): LentTransaction<unknown> | undefined {
-  return 'transaction' in claim ? (claim as TransactionClaim<unknown>).transaction.lend() : undefined
+function transactionOf(claim: Claim): OpenTransaction<unknown> | undefined {
+  return 'transaction' in claim ? (claim as TransactionClaim<unknown>).transaction : undefined
 }
 
 function reasonOf(signal: AbortSignal | undefined): Error {

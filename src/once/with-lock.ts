@@ -189,7 +189,7 @@ async function runUnder<T>(
   const { claim } = granted
   const { fence } = claim
   const deadlines = deadlinesOn(store, clock, { leaseMs, renewEveryMs: Math.floor(leaseMs / 3), ...NO_LIMIT })
-  const run = new OnceRun({ deadlines, settings: { signal: caller, clock }, granted })
+  const run = new OnceRun({ store, deadlines, settings: { signal: caller, clock }, granted })
   const end = await run.start(
     ({ signal }) => fn({ fence, signal }),
     () => {},

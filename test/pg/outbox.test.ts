@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { once as onceEmitted } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,8 +13,8 @@ import {
   type PostgresOutbox,
   type PostgresOutboxOptions,
 } from '../../adapters/pg/index.ts'
-import { BrokerError, defineConsumer, messageId, type ConsumerOptions } from '../../src/index.ts'
-import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
+import { BrokerError, defineConsumer, messageId, once, type ConsumerOptions } from '../../src/index.ts'
+import { MemoryBroker, memoryStore, runMemory } from '../../src/memory/index.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Pausable, Running } from '../../src/ports/lifecycle.ts'
 import { server } from '../kit/servers/server.ts'
@@ -270,14 +270,14 @@ describePostgres('the outbox of Postgres', () => {
       const { url } = await server('postgres')
       const child = fork('test/pg/outbox-relay.ts', [url, place.schema, file], { execArgv: ['--import', 'tsx'] })
       relays.add(child)
-      await once(child, 'message')
+      await onceEmitted(child, 'message')
     }
     const kill = async (): Promise<void> => {
       const [oldest] = relays
       if (oldest === undefined) return
       relays.delete(oldest)
       oldest.kill('SIGKILL')
-      await once(oldest, 'exit')
+      await onceEmitted(oldest, 'exit')
     }
     await Promise.all([relay(), relay()])
     const expected = new Set<string>()
@@ -308,6 +308,27 @@ describePostgres('the outbox of Postgres', () => {
     }
     rmSync(folder, { recursive: true })
   }, 60_000)
+
+  it('takes what a function publishes that is called once, under the IDs of its key, and nothing of one that fails', async () => {
+    const kafka = new Confirming()
+    const outbox = begin(outboxOn(kafka))
+    const store = postgresInbox({ pool: place.newPool(), schema: place.schema, outbox })
+    const keys: string[] = []
+    const call = (isFailing: boolean): Promise<unknown> =>
+      once(store, 'payment-1', async ({ publish, idempotencyKey, attempt }) => {
+        keys.push(`${idempotencyKey}-0`, await publish({ topic: 'paid', value: `attempt ${attempt}` }))
+        if (isFailing) throw new Error('declined')
+      })
+    await expect(call(true)).rejects.toThrow('declined')
+    await call(false)
+    await call(false)
+    await eventually(async () => kafka.sent.length > 0 && (await rows()) === 0)
+    expect(kafka.texts).toEqual(['attempt 2'])
+    expect(new Set([...keys, ...kafka.ids]).size).toBe(1)
+    await expect(once(memoryStore(), 'x', ({ publish }) => publish({ topic: 't', value: '' }))).rejects.toThrow(
+      'a lease, which has no transaction',
+    )
+  })
 
   it('refuses what cannot be sent before it is written', async () => {
     const outbox = outboxOn(new Confirming())

@@ -1,7 +1,7 @@
 import { type FailedRow, type OutgoingRow, type OutboxTable, type TakenRows } from '../../../src/internal.ts'
 import type { PgSession, PgSessions } from '../sessions/session.ts'
 import type { Tables } from '../statements/tables.ts'
-import { dueRows, lockLanes, settleRows, type OutgoingRowRow } from './statements.ts'
+import { anyDue, dueRows, lockLanes, settleRows, type OutgoingRowRow } from './statements.ts'
 
 /** The table of outgoing messages. */
 export class PgOutboxTable implements OutboxTable {
@@ -9,6 +9,7 @@ export class PgOutboxTable implements OutboxTable {
   readonly #tables: Tables
   readonly #prepare: () => Promise<void>
   #isOpen: Promise<void> | undefined
+  #wasEmpty = false
 
   constructor(sessions: PgSessions, tables: Tables, prepare: () => Promise<void>) {
     this.#sessions = sessions
@@ -27,6 +28,11 @@ export class PgOutboxTable implements OutboxTable {
 
   async take(most: number): Promise<TakenRows | undefined> {
     await this.open()
+    if (this.#wasEmpty) {
+      // Without a transaction, because it is asked again and again.
+      const [row] = await this.#sessions.committed(anyDue(this.#tables))
+      if (row?.is_any !== true) return undefined
+    }
     const { session, rows: lanes } = await this.#sessions.begin(lockLanes(this.#tables))
     try {
       // By a statement of its own: whoever had a lane before has removed its rows by then.
@@ -40,6 +46,7 @@ export class PgOutboxTable implements OutboxTable {
                 most,
               ),
             )
+      this.#wasEmpty = found.length === 0
       if (found.length > 0) return new Taken(session, this.#tables, found.map(rowOf))
       await session.rollback()
       return undefined

@@ -55,6 +55,11 @@ export interface LaneRow {
 
 const isDue = (o: string): string => `${o}.parked_at is null and (${o}.not_before is null or ${o}.not_before <= now())`
 
+/** Locks nothing; one row. */
+export function anyDue({ outbox }: Tables): Script<{ readonly is_any: boolean }> {
+  return { text: `select exists (select 1 from ${outbox} o where ${isDue('o')}) as is_any` }
+}
+
 /**
  * Locks lanes that have due rows and that no other relay has locked, until the transaction ends. The locks are advisory, with
  * a number made of the schema.

@@ -1,0 +1,210 @@
+import { describe, expect, it } from '@jest/globals'
+import { Relay, type RelayEvent, type RelayOptions } from '../../../src/outbox/relay.ts'
+import { BrokerError } from '../../../src/index.ts'
+import type { FailedRow, OutboxTable, OutgoingRow, TakenRows } from '../../../src/ports/outbox.ts'
+import { ManualClock } from '../../kit/manual-clock.ts'
+
+/** Rows in memory; a line belongs to one relay at a time. */
+class Table implements OutboxTable {
+  readonly rows: OutgoingRow[] = []
+  readonly failed: FailedRow[] = []
+  looks = 0
+  failure: Error | undefined
+  readonly #locked = new Set<number>()
+
+  add(id: string, line: number): void {
+    const value = Buffer.from(id)
+    this.rows.push({
+      id,
+      line,
+      attempts: 0,
+      system: 'kafka',
+      messageId: id,
+      place: 't',
+      key: null,
+      value,
+      attributes: '{}',
+    })
+  }
+
+  async open(): Promise<void> {}
+
+  async take(most: number): Promise<TakenRows | undefined> {
+    this.looks++
+    if (this.failure !== undefined) throw this.failure
+    const waiting = new Set(this.failed.map(({ id }) => this.rows.find((row) => row.id === id)?.line))
+    const rows = this.rows.filter(({ line }) => !this.#locked.has(line) && !waiting.has(line)).slice(0, most)
+    if (rows.length === 0) return undefined
+    const lines = new Set(rows.map(({ line }) => line))
+    for (const line of lines) this.#locked.add(line)
+    const unlock = (): void => {
+      for (const line of lines) this.#locked.delete(line)
+    }
+    return {
+      rows,
+      settle: async (published, failed) => {
+        for (const id of published)
+          this.rows.splice(
+            this.rows.findIndex((row) => row.id === id),
+            1,
+          )
+        this.failed.push(...failed)
+        unlock()
+      },
+      abandon: async () => unlock(),
+    }
+  }
+}
+
+interface Rig {
+  readonly relay: Relay
+  readonly table: Table
+  readonly clock: ManualClock
+  readonly sent: string[]
+  readonly told: RelayEvent[]
+}
+
+function rig(more: Partial<RelayOptions> = {}): Rig {
+  const [table, clock, sent, told] = [new Table(), new ManualClock(), [] as string[], [] as RelayEvent[]]
+  const relay = new Relay({
+    table,
+    publish: { kafka: async ({ messageId }) => void sent.push(String(messageId)) },
+    pollMs: 100,
+    maxAttempts: undefined,
+    clock,
+    entropy: { fraction: () => 0 },
+    tell: (event) => told.push(event),
+    ...more,
+  })
+  return { relay, table, clock, sent, told }
+}
+
+describe('a relay', () => {
+  it('looks when it is woken, and for the rows of others each pollMs', async () => {
+    const { relay, table, clock, sent } = rig()
+    relay.start()
+    await clock.advance(0)
+    table.add('a', 1)
+    relay.wake()
+    await clock.advance(0)
+    expect(sent).toEqual(['a'])
+    table.add('b', 1)
+    await clock.advance(0)
+    expect(sent).toEqual(['a'])
+    await clock.advance(100)
+    await clock.advance(0)
+    expect(sent).toEqual(['a', 'b'])
+    await relay.stop(0)
+  })
+
+  it('stops when the last of those who started it stops it, and publishes what is there first', async () => {
+    const { relay, table, clock, sent } = rig()
+    relay.start()
+    relay.start()
+    await relay.stop(1_000)
+    table.add('a', 1)
+    relay.wake()
+    await clock.advance(0)
+    expect(sent).toEqual(['a'])
+    table.add('b', 1)
+    await relay.stop(1_000)
+    expect(sent).toEqual(['a', 'b'])
+    const { looks } = table
+    table.add('c', 1)
+    relay.wake()
+    await clock.advance(0)
+    expect(table.looks).toBe(looks)
+  })
+
+  it('waits while broker or database is down, longer each time, and no wake shortens that', async () => {
+    let isDown = true
+    const { relay, table, clock, told, sent } = rig({
+      publish: {
+        kafka: async ({ messageId }) => {
+          if (isDown) throw new BrokerError('BROKER_UNREACHABLE', 'nobody there')
+          sent.push(String(messageId))
+        },
+      },
+    })
+    table.add('a', 1)
+    relay.start()
+    await clock.advance(0)
+    expect(told).toContainEqual({ event: 'waits', cause: 'nobody there', forMs: 500 })
+    const { looks } = table
+    relay.wake()
+    await clock.advance(0)
+    expect(table.looks - looks).toBeLessThanOrEqual(1) // The other worker may look; the line is not sent again.
+    await clock.advance(500)
+    await clock.advance(0)
+    expect(told.filter(({ event }) => event === 'waits').length).toBeGreaterThan(1)
+    expect(table.failed).toEqual([])
+    isDown = false
+    await relay.stop(10_000) // It tries once more.
+    expect(sent).toEqual(['a'])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('stops after one more look where the broker is still down: the rows are for the next relay', async () => {
+    const { relay, table, clock } = rig({
+      publish: {
+        kafka: async () => {
+          throw new BrokerError('BROKER_UNREACHABLE', 'nobody there')
+        },
+      },
+    })
+    table.add('a', 1)
+    relay.start()
+    await clock.advance(0)
+    await relay.stop(10_000)
+    expect(table.rows).toHaveLength(1)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('goes on after an error of the database', async () => {
+    const { relay, table, clock, sent } = rig()
+    table.failure = new Error('connection lost')
+    relay.start()
+    await clock.advance(0)
+    table.failure = undefined
+    table.add('a', 1)
+    await clock.advance(60_000)
+    await clock.advance(0)
+    expect(sent).toEqual(['a'])
+    await relay.stop(0)
+  })
+
+  it('leaves alone what lies behind a row that failed, and tells which one', async () => {
+    const { relay, table, clock, told, sent } = rig({
+      publish: {
+        kafka: async ({ messageId }) => {
+          if (messageId === 'a') throw new BrokerError('BROKER_PUBLISH_REFUSED', 'too large')
+          sent.push(String(messageId))
+        },
+      },
+      maxAttempts: 1,
+    })
+    table.add('a', 1)
+    table.add('b', 1)
+    table.add('c', 2)
+    relay.start()
+    await clock.advance(0)
+    expect(sent).toEqual(['c'])
+    expect(table.failed).toEqual([{ id: 'a', cause: 'too large', retryAfterMs: undefined }])
+    expect(told).toContainEqual({ event: 'parked', place: 't', messageId: 'a', cause: 'too large' })
+    await relay.stop(0)
+  })
+
+  it('counts a message for a broker that it has no publisher for as failed, and survives a listener that throws', async () => {
+    const { relay, table, clock } = rig({
+      publish: {},
+      tell: () => {
+        throw new Error('theirs')
+      },
+    })
+    table.add('a', 1)
+    relay.start()
+    await clock.advance(0)
+    expect(table.failed).toMatchObject([{ cause: 'the outbox has no publisher for Kafka', retryAfterMs: 500 }])
+    await relay.stop(0)
+  })
+})

@@ -95,6 +95,7 @@ export type {
   FailedRow,
   KafkaOutgoing,
   Outbox,
+  OutboxBacklog,
   OutboxTable,
   Outgoing,
   OutgoingMessage,

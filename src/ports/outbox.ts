@@ -100,6 +100,19 @@ export interface Publishing {
   end(): readonly Outgoing[]
 }
 
+/** By topic, or exchange and routing key. */
+export interface OutboxBacklog {
+  readonly system: 'kafka' | 'rabbitmq'
+  readonly place: string
+  /** Committed and not confirmed, those that failed included. */
+  readonly waiting: number
+  /** Of these, tried and not accepted. */
+  readonly failing: number
+  readonly parked: number
+  /** Age of the oldest that waits, in milliseconds. */
+  readonly oldestMs: DurationMs
+}
+
 /** What stores and consumers use of an outbox. */
 export interface Outbox {
   /** For a run that begins to publish. */
@@ -110,4 +123,6 @@ export interface Outbox {
   stop(withinMs: DurationMs): Promise<void>
   /** Rows were committed by this process. */
   wake(): void
+  /** What waits, by place. Of more than 10,000 rows the oldest are counted. */
+  backlog(): Promise<readonly OutboxBacklog[]>
 }

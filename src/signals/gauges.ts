@@ -1,6 +1,7 @@
 import type { Clock } from '../ports/clock.ts'
 import type { Health } from '../ports/health.ts'
 import type { ObserverEvent } from '../ports/observer.ts'
+import type { OutboxBacklog } from '../ports/outbox.ts'
 import type { Backlog } from '../ports/source.ts'
 import { LabelValues } from './label-values.ts'
 import { GAUGES, idsOf, type GaugeId } from './metrics.ts'
@@ -30,6 +31,7 @@ interface Started {
   readonly store: string
   readonly reading: Asking<StoreFacts> | undefined
   readonly backlog: Asking<readonly Backlog[]> | undefined
+  readonly outbox: Asking<readonly OutboxBacklog[]> | undefined
 }
 
 /** Partitions of one process with gauges of their own; the largest value of all further ones has partition `other`. */
@@ -65,12 +67,15 @@ export class GaugeReader {
     const reading = this.#readStores && isReadable ? new Asking(this.#clock, () => factsOf(event)) : undefined
     const { backlog: askBacklog } = event
     const backlog = askBacklog && new Asking(this.#clock, askBacklog)
+    const { outbox: told } = store
+    const outbox = told && this.#readStores ? new Asking(this.#clock, () => told.backlog()) : undefined
     const started = {
       event,
       consumer: this.#names.of(name),
       store: this.#stores.of(store.name ?? store.strategy),
       reading,
       backlog,
+      outbox,
     }
     this.#started.set(name, [...(this.#started.get(name) ?? []), started])
   }
@@ -96,7 +101,11 @@ export class GaugeReader {
   async #read(): Promise<Readings> {
     const all = [...this.#started.values()].flat()
     await Promise.all(
-      all.flatMap((one) => [this.#refresh(one), ...(one.backlog === undefined ? [] : [one.backlog.refresh()])]),
+      all.flatMap((one) => [
+        this.#refresh(one),
+        ...(one.backlog === undefined ? [] : [one.backlog.refresh()]),
+        ...(one.outbox === undefined ? [] : [one.outbox.refresh()]),
+      ]),
     )
     const healths = all.map((one) => ({ ...one, health: healthOf(one.event) }))
     const merged = new Merged()
@@ -105,6 +114,7 @@ export class GaugeReader {
       this.#readHealth(one, merged, partitions)
       this.#readFacts(one, merged)
       this.#readBacklog(one, merged)
+      this.#readOutbox(one, merged)
     }
     return merged.readings
   }
@@ -124,6 +134,16 @@ export class GaugeReader {
     if (backlog?.facts === undefined || backlog.ageMs > OLD_BACKLOG_MS) return
     for (const { destination, messages } of backlog.facts) {
       merged.add('backlog', { consumer, destination: this.#destinations.of(destination) }, messages)
+    }
+  }
+
+  #readOutbox({ consumer, outbox }: Started, merged: Merged): void {
+    if (outbox?.facts === undefined || outbox.ageMs > OLD_BACKLOG_MS) return
+    for (const { place, waiting, parked, oldestMs } of outbox.facts) {
+      const labels = { consumer, destination: this.#destinations.of(place) }
+      merged.add('outboxWaiting', labels, waiting)
+      merged.add('outboxParked', labels, parked)
+      merged.add('outboxOldest', labels, oldestMs / 1_000)
     }
   }
 

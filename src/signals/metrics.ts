@@ -65,6 +65,9 @@ export type GaugeId =
   | 'purgeHorizon'
   | 'retention'
   | 'lease'
+  | 'outboxWaiting'
+  | 'outboxParked'
+  | 'outboxOldest'
 
 export const COUNTERS: Readonly<Record<CounterId, Metric>> = named<CounterId, Metric>('counter', {
   deliveries: {
@@ -281,6 +284,27 @@ export const GAUGES: Readonly<Record<GaugeId, GaugeMetric>> = named<GaugeId, Gau
     unit: 's',
     help: 'The lease of the consumer.',
     labels: ['consumer'],
+    merge: 'max',
+  },
+  outboxWaiting: {
+    otel: 'consume_once.outbox.waiting',
+    unit: '{message}',
+    help: 'Messages in the outbox of the store of the consumer that are committed and not confirmed by their broker, at most 10000. Every process reports the same ones.',
+    labels: ['consumer', 'destination'],
+    merge: 'max',
+  },
+  outboxParked: {
+    otel: 'consume_once.outbox.parked',
+    unit: '{message}',
+    help: 'Messages in the outbox that were refused too often and wait for a person. Every process reports the same ones.',
+    labels: ['consumer', 'destination'],
+    merge: 'max',
+  },
+  outboxOldest: {
+    otel: 'consume_once.outbox.oldest',
+    unit: 's',
+    help: 'Age of the oldest message in the outbox that waits.',
+    labels: ['consumer', 'destination'],
     merge: 'max',
   },
 })

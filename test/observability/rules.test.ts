@@ -96,6 +96,16 @@ const CASES: Readonly<Record<string, Case>> = {
       'consume_once_backlog_messages{consumer="sms", destination="t", instance="a"}': '0x20 5000-100x40 1000x30',
     },
   },
+  ConsumeOnceOutboxWaits: {
+    fires: { 'consume_once_outbox_oldest_seconds{consumer="sms", destination="t"}': '0+60x30' },
+    at: '20m',
+    quiet: { 'consume_once_outbox_oldest_seconds{consumer="sms", destination="t"}': '0 30 0 30 0x20' },
+  },
+  ConsumeOnceOutboxParked: {
+    fires: { 'consume_once_outbox_parked{consumer="sms", destination="t"}': '0x5 2x20' },
+    at: '20m',
+    quiet: { 'consume_once_outbox_parked{consumer="sms", destination="t"}': '0x20' },
+  },
   ConsumeOnceHandlerStuck: {
     fires: { 'consume_once_live{consumer="sms", instance="a"}': '1x5 0x20' },
     at: '10m',

@@ -13,9 +13,10 @@ import {
   type PostgresOutbox,
   type PostgresOutboxOptions,
 } from '../../adapters/pg/index.ts'
-import { BrokerError, defineConsumer, messageId, once, type ConsumerOptions } from '../../src/index.ts'
+import { BrokerError, defineConsumer, messageId, once, type ConsumerOptions, type Observer } from '../../src/index.ts'
 import { MemoryBroker, memoryStore, runMemory } from '../../src/memory/index.ts'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
+import { Meter } from '../../src/signals/meter.ts'
 import type { Pausable, Running } from '../../src/ports/lifecycle.ts'
 import { server } from '../kit/servers/server.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -308,6 +309,25 @@ describePostgres('the outbox of Postgres', () => {
     }
     rmSync(folder, { recursive: true })
   }, 60_000)
+
+  it('is read as gauges of the consumer', async () => {
+    const kafka = new Confirming()
+    kafka.answer = () => {
+      throw new BrokerError('BROKER_UNREACHABLE', 'nobody there')
+    }
+    const meter = new Meter()
+    const { send } = await consume(
+      outboxOn(kafka),
+      { handle: ({ publish }) => publish({ topic: 'charged', value: '1' }) },
+      { observe: meter.observe as Observer },
+    )
+    send(1, 2)
+    await eventually(async () => (await rows()) === 2)
+    const { outboxWaiting, outboxParked, outboxOldest } = await meter.gauges()
+    expect(outboxWaiting).toMatchObject([{ labels: { destination: 'charged' }, value: 2 }])
+    expect(outboxParked).toMatchObject([{ value: 0 }])
+    expect(outboxOldest[0]?.value).toBeGreaterThan(0)
+  })
 
   it('takes what a function publishes that is called once, under the IDs of its key, and nothing of one that fails', async () => {
     const kafka = new Confirming()

@@ -16,6 +16,7 @@ import {
   systemEntropy,
   whole,
   type DurationMs,
+  type OutboxBacklog,
   type Outgoing,
   type OutgoingMessage,
   type Publishing,
@@ -31,7 +32,7 @@ import type { PgSessions } from '../sessions/session.ts'
 import type { Script } from '../statements/statement.ts'
 import { tablesIn, type Tables } from '../statements/tables.ts'
 import { PgOutboxTable } from './outbox.ts'
-import type { OutboxBacklog, OutboxParked, PostgresOutbox, PostgresOutboxOptions, QueryLike } from './types.ts'
+import type { OutboxParked, PostgresOutbox, PostgresOutboxOptions, QueryLike } from './types.ts'
 import { backlog, parked, unpark, writeOutgoing, writeOutgoingWith } from './statements.ts'
 
 const PUBLISHERS: Table<PostgresOutboxOptions['publishers'], 'kafka' | 'rabbitmq'> = {

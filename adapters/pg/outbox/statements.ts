@@ -124,6 +124,9 @@ export interface BacklogRow {
   readonly oldest_s: number
 }
 
+/** Rows that are counted at most. */
+const MOST_COUNTED = 10_000
+
 /** By place. */
 export function backlog({ outbox }: Tables): Script<BacklogRow> {
   return {
@@ -131,7 +134,7 @@ export function backlog({ outbox }: Tables): Script<BacklogRow> {
   count(*) filter (where parked_at is null and attempts > 0)::int as failing,
   count(*) filter (where parked_at is not null)::int as parked,
   coalesce(extract(epoch from clock_timestamp() - min(created_at) filter (where parked_at is null)), 0)::float8 as oldest_s
-from ${outbox} group by 1, 2 order by 1, 2`,
+from (select * from ${outbox} order by id limit ${MOST_COUNTED}) as oldest group by 1, 2 order by 1, 2`,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { DurationMs, Outbox, OutgoingMessage, RelayEvent } from '../../../src/internal.ts'
+import type { DurationMs, Outbox, OutboxBacklog, OutgoingMessage, RelayEvent } from '../../../src/internal.ts'
 import type { PoolLike } from '../clients.ts'
 
 /** Publishes one message and resolves when its broker has confirmed it: `confirmedPublisher()` of an adapter. */
@@ -47,19 +47,6 @@ export interface QueryLike {
   query(text: string, values: unknown[]): Promise<unknown>
 }
 
-/** By topic, or exchange and routing key. */
-export interface OutboxBacklog {
-  readonly system: 'kafka' | 'rabbitmq'
-  readonly place: string
-  /** Committed and not confirmed, those that failed included. */
-  readonly waiting: number
-  /** Of these, tried and not accepted. */
-  readonly failing: number
-  readonly parked: number
-  /** Age of the oldest that waits, in milliseconds. */
-  readonly oldestMs: DurationMs
-}
-
 export interface OutboxParked {
   readonly id: string
   readonly place: string
@@ -82,6 +69,7 @@ export interface PostgresOutbox extends Outbox {
     readonly text: string
     readonly values: unknown[]
   }
+  /** What waits, by place. Of more than 10,000 rows the oldest are counted. */
   backlog(): Promise<readonly OutboxBacklog[]>
   /** At most 100, the oldest first. */
   parked(): Promise<readonly OutboxParked[]>

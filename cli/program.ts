@@ -3,6 +3,7 @@ import { addDashboard } from './dashboard.ts'
 import { addDemo } from './demo/command.ts'
 import { addDoctor } from './doctor.ts'
 import { addMigrate } from './migrate.ts'
+import { addOutbox } from './outbox.ts'
 import { addAudit } from './records/audit.ts'
 import { addDecisions } from './records/decide.ts'
 import { addInspect } from './records/inspect.ts'
@@ -28,6 +29,7 @@ export function newProgram(end: End): Command {
     addAudit,
     addDecisions,
     addPositions,
+    addOutbox,
     addPurge,
     addMark,
     addReplay,

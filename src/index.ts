@@ -84,7 +84,15 @@ export type { Logger } from './ports/logger.ts'
 export type { Message } from './ports/message.ts'
 export type { Migrations, MigrationStatus } from './ports/migrations.ts'
 export type { Durations, FailureTold, Observer, ObserverEvent, StoreOperation } from './ports/observer.ts'
-export type { KafkaOutgoing, OutboxBacklog, OutgoingMessage, RabbitOutgoing } from './ports/outbox.ts'
+export { outboxOf } from './people/outbox-of.ts'
+export type {
+  KafkaOutgoing,
+  Outbox,
+  OutboxBacklog,
+  OutboxParked,
+  OutgoingMessage,
+  RabbitOutgoing,
+} from './ports/outbox.ts'
 export type { HandedBack, Outcome } from './ports/outcome.ts'
 export type { PartitionHealth, SourceEvent, SourceHealth } from './ports/source.ts'
 export type { Store } from './ports/store.ts'

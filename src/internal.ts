@@ -96,6 +96,7 @@ export type {
   KafkaOutgoing,
   Outbox,
   OutboxBacklog,
+  OutboxParked,
   OutboxTable,
   Outgoing,
   OutgoingMessage,

@@ -70,7 +70,7 @@ export {
 } from './done-channel.ts'
 export { pgClient, type PgClient } from './tx/pg-client.ts'
 export { postgresOutbox } from './outbox/postgres-outbox.ts'
-export type { OutboxParked, PostgresOutbox, PostgresOutboxOptions } from './outbox/types.ts'
+export type { PostgresOutbox, PostgresOutboxOptions } from './outbox/types.ts'
 export { postgresMigrations } from './schema/postgres-migrations.ts'
 export type { PgQuery, PgResult, PgTransaction } from './tx/pg-transaction.ts'
 

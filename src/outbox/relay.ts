@@ -137,7 +137,7 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
       }
       const waiting: Waiting = { isWakeable, goOn }
       this.#waiting.add(waiting)
-      const cancel = this.#options.clock.after(ms, goOn, { background: true })
+      const cancel = this.#options.clock.after(ms, goOn)
     })
   }
 

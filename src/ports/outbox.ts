@@ -113,7 +113,16 @@ export interface OutboxBacklog {
   readonly oldestMs: DurationMs
 }
 
-/** What stores and consumers use of an outbox. */
+/** A message that was refused too often. */
+export interface OutboxParked {
+  readonly id: string
+  readonly place: string
+  readonly messageId: string
+  readonly cause: string | undefined
+  readonly attempts: number
+}
+
+/** What stores, consumers and people use of an outbox. */
 export interface Outbox {
   /** For a run that begins to publish. */
   publishing(): Publishing
@@ -125,4 +134,8 @@ export interface Outbox {
   wake(): void
   /** What waits, by place. Of more than 10,000 rows the oldest are counted. */
   backlog(): Promise<readonly OutboxBacklog[]>
+  /** At most 100, the oldest first. */
+  parked(): Promise<readonly OutboxParked[]>
+  /** Publishes parked messages after all. Resolves with how many were parked. @throws ConfigError for an ID that is none */
+  redrive(ids: readonly string[]): Promise<number>
 }

@@ -17,6 +17,7 @@ import {
   whole,
   type DurationMs,
   type OutboxBacklog,
+  type OutboxParked,
   type Outgoing,
   type OutgoingMessage,
   type Publishing,
@@ -32,7 +33,7 @@ import type { PgSessions } from '../sessions/session.ts'
 import type { Script } from '../statements/statement.ts'
 import { tablesIn, type Tables } from '../statements/tables.ts'
 import { PgOutboxTable } from './outbox.ts'
-import type { OutboxParked, PostgresOutbox, PostgresOutboxOptions, QueryLike } from './types.ts'
+import type { PostgresOutbox, PostgresOutboxOptions, QueryLike } from './types.ts'
 import { backlog, parked, unpark, writeOutgoing, writeOutgoingWith } from './statements.ts'
 
 const PUBLISHERS: Table<PostgresOutboxOptions['publishers'], 'kafka' | 'rabbitmq'> = {

@@ -1,4 +1,4 @@
-import type { DurationMs, Outbox, OutboxBacklog, OutgoingMessage, RelayEvent } from '../../../src/internal.ts'
+import type { DurationMs, Outbox, OutgoingMessage, RelayEvent } from '../../../src/internal.ts'
 import type { PoolLike } from '../clients.ts'
 
 /** Publishes one message and resolves when its broker has confirmed it: `confirmedPublisher()` of an adapter. */
@@ -47,14 +47,6 @@ export interface QueryLike {
   query(text: string, values: unknown[]): Promise<unknown>
 }
 
-export interface OutboxParked {
-  readonly id: string
-  readonly place: string
-  readonly messageId: string
-  readonly cause: string | undefined
-  readonly attempts: number
-}
-
 /** Messages that are committed together with their effect, and published after that. */
 export interface PostgresOutbox extends Outbox {
   /**
@@ -69,10 +61,4 @@ export interface PostgresOutbox extends Outbox {
     readonly text: string
     readonly values: unknown[]
   }
-  /** What waits, by place. Of more than 10,000 rows the oldest are counted. */
-  backlog(): Promise<readonly OutboxBacklog[]>
-  /** At most 100, the oldest first. */
-  parked(): Promise<readonly OutboxParked[]>
-  /** Publishes parked messages after all. Resolves with how many were parked. */
-  redrive(ids: readonly string[]): Promise<number>
 }

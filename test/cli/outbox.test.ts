@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
+import { Pool } from 'pg'
+import { postgresOutbox, type PostgresOutbox } from '../../adapters/pg/index.ts'
+import { backends } from '../kit/backends.ts'
+import { Cli, dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
+import { eventually } from '../kit/eventually.ts'
+import { uniqueName } from '../kit/namespace.ts'
+import { server } from '../kit/servers/server.ts'
+
+jest.setTimeout(WITHIN_MS)
+
+const describePostgres = backends.has('postgres') ? describe : describe.skip
+
+describePostgres('consume-once, on an outbox', () => {
+  let cli: Cli
+  let pool: Pool
+  let schema: string
+  let outbox: PostgresOutbox
+  beforeEach(async () => {
+    cli = new Cli()
+    cli.file('broker', '')
+    schema = uniqueName('cli')
+    pool = new Pool({ connectionString: (await server('postgres')).url, max: 3 })
+    await pool.query(`create schema ${schema}`)
+    outbox = postgresOutbox({ pool, schema, publishers: {}, relay: false })
+    await outbox.backlog()
+  })
+  afterEach(async () => {
+    await pool.query(`drop schema ${schema} cascade`)
+    await pool.end()
+    cli[Symbol.dispose]()
+  })
+
+  const run = async (args: readonly string[], onStderr?: Parameters<Cli['run']>[1]): Promise<CliRun> =>
+    cli.run(args, {
+      ...onStderr,
+      env: {
+        CONSUME_ONCE_CONFIG: 'test/cli/outbox.config.ts',
+        TEST_DATABASE_URL: (await server('postgres')).url,
+        TEST_SCHEMA: schema,
+        TEST_BROKER_FILE: cli.path('broker'),
+      },
+    })
+  const park = (id: string): Promise<unknown> =>
+    pool.query(
+      `update ${schema}.outbox set parked_at = now(), attempts = 3, cause = 'too large' where message_id = $1`,
+      [id],
+    )
+
+  it('shows what waits and what is parked, publishes that after all when a person says so, and runs a relay', async () => {
+    const nothing = await run(['outbox', 'payments'])
+    expect([nothing.exitCode, nothing.stdout]).toEqual([0, 'Nothing waits in the outbox of billing/payments.\n'])
+    await outbox.publish(
+      pool,
+      ['a', 'b', 'c'].map((id) => ({ topic: 'paid', value: '', messageId: id })),
+    )
+    await park('b')
+    const shown = await run(['outbox', 'payments'])
+    expect(shown.exitCode).toBe(1)
+    expect(shown.stdout).toMatch(/paid +kafka +2 +0 +1/)
+    expect(shown.stdout).toMatch(
+      /2 +paid +b +3 +too large\nPublish them after all: consume-once redrive-outbox billing\/payments 2/,
+    )
+    expect(dataOf(await run(['outbox', 'payments', '--json']))).toMatchObject({
+      command: 'outbox',
+      consumer: 'billing/payments',
+      backlog: [{ place: 'paid', waiting: 2, parked: 1 }],
+      parked: [{ messageId: 'b', cause: 'too large' }],
+    })
+
+    const unsure = await run(['redrive-outbox', 'payments', '2'])
+    expect([unsure.exitCode, unsure.stderr]).toEqual([3, expect.stringContaining('add --yes')])
+    const redriven = await run(['redrive-outbox', 'payments', '--all', '--yes'])
+    expect([redriven.exitCode, redriven.stdout]).toEqual([
+      0,
+      '1 of 1 were parked, and are published by the next relay.\n',
+    ])
+    const none = await run(['redrive-outbox', 'payments', '77', '--yes'])
+    expect(none.exitCode).toBe(1)
+
+    const relay = await run(['relay', 'payments'], {
+      onStderr: (text, signal) => {
+        if (!text.includes('publishes the outbox')) return
+        void eventually(async () => cli.read('broker').split('\n').length === 4).then(() => signal('SIGTERM'))
+      },
+    })
+    expect(relay.exitCode).toBe(143)
+    expect(cli.read('broker').trim().split('\n').toSorted()).toEqual(['a', 'b', 'c'])
+    expect(await outbox.backlog()).toEqual([])
+  })
+
+  it('says what a consumer lacks that has none, and how it is typed', async () => {
+    const plain = await run(['outbox', 'plain'])
+    expect([plain.exitCode, plain.stderr]).toEqual([2, expect.stringContaining('expected one with an outbox')])
+    const both = await run(['redrive-outbox', 'payments', '1', '--all'])
+    expect([both.exitCode, both.stderr]).toEqual([2, expect.stringContaining('expected IDs of `outbox`, or --all')])
+    const wrong = await run(['redrive-outbox', 'payments', 'x', '--yes'])
+    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('expected IDs of parked()')])
+  })
+})

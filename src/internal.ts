@@ -102,6 +102,7 @@ export type {
   OutgoingMessage,
   OutgoingRow,
   OutgoingSystem,
+  PublishedBy,
   Publishing,
   RabbitOutgoing,
   TakenRows,

@@ -44,7 +44,16 @@ export interface PostgresLeaseOptions extends SqlOptions, InSchema {
   readonly queryTimeoutMs?: DurationMs
 }
 
-export interface PostgresOffsetsOptions extends SqlOptions, InSchema {
+interface WithOutbox {
+  /**
+   * Where handlers publish (`ctx.publish`), in the transaction of the effect. Its table must be in the same database. It
+   * publishes as long as a consumer runs on the store.
+   * @defaultValue none: `ctx.publish` is refused
+   */
+  readonly outbox?: PostgresOutbox
+}
+
+export interface PostgresOffsetsOptions extends SqlOptions, InSchema, WithOutbox {
   /**
    * A `Pool` of `pg`. You close it. Its `max` must be at least 2: all stores on the pool together open transactions on
    * all connections but one, which runs short statements. The pool must connect to the primary, not to a replica.
@@ -64,16 +73,7 @@ export interface PostgresOffsetsOptions extends SqlOptions, InSchema {
   readonly idleInTransactionTimeoutMs?: DurationMs
 }
 
-interface WithOutbox {
-  /**
-   * Where handlers publish (`ctx.publish`), in the transaction of the effect. Its table must be in the same database. It
-   * publishes as long as a consumer runs on the store.
-   * @defaultValue none: `ctx.publish` is refused
-   */
-  readonly outbox?: PostgresOutbox
-}
-
-export interface PostgresInboxOptions extends PostgresOffsetsOptions, WithOutbox {
+export interface PostgresInboxOptions extends PostgresOffsetsOptions {
   /**
    * How marks become durable. `commit`: each COMMIT is flushed. `flush-ticker`: a COMMIT is not flushed, and one loop
    * flushes for all that wait. That handles 1.3 to 1.7 times as many messages, and delays each by one flush. A mark
@@ -140,8 +140,9 @@ export const LEASE: Table<PostgresLeaseOptions> = {
   queryTimeoutMs: or(5_000, SQL.queryTimeoutMs),
 }
 
-export const OFFSETS: Table<PostgresOffsetsOptions, 'statementTimeoutMs'> = {
+export const OFFSETS: Table<PostgresOffsetsOptions, 'statementTimeoutMs' | 'outbox'> = {
   ...LEASE,
+  outbox: having('a postgresOutbox', 'publish', 'start', 'stop'),
   queryTimeoutMs: SQL.queryTimeoutMs,
   statementTimeoutMs: millis(),
   idleInTransactionTimeoutMs: SQL.idleInTransactionTimeoutMs,
@@ -149,7 +150,6 @@ export const OFFSETS: Table<PostgresOffsetsOptions, 'statementTimeoutMs'> = {
 
 export const INBOX: Table<PostgresInboxOptions, 'statementTimeoutMs' | 'outbox'> = {
   ...OFFSETS,
-  outbox: having('a postgresOutbox', 'publish', 'start', 'stop'),
   durability: or('commit', oneOf('commit', 'flush-ticker')),
 }
 

@@ -99,7 +99,7 @@ export class OnceRun {
           publish: (message, idempotencyKey) => {
             if (store.outbox === undefined) throw withoutOutbox(store)
             publishing ??= store.outbox.publishing()
-            return publishing.publish(message, idempotencyKey)
+            return publishing.publish(message, { idempotencyKey })
           },
           get signal() {
             return run.signal

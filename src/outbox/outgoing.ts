@@ -18,6 +18,12 @@ const COMMON = {
   order: where<string>('text', (value) => typeof value === 'string'),
 }
 
+/** AMQP has one byte for its length, and no database keeps the character 0. */
+const NAME: Rule<string> = where(
+  'text of at most 255 bytes without the character 0',
+  (value) => typeof value === 'string' && Buffer.byteLength(value) <= 255 && !value.includes('\u0000'),
+)
+
 type Optional = 'key' | 'headers' | 'partition' | 'messageId' | 'order'
 type OptionalOnRabbit = 'exchange' | 'headers' | 'properties' | 'messageId' | 'order'
 
@@ -36,8 +42,8 @@ const KAFKA: Table<KafkaOutgoing, Optional> = {
 
 const RABBIT: Table<RabbitOutgoing, OptionalOnRabbit> = {
   ...COMMON,
-  exchange: where('text', (value) => typeof value === 'string'),
-  routingKey: needed(where('text', (value) => typeof value === 'string')),
+  exchange: NAME,
+  routingKey: needed(NAME),
   body: needed(BYTES),
   headers: judged('an object of headers', whyNoJson),
   properties: judged('an object of properties', whyNoJson),
@@ -71,6 +77,8 @@ function whyNoId(id: unknown): string | undefined {
 
 /** What a message takes from the run that publishes it. */
 export interface From {
+  /** W3C Trace Context of the run, for a message without one. */
+  readonly traceparent?: string | undefined
   /** For its ID, if it names none. */
   readonly messageId: string
   /** For its line, if it names none. */
@@ -92,7 +100,8 @@ function toKafka(message: Complete<KafkaOutgoing, Optional>, from: From): Outgoi
   const { topic, value, key = null, headers = {}, partition, messageId = from.messageId, order } = message
   const bytes = key === null ? null : bytesOf(key)
   const line = order ?? (bytes === null ? from.order : Buffer.from(bytes).toString('latin1'))
-  const sent = Object.entries(headers).map(([name, given]) => [name, Buffer.from(bytesOf(given)).toString('base64')])
+  const all = withTrace(headers, from)
+  const sent = Object.entries(all).map(([name, given]) => [name, Buffer.from(bytesOf(given)).toString('base64')])
   return {
     messageId,
     system: 'kafka',
@@ -114,8 +123,15 @@ function toRabbit(message: Complete<RabbitOutgoing, OptionalOnRabbit>, from: Fro
     line: lineOf('rabbitmq', place, order ?? from.order),
     key: null,
     value: bytesOf(body),
-    attributes: JSON.stringify({ exchange, routingKey, headers, properties }),
+    attributes: JSON.stringify({ exchange, routingKey, headers: withTrace(headers ?? {}, from), properties }),
   }
+}
+
+function withTrace<Value>(
+  headers: Readonly<Record<string, Value>>,
+  { traceparent }: From,
+): Readonly<Record<string, Value | string>> {
+  return traceparent === undefined || 'traceparent' in headers ? headers : { ...headers, traceparent }
 }
 
 function lineOf(...parts: readonly string[]): number {

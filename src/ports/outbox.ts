@@ -92,10 +92,17 @@ export interface TakenRows {
   abandon(): Promise<void>
 }
 
+/** The message being handled, or the call. */
+export interface PublishedBy {
+  readonly idempotencyKey: string
+  /** W3C Trace Context of the run, if it is traced. */
+  readonly traceparent?: string | undefined
+}
+
 /** What one run of a handler publishes, until its transaction commits. */
 export interface Publishing {
-  /** Resolves with the ID. @param idempotencyKey - of the message being handled */
-  publish(message: OutgoingMessage, idempotencyKey: string): Promise<string>
+  /** Resolves with the ID. */
+  publish(message: OutgoingMessage, by: PublishedBy): Promise<string>
   /** What it has published. Later calls are refused. */
   end(): readonly Outgoing[]
 }

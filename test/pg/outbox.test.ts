@@ -19,6 +19,8 @@ import type { PgTransaction } from '../../adapters/pg/index.ts'
 import { Meter } from '../../src/signals/meter.ts'
 import type { Pausable, Running } from '../../src/ports/lifecycle.ts'
 import { server } from '../kit/servers/server.ts'
+import { claimAll, grantedBy, newItem } from '../../testing/contract/store/claims.ts'
+import { outgoingOf } from '../../src/outbox/outgoing.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { describePostgres, newPlace, type PgPlace } from './support.ts'
 
@@ -350,16 +352,40 @@ describePostgres('the outbox of Postgres', () => {
     )
   })
 
-  it('refuses what cannot be sent before it is written', async () => {
-    const outbox = outboxOn(new Confirming())
-    for (const [message, why] of [
-      [{ topic: 'a b', value: '' }, 'topic: expected the name of a topic'],
-      [{ topic: 't' }, 'value: expected bytes, text or null'],
-      [{ value: '' }, 'expected a topic (Kafka), or a routingKey'],
-      [{ routingKey: 'q', body: 'x', headers: { a: Buffer.from('x') } }, 'values that JSON can carry'],
-      [{ topic: 't', value: '', messageId: '' }, 'messageId'],
-    ] as const) {
-      expect(() => outbox.statement(message as never)).toThrow(why)
-    }
+  it('is flushed with its transaction, whatever the session or the store does', async () => {
+    const outbox = outboxOn(new Confirming(), { relay: false })
+    await outbox.backlog()
+    await place.alter(`create table ${place.schema}.flushed (setting text);
+      create function ${place.schema}.note() returns trigger language plpgsql as
+        $$ begin insert into ${place.schema}.flushed values (current_setting('synchronous_commit')); return null; end $$;
+      create constraint trigger note after insert on ${place.schema}.outbox deferrable initially deferred
+        for each row execute function ${place.schema}.note()`)
+    const client = await place.pool.connect()
+    await client.query("begin; set local synchronous_commit = 'off'")
+    await outbox.publish(client, { topic: 't', value: '' })
+    await client.query('commit')
+    client.release()
+    const store = postgresInbox({
+      pool: place.newPool(),
+      schema: place.schema,
+      outbox,
+      durability: 'flush-ticker',
+    })
+    await once(store, 'x', ({ publish }) => publish({ topic: 't', value: '' }))
+    const { rows: noted } = await place.pool.query(`select setting from ${place.schema}.flushed`)
+    expect(noted).toEqual([{ setting: 'on' }, { setting: 'on' }])
+  })
+
+  it('is written with a position too', async () => {
+    const outbox = outboxOn(new Confirming(), { relay: false })
+    await outbox.backlog()
+    const store = await place.newOffsets({ outbox })
+    const item = { ...newItem(), position: { stream: 't/0', offset: 0n, follows: undefined, timestamp: undefined } }
+    const [answer] = await claimAll(store, [item])
+    const { claim: claimed } = grantedBy(answer)
+    claimed.transaction.publish?.([outgoingOf({ topic: 't', value: 'x' }, { messageId: 'id', order: '' })])
+    expect(await rows()).toBe(0)
+    await store.mark([claimed])
+    expect(await rows()).toBe(1)
   })
 })

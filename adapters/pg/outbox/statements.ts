@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { FailedRow, Outgoing } from '../../../src/internal.ts'
 import { bytes, text } from '../statements/literals.ts'
 import type { Script, Statement } from '../statements/statement.ts'
+import { DURABLY } from '../statements/transaction.ts'
 import type { Tables } from '../statements/tables.ts'
 
 // A row of `outbox` is a message that was committed with an effect and is not yet confirmed by its broker. `line` orders
@@ -20,21 +21,30 @@ const MOST_LANES = 8
 
 const COLUMNS = 'lane, line, system, message_id, place, key, value, attributes'
 
-/** In the order of the messages. */
+/**
+ * In the order of the messages. A relay may publish what it sees, so the transaction is flushed whatever its session, or the
+ * flush ticker of the store, does.
+ */
 export function writeOutgoing({ outbox }: Tables, messages: readonly Outgoing[]): Script {
   const rows = messages.map((one) => `(${valuesOf(one).map(literal).join(', ')})`)
-  return { text: `insert into ${outbox} (${COLUMNS}) values ${rows.join(',\n')}` }
+  return { text: `select ${DURABLY};\ninsert into ${outbox} (${COLUMNS}) values ${rows.join(',\n')}` }
 }
 
-/** The same with parameters, for a transaction of the user. */
+/** The same in one statement with parameters, for a transaction of the user. */
 export function writeOutgoingWith({ outbox }: Tables, messages: readonly Outgoing[]): Statement {
   const values = messages.flatMap(valuesOf)
-  const width = values.length / messages.length
   const rows = messages.map(
-    (_, row) => `(${Array.from({ length: width }, (_none, at) => `$${row * width + at + 1}`).join(', ')})`,
+    (_, row) => `(${TYPES.map((type, at) => `$${row * TYPES.length + at + 1}::${type}`).join(', ')})`,
   )
-  return { text: `insert into ${outbox} (${COLUMNS}) values ${rows.join(', ')}`, values }
+  return {
+    text: `insert into ${outbox} (${COLUMNS})
+select ${COLUMNS} from (values ${rows.join(', ')}) as message (${COLUMNS}), (select ${DURABLY}) as flushed`,
+    values,
+  }
 }
+
+/** Of `COLUMNS`. */
+const TYPES = ['smallint', 'int', '"char"', 'text', 'text', 'bytea', 'bytea', 'text']
 
 type Value = string | number | Uint8Array | null
 
@@ -55,9 +65,20 @@ export interface LaneRow {
 
 const isDue = (o: string): string => `${o}.parked_at is null and (${o}.not_before is null or ${o}.not_before <= now())`
 
+/** Lines that are held up, and by which row: few, so each row is compared with all of them. */
+const heldUp = (outbox: string): string =>
+  `with held_up as materialized (
+  select line, min(id) as id from ${outbox} where not_before > now() and parked_at is null group by line)`
+
+/** On a row `o`. */
+const IS_FREE = 'not exists (select 1 from held_up h where h.line = o.line and h.id < o.id)'
+
 /** Locks nothing; one row. */
 export function anyDue({ outbox }: Tables): Script<{ readonly is_any: boolean }> {
-  return { text: `select exists (select 1 from ${outbox} o where ${isDue('o')}) as is_any` }
+  return {
+    text: `${heldUp(outbox)}
+select exists (select 1 from ${outbox} o where ${isDue('o')} and ${IS_FREE}) as is_any`,
+  }
 }
 
 /**
@@ -67,9 +88,10 @@ export function anyDue({ outbox }: Tables): Script<{ readonly is_any: boolean }>
 export function lockLanes({ outbox, schema }: Tables): Script<LaneRow> {
   const lock = hash('sha256', `consume-once outbox ${schema}`, 'hex').slice(0, 8)
   return {
-    text: `select busy.lane from (
+    text: `${heldUp(outbox)}
+select busy.lane from (
   select n as lane from generate_series(0, ${LANES - 1}) as n
-  where exists (select 1 from ${outbox} o where o.lane = n and ${isDue('o')})
+  where exists (select 1 from ${outbox} o where o.lane = n and ${isDue('o')} and ${IS_FREE})
   order by random() offset 0) as busy
 where pg_try_advisory_xact_lock(${Buffer.from(lock, 'hex').readInt32BE()}, busy.lane) limit ${MOST_LANES}`,
   }
@@ -91,11 +113,11 @@ export interface OutgoingRowRow {
 /** Rows of locked lanes, the oldest first, but for those behind one of their line that waits. */
 export function dueRows({ outbox }: Tables, lanes: readonly number[], most: number): Script<OutgoingRowRow> {
   return {
-    text: `select o.id::text as id, o.attempts, o.line, o.system::text as system, o.message_id, o.place,
+    text: `${heldUp(outbox)}
+select o.id::text as id, o.attempts, o.line, o.system::text as system, o.message_id, o.place,
   encode(o.key, 'hex') as key, encode(o.value, 'hex') as value, o.attributes
 from ${outbox} o
-where o.lane in (${lanes.join(', ')}) and ${isDue('o')} and not exists (
-  select 1 from ${outbox} b where b.line = o.line and b.id < o.id and b.not_before > now() and b.parked_at is null)
+where o.lane in (${lanes.join(', ')}) and ${isDue('o')} and ${IS_FREE}
 order by o.id limit ${most}`,
   }
 }

@@ -103,7 +103,7 @@ export class HandlerRun extends TimedRun {
       const { store } = this.#consumer ?? {}
       if (store?.outbox === undefined) throw withoutOutbox(store ?? { strategy: 'lease' })
       this.publishing ??= store.outbox.publishing()
-      return this.publishing.publish(message, idempotencyKey)
+      return this.publishing.publish(message, { idempotencyKey, traceparent: this.trace?.traceparent })
     }
   }
 }

@@ -3,6 +3,7 @@ import { checkClaim } from '../sql/checkup.ts'
 import { Database } from '../sql/database.ts'
 import type { InboxPlace } from '../sql/inbox/statements.ts'
 import type { LeasePlace } from '../sql/lease/statements.ts'
+import type { OutgoingPlace } from '../sql/place.ts'
 import { bringUp } from '../sql/schema/migrations.ts'
 import { checkServer } from './check-server.ts'
 import { trialClaim } from './try-claim.ts'
@@ -31,15 +32,12 @@ export interface MysqlDatabase {
   readonly database: Database<MysqlPlace, Tables>
 }
 
-export function databaseOf(options: PoolOptions, strategy: 'inbox' | 'lease'): MysqlDatabase {
+export function databaseOf(options: PoolOptions, strategy: 'inbox' | 'lease', outbox?: OutgoingPlace): MysqlDatabase {
   const { lockTimeoutMs, database: name, setup: mode } = options
   const tables = tablesIn(name)
   const sessions = sessionsOn(options)
   const prepare = async (): Promise<Tables> => {
-    const { kind, idle } = await checkServer(sessions, strategy)
-    sessions.asOne = kind === 'mariadb'
-    sessions.lift([...idle.keys()])
-    await bringUp(schemaOf(tables), sessions, mode)
+    await prepareOn(sessions, tables, mode, strategy)
     await checkEngines(sessions, name)
     const known = await checkKeys(sessions, tables)
     await checkClaim(trialClaim(sessions, known, strategy))
@@ -51,11 +49,24 @@ export function databaseOf(options: PoolOptions, strategy: 'inbox' | 'lease'): M
     at: (known: Tables, scope, losses) => {
       const [inbox, history] = [mysqlInbox(sessions, known, scope), mysqlHistory(known, scope, strategy)]
       const leases = mysqlLeases(sessions, known, scope)
-      return { sessions, tables: known, scope, losses, lockTimeoutMs, inbox, leases, history }
+      return { sessions, tables: known, scope, losses, lockTimeoutMs, inbox, leases, history, outgoing: outbox }
     },
     scopes: { find: findScope, register: registerScope },
   })
   return { sessions, lockTimeoutMs, database }
+}
+
+/** Checks the server and brings the tables up to date. */
+export async function prepareOn(
+  sessions: MysqlSessions,
+  tables: Tables,
+  mode: 'auto' | 'check',
+  strategy: 'inbox' | 'lease' = 'inbox',
+): Promise<void> {
+  const { kind, idle } = await checkServer(sessions, strategy)
+  sessions.asOne = kind === 'mariadb'
+  sessions.lift([...idle.keys()])
+  await bringUp(schemaOf(tables), sessions, mode)
 }
 
 export function sessionsOn({ pool, ...limits }: PoolOptions): MysqlSessions {

@@ -1,5 +1,6 @@
 import { needed, optionsOf, type InboxStore, type LeaseStore, type Table } from '../../src/internal.ts'
 import { idleLimitOf } from '../sql/idle-end.ts'
+import { outboxGiven } from '../sql/outbox/outbox.ts'
 import { sqlInbox } from '../sql/inbox/store.ts'
 import { checkup } from './checkup.ts'
 import { databaseOf } from './database.ts'
@@ -13,6 +14,8 @@ import type { MysqlTransaction } from './tx/mysql-transaction.ts'
 import { DATABASE, poolOptions, type MysqlInboxOptions, type MysqlLeaseOptions } from './options.ts'
 import { tablesIn } from './statements/tables.ts'
 
+export { mysqlOutbox } from './outbox/mysql-outbox.ts'
+export type { MysqlOutbox, MysqlOutboxOptions } from './outbox/types.ts'
 export { mysqlMigrations, type MysqlMigrationsOptions } from './schema/mysql-migrations.ts'
 export type { MysqlInboxOptions, MysqlLeaseOptions, MysqlOptions } from './options.ts'
 export type { MysqlQuery, MysqlTransaction } from './tx/mysql-transaction.ts'
@@ -29,10 +32,12 @@ export type { MysqlConnectionLike, MysqlPoolLike } from './clients.ts'
  */
 export function mysqlInbox(options: MysqlInboxOptions): InboxStore<MysqlTransaction> {
   const resolved = poolOptions(options, 'mysqlInbox')
-  const opened = databaseOf(resolved, 'inbox')
+  const outbox = resolved.outbox && outboxGiven('mysqlInbox', resolved.outbox, 'mysqlOutbox')
+  const opened = databaseOf(resolved, 'inbox', outbox)
   return sqlInbox({
     ...opened,
     name: 'mysql-inbox',
+    outbox,
     idleLimit: idleLimitOf(resolved.idleInTransactionTimeoutMs),
     checkup: () => checkup(opened.sessions, 'inbox', tablesIn(resolved.database)),
   })

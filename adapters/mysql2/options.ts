@@ -1,5 +1,6 @@
 import {
   ConfigError,
+  having,
   matching,
   needed,
   optionsOf,
@@ -11,6 +12,7 @@ import {
 } from '../../src/internal.ts'
 import { problemsOfLockWait, SQL, type SqlOptions } from '../sql/options.ts'
 import type { MysqlPoolLike } from './clients.ts'
+import type { MysqlOutbox } from './outbox/types.ts'
 
 export interface MysqlOptions extends SqlOptions {
   /**
@@ -28,6 +30,12 @@ export interface MysqlOptions extends SqlOptions {
 
 export interface MysqlInboxOptions extends MysqlOptions {
   /**
+   * Where handlers publish (`ctx.publish`), in the transaction of the effect. Its table must be on the same server. It
+   * publishes as long as a consumer runs on the store.
+   * @defaultValue none: `ctx.publish` is refused
+   */
+  readonly outbox?: MysqlOutbox
+  /**
    * `wait_timeout` in the transaction, in milliseconds, rounded up to whole seconds: how long a handler may run without
    * a query. It frees the keys of a frozen process. Choose a value above `handlerTimeoutMs`; 0 keeps the limit of the
    * session.
@@ -39,7 +47,7 @@ export interface MysqlInboxOptions extends MysqlOptions {
 export type MysqlLeaseOptions = MysqlOptions
 
 /** With its database. Leases have no transactions of handlers, and the same sessions. */
-export type PoolOptions = Complete<MysqlInboxOptions>
+export type PoolOptions = Complete<MysqlInboxOptions, 'outbox'>
 
 export const POOL: Rule<MysqlPoolLike> = where('a pool of mysql2/promise', (pool) => isPool(pool as MysqlPoolLike), {
   got: (pool) => typeof pool,
@@ -56,18 +64,19 @@ const LEASE: Table<MysqlLeaseOptions, 'database'> = {
   queryTimeoutMs: SQL.queryTimeoutMs,
 }
 
-const INBOX: Table<MysqlInboxOptions, 'database'> = {
+const INBOX: Table<MysqlInboxOptions, 'database' | 'outbox'> = {
   ...LEASE,
+  outbox: having('a mysqlOutbox', 'publish', 'start', 'stop'),
   idleInTransactionTimeoutMs: SQL.idleInTransactionTimeoutMs,
 }
 
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */
 export function poolOptions(
   given: MysqlInboxOptions,
-  store: 'mysqlInbox' | 'mysqlLease' | 'mysqlMigrations',
+  store: 'mysqlInbox' | 'mysqlLease' | 'mysqlMigrations' | 'mysqlOutbox',
 ): PoolOptions {
   if (isPool(given)) throw new ConfigError([`${store}: pool: expected options, { pool }, got the pool itself`])
-  const table = store === 'mysqlInbox' ? INBOX : (LEASE as typeof INBOX)
+  const table = store === 'mysqlInbox' || store === 'mysqlOutbox' ? INBOX : (LEASE as typeof INBOX)
   const options = optionsOf(store, table, given, (all, problems) => {
     const { pool, lockTimeoutMs } = all
     if (!(maxOf(pool) >= 2)) {

@@ -44,7 +44,7 @@ import { PgliteSessions } from './sessions/pglite-sessions.ts'
 import { tablesIn } from './statements/tables.ts'
 import { SQL } from '../sql/options.ts'
 import { idleLimitOf } from '../sql/idle-end.ts'
-import { PgOutbox } from './outbox/postgres-outbox.ts'
+import { outboxGiven } from '../sql/outbox/outbox.ts'
 import { sqlInbox } from '../sql/inbox/store.ts'
 import type { StoreParts } from '../sql/transaction-store.ts'
 import { pgOffsets } from './offsets/store.ts'
@@ -70,6 +70,7 @@ export {
 } from './done-channel.ts'
 export { pgClient, type PgClient } from './tx/pg-client.ts'
 export { postgresOutbox } from './outbox/postgres-outbox.ts'
+export type { OutboxOptions, OutboxPublisher, QueryLike, SqlOutbox } from '../sql/outbox/types.ts'
 export type { PostgresOutbox, PostgresOutboxOptions } from './outbox/types.ts'
 export { postgresMigrations } from './schema/postgres-migrations.ts'
 export type { PgQuery, PgResult, PgTransaction } from './tx/pg-transaction.ts'
@@ -236,5 +237,13 @@ function onPool(options: PoolOptions, loss: string = 'marks are lost with their 
     await migrate(sessions, tables, setup)
   }
   const idleLimit = idleLimitOf(idleInTransactionTimeoutMs)
-  return { sessions, tables, lockTimeoutMs, idleLimit, flushing, prepare, outbox: outbox && PgOutbox.of(outbox) }
+  return {
+    sessions,
+    tables,
+    lockTimeoutMs,
+    idleLimit,
+    flushing,
+    prepare,
+    outbox: outbox && outboxGiven('postgresInbox', outbox, 'postgresOutbox'),
+  }
 }

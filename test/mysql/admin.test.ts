@@ -162,6 +162,7 @@ describeMariadb('Tables of consume-once in MariaDB', () => {
     expect(stores).toHaveLength(6)
     expect(await place.rows('select version, name from consume_once_migration')).toEqual([
       { version: 1, name: 'initial' },
+      { version: 2, name: 'outbox' },
     ])
   })
 

@@ -37,6 +37,7 @@ const FUNCTIONS: Readonly<Record<string, 'awaited' | 'refused' | 'told'>> = {
   'IdempotencyOptions.caller': 'awaited',
   'IdempotencyOptions.fingerprint': 'awaited',
   'IdempotencyOptions.remember': 'awaited',
+  'MysqlOutboxOptions.observe': 'told',
   'PostgresOutboxOptions.observe': 'told',
   'RabbitOptions.lane': 'refused',
   'OnMessageOptions.lane': 'refused',

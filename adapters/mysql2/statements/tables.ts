@@ -12,6 +12,8 @@ export interface Tables {
   readonly scope: string
   readonly audit: string
   readonly replay: string
+  readonly outbox: string
+  readonly outboxLane: string
   readonly migration: string
 }
 
@@ -28,6 +30,8 @@ export function tablesIn(database: string): Tables {
     scope: table('scope'),
     audit: table('audit'),
     replay: table('replay'),
+    outbox: table('outbox'),
+    outboxLane: table('outbox_lane'),
     migration: table('migration'),
   }
 }

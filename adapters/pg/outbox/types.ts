@@ -1,64 +1,11 @@
-import type { DurationMs, Outbox, OutgoingMessage, RelayEvent } from '../../../src/internal.ts'
+import type { OutboxOptions, SqlOutbox } from '../../sql/outbox/types.ts'
 import type { PoolLike } from '../clients.ts'
 
-/** Publishes one message and resolves when its broker has confirmed it: `confirmedPublisher()` of an adapter. */
-export interface OutboxPublisher<Message> {
-  publish(message: Message): Promise<void>
-}
-
-export interface PostgresOutboxOptions {
+export interface PostgresOutboxOptions extends OutboxOptions {
   /** A `Pool` of `pg`. You close it. Its `max` must be at least 2; a relay takes up to two connections of it. */
   readonly pool: PoolLike
-  /**
-   * By broker: `confirmedPublisher(kafka)` of `consume-once/kafkajs` or `/platformatic-kafka`, and `confirmedPublisher(connect)`
-   * of `/amqplib`. You close them. A message for a broker that has none here waits, and counts as failed.
-   */
-  readonly publishers: {
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any
-    readonly kafka?: OutboxPublisher<any>
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any
-    readonly rabbitmq?: OutboxPublisher<any>
-  }
   /** The schema of the library's tables, as of the store. @defaultValue `consume_once` */
   readonly schema?: string
-  /** `auto` creates the tables, `check` refuses to start without them. @defaultValue `auto` */
-  readonly setup?: 'auto' | 'check'
-  /**
-   * Whether this process publishes. With `false` it only writes, and another one must run a relay.
-   * @defaultValue true
-   */
-  readonly relay?: boolean
-  /**
-   * How often a relay looks for messages of other processes, in milliseconds. Those of its own process it knows at once.
-   * @defaultValue 100
-   */
-  readonly pollMs?: DurationMs
-  /**
-   * After so many attempts a message is parked: it holds up its line no longer, and a person decides (`parked()`,
-   * `redrive()`). While a broker is down no attempt is counted. @defaultValue none: it is tried until it is parked
-   */
-  readonly maxAttempts?: number
-  /** Told of what the relay does. @defaultValue nobody */
-  readonly observe?: (event: RelayEvent) => void
 }
 
-/** Any client whose transaction is open: a client of `pg`, `ctx.tx` of a handler. */
-export interface QueryLike {
-  query(text: string, values: unknown[]): Promise<unknown>
-}
-
-/** Messages that are committed together with their effect, and published after that. */
-export interface PostgresOutbox extends Outbox {
-  /**
-   * Writes messages in a transaction of yours: the COMMIT of it commits them too. In a handler use `ctx.publish`. A message
-   * without a `messageId` gets a random one, and its order is that of the messages with the same `order` or key.
-   *
-   * @throws ConfigError for a message that cannot be sent
-   */
-  publish(tx: QueryLike, messages: OutgoingMessage | readonly OutgoingMessage[]): Promise<void>
-  /** The same as text and values, for a client that runs raw SQL in its transaction in its own way. */
-  statement(messages: OutgoingMessage | readonly OutgoingMessage[]): {
-    readonly text: string
-    readonly values: unknown[]
-  }
-}
+export type PostgresOutbox = SqlOutbox

@@ -66,7 +66,7 @@ const THINGS: Readonly<Record<string, string>> = {
   'Clock$|Entropy$|Logger$|Tracing$|SealResult$|StandardSchema$': 'a port, as above',
   'Observer$|ObserverEvent$': 'a port, as above',
   '(?:Incoming)?Message$|Incoming$|AmqpMessage$|RabbitClientMessage$|JobLike$': 'a message, as its client made it',
-  '(?:Postgres)?Outbox$|Publishing$': 'postgresOutbox() makes it, and the store asks for its own',
+  '(?:Sql)?Outbox$|Publishing$': 'postgresOutbox() makes it, and the store asks for its own',
   '(?:Kafka|Rabbit)Event$|LambdaContext$': 'of AWS Lambda',
   'ReplayPlan$|ReplayStatus$|RedriveStatus$|ReplayItem$|RunState$':
     'made by the library, and checked by its digest or version',

@@ -1,0 +1,21 @@
+import { flag, func, having, millis, needed, object, or, whole, type Table } from '../../../src/internal.ts'
+import { SQL } from '../options.ts'
+import type { OutboxOptions } from './types.ts'
+
+const PUBLISHERS: Table<OutboxOptions['publishers'], 'kafka' | 'rabbitmq'> = {
+  kafka: having('a confirmedPublisher', 'publish'),
+  rabbitmq: having('a confirmedPublisher', 'publish'),
+}
+
+/** The options of the outbox of any database. */
+export const OUTBOX: Table<OutboxOptions, 'maxAttempts' | 'observe'> = {
+  publishers: needed(object(PUBLISHERS)),
+  setup: SQL.setup,
+  relay: or(true, flag()),
+  pollMs: or(100, millis({ least: 1 })),
+  maxAttempts: whole({ least: 1 }),
+  observe: func(),
+}
+
+/** A broker may take this long to confirm, and no transaction of a relay may be ended before that. */
+export const RELAY_IDLE_MS = 60_000

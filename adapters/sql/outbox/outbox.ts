@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto'
+import {
+  ConfigError,
+  outgoingOf,
+  Relay,
+  RunPublishing,
+  systemClock,
+  systemEntropy,
+  type Complete,
+  type DurationMs,
+  type OutboxBacklog,
+  type OutboxParked,
+  type Outgoing,
+  type OutgoingMessage,
+  type Publishing,
+} from '../../../src/internal.ts'
+import type { OutgoingPlace } from '../place.ts'
+import type { Script, Sessions } from '../session.ts'
+import { backlogOf, parkedOf, type OutboxStatements } from './statements.ts'
+import { SqlOutboxTable } from './table.ts'
+import type { OutboxOptions, QueryLike, SqlOutbox } from './types.ts'
+
+export interface OutboxParts {
+  readonly sessions: Sessions
+  readonly statements: OutboxStatements
+  /** Checks the server and brings the tables up to date. */
+  readonly prepare: () => Promise<void>
+  readonly options: Complete<OutboxOptions, 'maxAttempts' | 'observe'>
+}
+
+/** Those that people see at once. */
+const MOST_PARKED = 100
+
+/** The outbox in a database. */
+export class OutboxInSql implements SqlOutbox, OutgoingPlace {
+  readonly #sessions: Sessions
+  readonly #statements: OutboxStatements
+  readonly #table: SqlOutboxTable
+  readonly #relay: Relay | undefined
+
+  constructor({ sessions, statements, prepare, options }: OutboxParts) {
+    const { publishers, relay, pollMs, maxAttempts, observe } = options
+    this.#sessions = sessions
+    this.#statements = statements
+    this.#table = new SqlOutboxTable(sessions, statements, prepare)
+    const { kafka, rabbitmq } = publishers
+    const publish = {
+      ...(kafka !== undefined && { kafka: (message: unknown) => kafka.publish(message) }),
+      ...(rabbitmq !== undefined && { rabbitmq: (message: unknown) => rabbitmq.publish(message) }),
+    }
+    const times = { pollMs, maxAttempts, clock: systemClock, entropy: systemEntropy }
+    const tell = observe ?? (() => {})
+    this.#relay = relay ? new Relay({ table: this.#table, publish, ...times, tell }) : undefined
+  }
+
+  publishing(): Publishing {
+    return new RunPublishing()
+  }
+
+  start(): void {
+    this.#relay?.start()
+  }
+
+  async stop(withinMs: DurationMs = 0): Promise<void> {
+    await this.#relay?.stop(withinMs)
+  }
+
+  wake(): void {
+    this.#relay?.wake()
+  }
+
+  write(messages: readonly Outgoing[]): Script {
+    return this.#statements.write(messages)
+  }
+
+  async publish(tx: QueryLike, messages: OutgoingMessage | readonly OutgoingMessage[]): Promise<void> {
+    const { text, values } = this.statement(messages)
+    if (values.length > 0) await tx.query(text, values)
+  }
+
+  statement(messages: OutgoingMessage | readonly OutgoingMessage[]): {
+    readonly text: string
+    readonly values: unknown[]
+  } {
+    const all = (Array.isArray(messages) ? messages : [messages]) as readonly OutgoingMessage[]
+    const outgoing = all.map((message) => {
+      const messageId = randomUUID()
+      return outgoingOf(message, { messageId, order: messageId })
+    })
+    const { text, values } = this.#statements.writeWith(outgoing)
+    return { text, values: [...values] }
+  }
+
+  async backlog(): Promise<readonly OutboxBacklog[]> {
+    await this.#table.open()
+    return (await this.#sessions.committed(this.#statements.backlog())).map(backlogOf)
+  }
+
+  async parked(): Promise<readonly OutboxParked[]> {
+    await this.#table.open()
+    return (await this.#sessions.committed(this.#statements.parked(MOST_PARKED))).map(parkedOf)
+  }
+
+  async redrive(ids: readonly string[]): Promise<number> {
+    const wrong = ids.find((id) => !/^\d{1,19}$/.test(id))
+    if (wrong !== undefined) {
+      throw new ConfigError([`redrive: expected IDs of parked() such as "17", got ${JSON.stringify(wrong)}`])
+    }
+    if (ids.length === 0) return 0
+    await this.#table.open()
+    const rows = await this.#sessions.committed(this.#statements.unpark(ids))
+    this.wake()
+    return rows.length
+  }
+}
+
+/** What was given to a store as its outbox. @throws ConfigError for something else */
+export function outboxGiven(store: string, outbox: SqlOutbox, maker: string): OutboxInSql {
+  if (outbox instanceof OutboxInSql) return outbox
+  throw new ConfigError([`${store}: outbox: expected the result of ${maker}({ pool, publishers })`])
+}

@@ -1,0 +1,291 @@
+import { afterEach, expect, it } from '@jest/globals'
+import type { OutboxOptions, QueryLike, SqlOutbox } from '../../../adapters/sql/outbox/types.ts'
+import {
+  BrokerError,
+  defineConsumer,
+  messageId,
+  once,
+  type ConsumerOptions,
+  type HandlerContext,
+} from '../../../src/index.ts'
+import type { InboxStore } from '../../../src/internal.ts'
+import { MemoryBroker, memoryStore, runMemory } from '../../../src/memory/index.ts'
+import type { Pausable, Running } from '../../../src/ports/lifecycle.ts'
+import { eventually } from '../eventually.ts'
+import { uniqueName } from '../namespace.ts'
+
+interface Sent {
+  readonly topic: string
+  readonly messageId: string
+  readonly value: Buffer | null
+}
+
+/** A broker that writes down what it confirms. */
+export class Confirming {
+  readonly sent: Sent[] = []
+  answer: (message: Sent) => Promise<void> | void = () => {}
+
+  async publish(message: Sent): Promise<void> {
+    await this.answer(message)
+    this.sent.push(message)
+  }
+
+  get ids(): readonly string[] {
+    return this.sent.map(({ messageId: id }) => id)
+  }
+
+  get texts(): readonly string[] {
+    return this.sent.map(({ value }) => String(value))
+  }
+}
+
+/** One database, with its outbox. */
+export interface OutboxRig<Tx> {
+  outbox(options: Pick<OutboxOptions, 'publishers'> & Partial<OutboxOptions>): SqlOutbox
+  store(outbox: SqlOutbox | undefined): InboxStore<Tx>
+  write(tx: Tx, effect: string): Promise<unknown>
+  committed(effect: string): Promise<number>
+  /** In the outbox. */
+  rows(): Promise<number>
+  /** Each statement commits by itself. */
+  readonly pool: QueryLike
+  transaction(): Promise<{ readonly tx: QueryLike; readonly commit: () => Promise<void> }>
+}
+
+type Numbered<Tx> = ConsumerOptions<{ n: number }, { n: number }, Tx>
+
+type Context<Tx> = HandlerContext<{ n: number }> & { readonly tx: Tx }
+
+/** What a test does with an outbox. All that it starts is stopped after it. */
+export class OutboxUse<Tx> {
+  readonly #rig: () => OutboxRig<Tx>
+  readonly #running: (Running & Partial<Pausable>)[] = []
+  readonly #started: SqlOutbox[] = []
+
+  constructor(rig: () => OutboxRig<Tx>) {
+    this.#rig = rig
+    afterEach(async () => {
+      await Promise.all(this.#running.splice(0).map((one) => one.stop()))
+      await Promise.all(this.#started.splice(0).map((one) => one.stop(0)))
+    })
+  }
+
+  get rig(): OutboxRig<Tx> {
+    return this.#rig()
+  }
+
+  outbox(kafka: Confirming, options: Partial<OutboxOptions> = {}): SqlOutbox {
+    return this.rig.outbox({ publishers: { kafka }, ...options })
+  }
+
+  begin(outbox: SqlOutbox): SqlOutbox {
+    this.#started.push(outbox)
+    outbox.start()
+    return outbox
+  }
+
+  /** A consumer on a broker in memory, whose messages are `{ n }`. */
+  async consume(
+    outbox: SqlOutbox | undefined,
+    handling: { readonly handle: (context: Context<Tx>) => unknown },
+    more: Partial<Numbered<Tx>> = {},
+  ): Promise<{ readonly send: (...numbers: readonly number[]) => void; readonly broker: MemoryBroker }> {
+    const broker = new MemoryBroker()
+    const consumer = defineConsumer<{ n: number }, { n: number }, Tx>({
+      name: uniqueName('charges'),
+      id: messageId.header('id'),
+      store: this.rig.store(outbox),
+      backoff: { initialMs: 1, maxMs: 1 },
+      ...handling,
+      ...more,
+    } as Numbered<Tx>)
+    this.#running.push(await runMemory(broker, consumer, { topic: 'orders', group: 'g' }))
+    const send = (...numbers: readonly number[]): void => {
+      for (const n of numbers) {
+        broker.publish('orders', { value: Buffer.from(JSON.stringify({ n })), headers: { id: `order-${n}` } })
+      }
+    }
+    return { send, broker }
+  }
+}
+
+/** What every outbox keeps to. */
+export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
+  it('publishes after the COMMIT what a handler wrote with its effect, and removes it then', async () => {
+    const kafka = new Confirming()
+    const seen: number[] = []
+    kafka.answer = async ({ value }) => void seen.push(await use.rig.committed(`charge ${String(value)}`))
+    const { send } = await use.consume(use.outbox(kafka), {
+      handle: async ({ payload, tx, publish }) => {
+        await use.rig.write(tx, `charge ${payload.n}`)
+        await publish({ topic: 'charged', key: 'account', value: String(payload.n) })
+      },
+    })
+    send(1, 2, 3)
+    await eventually(async () => kafka.sent.length === 3)
+    expect(seen).toEqual([1, 1, 1])
+    await eventually(async () => (await use.rig.rows()) === 0)
+    expect(kafka.sent.every(({ topic }) => topic === 'charged')).toBe(true)
+  })
+
+  it('publishes nothing of a handler that fails, and under the same IDs what it writes in the end', async () => {
+    const kafka = new Confirming()
+    const ids: string[] = []
+    const { send } = await use.consume(use.outbox(kafka), {
+      handle: async ({ payload, publish, attempt, idempotencyKey }) => {
+        ids.push(await publish({ topic: 'charged', value: `first of attempt ${attempt}` }))
+        if (attempt === 1 && payload.n === 2) throw new Error('not yet')
+        const second = await publish({ topic: 'charged', value: 'second' })
+        expect(second).toBe(`${idempotencyKey}-1`)
+      },
+    })
+    send(2)
+    await eventually(async () => kafka.sent.length === 2)
+    expect(kafka.texts).toEqual(['first of attempt 2', 'second'])
+    expect(new Set(ids).size).toBe(1)
+    expect(kafka.ids[0]).toBe(ids[0])
+  })
+
+  it('keeps the order of a key, one after the other, whatever the others do', async () => {
+    const kafka = new Confirming()
+    const under = new Map<string, number>()
+    kafka.answer = async ({ value }) => {
+      const key = String(value).split(' ')[0] ?? ''
+      under.set(key, (under.get(key) ?? 0) + 1)
+      expect(under.get(key)).toBe(1)
+      await new Promise((resolve) => setImmediate(resolve))
+      under.set(key, 0)
+    }
+    const outbox = use.begin(use.outbox(kafka))
+    use.begin(use.outbox(kafka))
+    for (let n = 0; n < 200; n += 10) {
+      const { tx, commit } = await use.rig.transaction()
+      await outbox.publish(
+        tx,
+        Array.from({ length: 10 }, (_, at) => ({
+          topic: 't',
+          key: `k${(n + at) % 7}`,
+          value: `k${(n + at) % 7} ${n + at}`,
+        })),
+      )
+      await commit()
+    }
+    await eventually(async () => kafka.sent.length === 200)
+    for (let key = 0; key < 7; key++) {
+      const numbers = kafka.texts
+        .filter((text) => text.startsWith(`k${key} `))
+        .map((text) => Number(text.split(' ')[1]))
+      expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+    }
+    expect(new Set(kafka.ids).size).toBe(200)
+  })
+
+  it('skips no row whose transaction commits after those behind it', async () => {
+    const kafka = new Confirming()
+    const outbox = use.begin(use.outbox(kafka))
+    const late = await use.rig.transaction()
+    await outbox.publish(late.tx, { topic: 't', key: 'a', value: 'late' })
+    await outbox.publish(use.rig.pool, { topic: 't', key: 'b', value: 'early' })
+    await eventually(async () => kafka.texts.includes('early'))
+    await late.commit()
+    await eventually(async () => kafka.sent.length === 2)
+    expect(kafka.texts).toEqual(['early', 'late'])
+  })
+
+  it('holds up the line of a message that is refused, and no other; a limit parks it, and a person lets it go', async () => {
+    const kafka = new Confirming()
+    let isRefused = true
+    kafka.answer = ({ value }) => {
+      if (isRefused && String(value) === 'bad') throw new BrokerError('BROKER_PUBLISH_REFUSED', 'it is too large')
+    }
+    const told: string[] = []
+    const outbox = use.begin(use.outbox(kafka, { maxAttempts: 1, observe: (event) => told.push(event.event) }))
+    await outbox.publish(use.rig.pool, [
+      { topic: 't', key: 'a', value: 'bad' },
+      { topic: 't', key: 'a', value: 'behind it' },
+      { topic: 't', key: 'b', value: 'other' },
+    ])
+    await eventually(async () => kafka.texts.includes('other') && kafka.texts.includes('behind it'))
+    const [parked, none] = await outbox.parked()
+    expect(none).toBeUndefined()
+    expect(parked).toMatchObject({ place: 't', cause: 'it is too large', attempts: 1 })
+    expect(told).toContain('parked')
+    expect(await outbox.backlog()).toMatchObject([{ system: 'kafka', place: 't', waiting: 0, parked: 1 }])
+    isRefused = false
+    expect(await outbox.redrive([parked?.id ?? ''])).toBe(1)
+    await eventually(async () => kafka.texts.includes('bad'))
+    expect(await use.rig.rows()).toBe(0)
+  })
+
+  it('waits behind a message that failed, as long as that is tried again', async () => {
+    const kafka = new Confirming()
+    let failures = 1
+    kafka.answer = ({ value }) => {
+      if (String(value) === 'first' && failures-- > 0) throw new BrokerError('BROKER_PUBLISH_REFUSED', 'no topic yet')
+    }
+    const outbox = use.begin(use.outbox(kafka))
+    await outbox.publish(use.rig.pool, [
+      { topic: 't', key: 'a', value: 'first' },
+      { topic: 't', key: 'a', value: 'second' },
+      { topic: 't', key: 'b', value: 'other' },
+    ])
+    await eventually(async () => kafka.sent.length === 3)
+    expect(kafka.texts).toEqual(['other', 'first', 'second'])
+  })
+
+  it('counts no attempt while the broker is down', async () => {
+    const kafka = new Confirming()
+    let isDown = true
+    kafka.answer = () => {
+      if (isDown) throw new BrokerError('BROKER_UNREACHABLE', 'nobody there')
+    }
+    const told: string[] = []
+    const outbox = use.begin(use.outbox(kafka, { maxAttempts: 1, observe: (event) => told.push(event.event) }))
+    await outbox.publish(use.rig.pool, { topic: 't', value: 'x' })
+    await eventually(async () => told.includes('waits'))
+    expect(await outbox.backlog()).toMatchObject([{ waiting: 1, failing: 0, parked: 0 }])
+    isDown = false
+    await eventually(async () => kafka.sent.length === 1)
+  })
+
+  it('is refused under a store without one, with what to do, and after the end of the handler', async () => {
+    const kafka = new Confirming()
+    let kept: ((message: { topic: string; value: string }) => Promise<string>) | undefined
+    const { broker, send } = await use.consume(undefined, {
+      handle: async ({ publish }) => publish({ topic: 't', value: '' }),
+    })
+    send(1)
+    await eventually(async () => broker.deadLetters.length === 1)
+    expect(broker.deadLetters[0]?.detail).toContain('expected a store with an outbox')
+    const other = await use.consume(use.outbox(kafka), {
+      handle: async ({ publish }) => {
+        kept = publish
+        await publish({ topic: 't', value: 'in time' })
+      },
+    })
+    other.send(2)
+    await eventually(async () => kafka.sent.length === 1)
+    expect(() => kept?.({ topic: 't', value: 'late' })).toThrow('the handler has ended')
+  })
+
+  it('takes what a function publishes that is called once, under the IDs of its key, and nothing of one that fails', async () => {
+    const kafka = new Confirming()
+    const outbox = use.begin(use.outbox(kafka))
+    const store = use.rig.store(outbox)
+    const keys: string[] = []
+    const call = (isFailing: boolean): Promise<unknown> =>
+      once(store, 'payment-1', async ({ publish, idempotencyKey, attempt }) => {
+        keys.push(`${idempotencyKey}-0`, await publish({ topic: 'paid', value: `attempt ${attempt}` }))
+        if (isFailing) throw new Error('declined')
+      })
+    await expect(call(true)).rejects.toThrow('declined')
+    await call(false)
+    await call(false)
+    await eventually(async () => kafka.sent.length > 0 && (await use.rig.rows()) === 0)
+    expect(kafka.texts).toEqual(['attempt 2'])
+    expect(new Set([...keys, ...kafka.ids]).size).toBe(1)
+    await expect(once(memoryStore(), 'x', ({ publish }) => publish({ topic: 't', value: '' }))).rejects.toThrow(
+      'a lease, which has no transaction',
+    )
+  })
+}

@@ -35,14 +35,22 @@ function missedOf(where: string, { ratios, bounds }: ScenarioReport): readonly M
 }
 
 /** Why a goal was missed, if that was written down; of the contender, or of the scenario. */
-function whyOf({ where, of }: Missed, known: Readonly<Record<string, string>> = WHY): string | undefined {
+export function whyOf({ where, of }: Missed, known: Readonly<Record<string, string>> = WHY): string | undefined {
   return known[`${where}: ${of}`] ?? known[where]
 }
 
-/** A table of the page. */
+/** A table of the page: a row for what was missed in one scenario for one reason. */
 export function missedTable(missed: readonly Missed[], known: Readonly<Record<string, string>> = WHY): string {
-  const rows = missed.map((one) => [one.where, one.what, one.found, one.goal, whyOf(one, known) ?? ''])
-  return [['scenario', 'what', 'found', 'goal', 'why'], ['---', '---', '--:', '--:', '---'], ...rows]
-    .map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
+  const rows = new Map<string, { readonly where: string; readonly why: string; readonly goals: string[] }>()
+  for (const one of missed) {
+    const why = whyOf(one, known) ?? ''
+    const name = `${one.where} ${why}`
+    const row = rows.get(name) ?? { where: one.where, why, goals: [] }
+    rows.set(name, row)
+    row.goals.push(`${one.what}: ${one.found}, goal ${one.goal}`)
+  }
+  const cells = [...rows.values()].map(({ where, goals, why }) => [where, goals.join('<br>'), why])
+  return [['scenario', 'what was found', 'why'], ['---', '---', '---'], ...cells]
+    .map((row) => `| ${row.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`)
     .join('\n')
 }

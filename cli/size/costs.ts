@@ -37,11 +37,11 @@ export const COUNTED = { deliveries: 1_000, handled: 800 } as const
 export const GROWN_TO = 5_000_000
 
 /** A quorum queue of RabbitMQ, with a consumer that does nothing. */
-export const QUEUE_RATE: Cost = recorded(43_718, 'rabbitmq', 'redis-quorum', 'adapter alone', 'rate')
+export const QUEUE_RATE: Cost = recorded(116_515, 'rabbitmq', 'redis-quorum', 'adapter alone', 'rate')
 
 /** With the digests of key and payload, and without them: what a payload of 1 KB costs the CPU of a consumer, at most. */
-export const DIGESTS: Cost = recorded(3.9, 'cpu', 'batches', 'bare loop with digests', 'cpu')
-export const NO_DIGESTS: Cost = recorded(1.8, 'cpu', 'batches', 'bare loop', 'cpu')
+export const DIGESTS: Cost = recorded(1.8, 'cpu', 'batches', 'bare loop with digests', 'cpu')
+export const NO_DIGESTS: Cost = recorded(0.7, 'cpu', 'batches', 'bare loop', 'cpu')
 
 const ROWS = ['rows inserted', 'rows updated', 'rows deleted']
 
@@ -50,12 +50,12 @@ const REDIS_LEASE: StoreCosts = {
   server: 'Redis',
   strategy: 'lease',
   bytesEach: recorded(160.8, 'memory', 'redis', 'redisLease', 'bytes each'),
-  rate: recorded(41_383, 'redis', 'pairs-100', 'redisLease', 'rate'),
+  rate: recorded(147_465, 'redis', 'pairs-100', 'redisLease', 'rate'),
   writes: counted(1_600, 'Redis lease, ioredis, 64 handlers at once', 'set in scripts'),
   bytesSent: counted(128_808, 'Redis lease, ioredis, 64 handlers at once', 'bytes sent'),
   cpu: {
-    kafka: recorded(52.3, 'kafka', 'redis', 'redisLease', 'cpu'),
-    rabbitmq: recorded(64.1, 'rabbitmq', 'redis-quorum', 'redisLease', 'cpu'),
+    kafka: recorded(19.7, 'kafka', 'redis', 'redisLease', 'cpu'),
+    rabbitmq: recorded(24.2, 'rabbitmq', 'redis-quorum', 'redisLease', 'cpu'),
   },
 }
 
@@ -71,25 +71,25 @@ const POSTGRES_LEASE: StoreCosts = {
 const POSTGRES_INBOX: StoreCosts = {
   server: 'Postgres',
   strategy: 'inbox',
-  bytesEach: recorded(145.9, 'memory', 'postgres', 'postgresInbox', 'bytes each'),
-  rate: recorded(4_775, 'kafka', 'postgres-handle', 'postgresInbox', 'rate'),
+  bytesEach: recorded(146.4, 'memory', 'postgres', 'postgresInbox', 'bytes each'),
+  rate: recorded(12_839, 'kafka', 'postgres-handle', 'postgresInbox', 'rate'),
   writes: counted(838, 'Postgres inbox, handle', ...ROWS),
   commits: counted(24, 'Postgres inbox, handle', 'transactions'),
   bytesSent: counted(115_993, 'Postgres inbox, handle', 'bytes sent'),
   cpu: {
-    kafka: recorded(172, 'kafka', 'postgres-handle', 'postgresInbox', 'cpu'),
-    rabbitmq: recorded(232.3, 'rabbitmq', 'postgres-quorum', 'postgresInbox, handle', 'cpu'),
+    kafka: recorded(63.3, 'kafka', 'postgres-handle', 'postgresInbox', 'cpu'),
+    rabbitmq: recorded(81.9, 'rabbitmq', 'postgres-quorum', 'postgresInbox, handle', 'cpu'),
   },
 }
 
 const POSTGRES_INBOX_BATCH: StoreCosts = {
   ...POSTGRES_INBOX,
-  rate: recorded(32_888, 'postgres', 'batch', 'postgresInbox', 'rate'),
+  rate: recorded(105_684, 'postgres', 'batch', 'postgresInbox', 'rate'),
   commits: counted(4, 'Postgres inbox, handleBatch', 'transactions'),
   bytesSent: counted(61_644, 'Postgres inbox, handleBatch', 'bytes sent'),
   cpu: {
-    kafka: recorded(51.9, 'kafka', 'postgres-batch', 'postgresInbox, handleBatch of 500', 'cpu'),
-    rabbitmq: recorded(116, 'rabbitmq', 'postgres-quorum', 'postgresInbox, handleBatch of 500', 'cpu'),
+    kafka: recorded(21.6, 'kafka', 'postgres-batch', 'postgresInbox, handleBatch of 500', 'cpu'),
+    rabbitmq: recorded(44.4, 'rabbitmq', 'postgres-quorum', 'postgresInbox, handleBatch of 500', 'cpu'),
   },
 }
 

@@ -69,7 +69,7 @@ describe('the size of a load', () => {
 
   it('has a prefetch in place of partitions for RabbitMQ, and more queues where one is full', () => {
     expect(valuesOf({ broker: 'rabbitmq' })).toMatchObject({ prefetch: 128, queues: 1 })
-    expect(valuesOf({ broker: 'rabbitmq', rate: 50_000 })).toMatchObject({ prefetch: 480, queues: 2 })
+    expect(valuesOf({ broker: 'rabbitmq', rate: 100_000 })).toMatchObject({ prefetch: 1_000, queues: 2 })
     expect(valuesOf({ broker: 'rabbitmq' })).not.toHaveProperty('partitions')
   })
 })

@@ -93,7 +93,6 @@ export { RunPublishing } from './outbox/publishing.ts'
 export { Relay, type RelayEvent } from './outbox/relay.ts'
 export type {
   FailedRow,
-  KafkaOutgoing,
   Outbox,
   OutboxBacklog,
   OutboxParked,
@@ -101,10 +100,7 @@ export type {
   Outgoing,
   OutgoingMessage,
   OutgoingRow,
-  OutgoingSystem,
-  PublishedBy,
   Publishing,
-  RabbitOutgoing,
   TakenRows,
 } from './ports/outbox.ts'
 export type { Logger } from './ports/logger.ts'

@@ -1,5 +1,5 @@
 import { backoffMs, type Backoff } from '../core/backoff.ts'
-import type { DurationMs } from '../core/units.ts'
+import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { unawaited } from '../foundation/at-once.ts'
 import { describeError, hasCode } from '../foundation/errors.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -8,7 +8,7 @@ import type { FailedRow, Outbox, OutboxTable, OutgoingRow, OutgoingSystem, Taken
 import { published } from './outgoing.ts'
 
 /** Resolves when the broker has confirmed the message. */
-export type Publish = (message: Readonly<Record<string, unknown>>) => Promise<void>
+type Publish = (message: Readonly<Record<string, unknown>>) => Promise<void>
 
 export interface RelayOptions {
   readonly table: OutboxTable
@@ -42,6 +42,13 @@ type Ended =
   /** It says nothing about the row. */
   | { readonly row: OutgoingRow; readonly end: 'down'; readonly cause: string }
 
+/** From a start to its stop. */
+interface Run {
+  /** When a worker takes nothing more; `undefined`: it was not stopped. */
+  endsAt: MonotonicMs | undefined
+  workers: readonly Promise<void>[]
+}
+
 interface Waiting {
   /** While broker or database is down, new rows change nothing. */
   readonly isWakeable: boolean
@@ -56,8 +63,7 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
   readonly #options: RelayOptions
   readonly #waiting = new Set<Waiting>()
   #starts = 0
-  #workers: readonly Promise<void>[] = []
-  #endsAt = Number.POSITIVE_INFINITY
+  #run: Run | undefined
   /** Rows were committed since a worker last looked. */
   #isWoken = false
   #downInARow = 0
@@ -68,17 +74,18 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
 
   start(): void {
     if (this.#starts++ > 0) return
-    this.#endsAt = Number.POSITIVE_INFINITY
-    this.#workers = [...this.#workers, ...Array.from({ length: WORKERS }, () => this.#work())]
+    const run: Run = { endsAt: undefined, workers: [] }
+    this.#run = run
+    run.workers = Array.from({ length: WORKERS }, () => this.#work(run))
   }
 
   async stop(withinMs: DurationMs): Promise<void> {
-    if (this.#starts === 0 || --this.#starts > 0) return
-    this.#endsAt = this.#options.clock.monotonic() + withinMs
-    const workers = this.#workers
-    this.#workers = []
+    const run = this.#run
+    if (run === undefined || --this.#starts > 0) return
+    this.#run = undefined
+    run.endsAt = this.#options.clock.monotonic() + withinMs
     for (const { goOn } of this.#waiting) goOn()
-    await Promise.all(workers)
+    await Promise.all(run.workers)
   }
 
   wake(): void {
@@ -86,14 +93,15 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
     for (const { isWakeable, goOn } of this.#waiting) if (isWakeable) goOn()
   }
 
-  async #work(): Promise<void> {
+  /** After a stop it goes on until nothing is left, or until its time is over. */
+  async #work(run: Run): Promise<void> {
     const { clock, pollMs } = this.#options
-    const isStopped = (): boolean => this.#starts === 0
-    while (!isStopped() || clock.monotonic() < this.#endsAt) {
+    while (run.endsAt === undefined || clock.monotonic() < run.endsAt) {
       const found = await this.#publishSome()
-      if (isStopped() && found !== 'some') return
+      if (found === 'some') continue
+      if (run.endsAt !== undefined) return
       if (found === 'none') await this.#wait(pollMs, true)
-      else if (found !== 'some') await this.#wait(found.waitMs, false)
+      else await this.#wait(found.waitMs, false)
     }
   }
 

@@ -11,6 +11,7 @@ const PROGRAMS: readonly string[] = [
   'src/memory/index.ts',
   'test/otel/program.ts',
   'test/pg/lease-rival.ts',
+  'test/pg/outbox-relay.ts',
   'lab/stores/lease-rival.ts',
   ...filesOf('test/cli', /\.config\.ts$/),
   ...filesOf('lab/replay', /\.config\.ts$/),

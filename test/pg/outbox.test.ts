@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { lentPlaces } from '../kit/lent-places.ts'
 import { openedForEach } from '../kit/opened.ts'
+import { compiled } from '../kit/compiled.ts'
 import { eventually } from '../kit/eventually.ts'
 import { expect, it } from '@jest/globals'
 import { postgresInbox, postgresOutbox } from '../../adapters/pg/index.ts'
@@ -16,6 +17,8 @@ import { server } from '../kit/servers/server.ts'
 import { claimAll, grantedBy, newItem } from '../../testing/contract/store/claims.ts'
 import { outgoingOf } from '../../src/outbox/outgoing.ts'
 import { describePostgres, newPlace, type PgPlace } from './support.ts'
+
+const RELAY = compiled(new URL('outbox-relay.ts', import.meta.url))
 
 describePostgres('the outbox of Postgres', () => {
   let place: PgPlace
@@ -54,7 +57,7 @@ describePostgres('the outbox of Postgres', () => {
     const relays = new Set<ChildProcess>()
     const relay = async (): Promise<void> => {
       const { url } = await server('postgres')
-      const child = fork('test/pg/outbox-relay.ts', [url, place.schema, file], { execArgv: ['--import', 'tsx'] })
+      const child = fork(RELAY, [url, place.schema, file])
       relays.add(child)
       await onceEmitted(child, 'message')
     }

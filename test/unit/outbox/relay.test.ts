@@ -116,6 +116,36 @@ describe('a relay', () => {
     expect(table.looks).toBe(looks)
   })
 
+  it('may be started again while it still stops', async () => {
+    let letGo: (() => void) | undefined
+    const { relay, table, clock, sent } = rig({
+      publish: {
+        kafka: ({ messageId }) => {
+          sent.push(String(messageId))
+          return new Promise((resolve) => (letGo = resolve))
+        },
+      },
+    })
+    table.add('a', 1)
+    relay.start()
+    await clock.advance(0)
+    const stopped = relay.stop(1_000)
+    relay.start()
+    table.add('b', 2)
+    relay.wake()
+    await clock.advance(0)
+    expect(sent).toEqual(['a', 'b'])
+    letGo?.()
+    const { looks } = table
+    await clock.advance(500)
+    // Two workers, one of which waits for the broker; those of the first start take nothing more.
+    expect(table.looks - looks).toBeLessThanOrEqual(12)
+    void stopped
+    letGo?.()
+    await relay.stop(0)
+    expect(clock.pending).toBe(0)
+  })
+
   it('waits while broker or database is down, longer each time, and no wake shortens that', async () => {
     let isDown = true
     const { relay, table, clock, told, sent } = rig({

@@ -14,6 +14,7 @@ const SUITES: Readonly<Record<string, () => Promise<Suite>>> = {
   traces: async () => (await import('./suites/traces.ts')).traces,
   metrics: async () => (await import('./suites/metrics.ts')).metrics,
   schemes: async () => (await import('./suites/schemes.ts')).schemesSuite,
+  outbox: async () => (await import('./suites/outbox.ts')).outbox,
   latency: async () => (await import('./suites/latency.ts')).latency,
   start: async () => (await import('./suites/start.ts')).start,
 }

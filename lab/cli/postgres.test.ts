@@ -60,13 +60,16 @@ describePostgres('consume-once, on Postgres', () => {
     it('lists the pending migrations, tries them, runs them, and then has nothing to do', async () => {
       const before = await run(['migrate', 'status'])
       expect(before.exitCode).toBe(1)
-      expect(before.stdout).toMatch(/^Postgres, schema cli_\w+:\n {2}pending {2}1 initial\n/)
+      expect(before.stdout).toMatch(/^Postgres, schema cli_\w+:\n {2}pending {2}1 initial\n {2}pending {2}2 outbox\n/)
       const tried = await run(['migrate', 'up', '--dry-run', '--json'])
-      expect(dataOf(tried)).toMatchObject({ dry_run: true, databases: [{ run: ['1 initial'] }] })
+      expect(dataOf(tried)).toMatchObject({ dry_run: true, databases: [{ run: ['1 initial', '2 outbox'] }] })
       await expect(runIn()).rejects.toThrow('does not exist')
       const up = await run(['migrate', 'up'])
-      expect(up).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(': applied: 1 initial') })
-      expect(await runIn()).toEqual([{ version: 1, name: 'initial' }])
+      expect(up).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(': applied: 1 initial, 2 outbox') })
+      expect(await runIn()).toEqual([
+        { version: 1, name: 'initial' },
+        { version: 2, name: 'outbox' },
+      ])
       expect(await run(['migrate', 'up'])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('up to date') })
       const after = await run(['migrate', 'status', '--json'])
       expect(after.exitCode).toBe(0)

@@ -32,7 +32,7 @@ export type { MysqlConnectionLike, MysqlPoolLike } from './clients.ts'
  */
 export function mysqlInbox(options: MysqlInboxOptions): InboxStore<MysqlTransaction> {
   const resolved = poolOptions(options, 'mysqlInbox')
-  const outbox = resolved.outbox && outboxGiven('mysqlInbox', resolved.outbox, 'mysqlOutbox')
+  const outbox = resolved.outbox && outboxGiven('mysqlInbox', resolved.outbox, 'mysqlOutbox', resolved.database)
   const opened = databaseOf(resolved, 'inbox', outbox)
   return sqlInbox({
     ...opened,

@@ -244,6 +244,6 @@ function onPool(options: PoolOptions, loss: string = 'marks are lost with their 
     idleLimit,
     flushing,
     prepare,
-    outbox: outbox && outboxGiven('postgresInbox', outbox, 'postgresOutbox'),
+    outbox: outbox && outboxGiven('postgresInbox', outbox, 'postgresOutbox', schema),
   }
 }

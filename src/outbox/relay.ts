@@ -160,6 +160,7 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
     }
     const ended: Ended[] = []
     await Promise.all([...lines.values()].map((line) => this.#publishLine(line, until, ended)))
+    await this.#judgeAlone(ended, until)
     const done = ended.flatMap(({ row, end }) => (end === 'published' ? [row.id] : []))
     const failed = ended.flatMap((one) => (one.end === 'failed' ? [this.#failed(one.row, one.cause)] : []))
     await taken.settle(done, failed)
@@ -171,6 +172,20 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
       this.#tell({ event: isParked ? 'parked' : 'failed', place, messageId, cause: one.cause })
     }
     return ended.find((one) => one.end === 'down')?.cause
+  }
+
+  /**
+   * RabbitMQ closes the channel for a message to an exchange that is not there, and with it all that were sent beside it. So
+   * each that was refused is sent once more by itself. Those for which there is no time stay as they are.
+   */
+  async #judgeAlone(ended: Ended[], until: MonotonicMs): Promise<void> {
+    const suspects = ended.filter(({ row, end }) => end === 'failed' && row.system === 'rabbitmq')
+    if (suspects.length < 2) return
+    for (const suspect of suspects) {
+      const at = ended.indexOf(suspect)
+      if (this.#options.clock.monotonic() < until) ended[at] = await this.#publish(suspect.row)
+      else ended.splice(at, 1)
+    }
   }
 
   /** A row is sent when the broker has confirmed the one before. */

@@ -133,6 +133,10 @@ export interface OutboxParked {
 export interface Outbox {
   /** For a run that begins to publish. */
   publishing(): Publishing
+  /** Whether consumers start it: else somebody else publishes. */
+  readonly isBesideConsumers: boolean
+  /** Checks the database and brings its tables up to date. A start and a consumer do it too. */
+  open(): Promise<void>
   /** Publishes as long as there are more starts than stops. */
   start(): void
   /** Publishes what is committed, for so long at most, and stops if it was started by nobody else. */

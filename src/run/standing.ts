@@ -4,6 +4,7 @@ import { shorterThanHandlers } from '../people/idle-limit.ts'
 import type { Apart } from '../pipeline/batching/doubt-queue.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { progressCheck } from '../pipeline/stall-watch.ts'
+import type { Outbox } from '../ports/outbox.ts'
 import type { Health, LifecycleState } from '../ports/health.ts'
 import type { SourceHealth } from '../ports/source.ts'
 import type { DurationMs } from '../core/units.ts'
@@ -20,7 +21,8 @@ export class Standing {
   readonly #consumer: ResolvedConsumer
   readonly #pipeline: Pipeline
   #isStoreOpen = false
-  #hasStarted = false
+  /** What it has started. */
+  #relaying: Outbox | undefined
 
   constructor(consumer: ResolvedConsumer, pipeline: Pipeline) {
     this.#consumer = consumer
@@ -59,8 +61,11 @@ export class Standing {
   /** Its start has succeeded. */
   started(): void {
     this.#pipeline.purger.start()
-    this.#consumer.store.outbox?.start()
-    this.#hasStarted = true
+    const { outbox } = this.#consumer.store
+    if (outbox?.isBesideConsumers === true) {
+      outbox.start()
+      this.#relaying = outbox
+    }
     const detail = shorterThanHandlers(this.#consumer)
     if (detail === undefined) return
     this.#pipeline.report({ type: 'source', event: 'idle-limit-too-short', detail, isWarning: true })
@@ -68,9 +73,9 @@ export class Standing {
 
   /** What its handlers have committed is published, for so long at most. `undefined`: there is nothing to wait for. */
   stopped(withinMs: DurationMs): Promise<void> | undefined {
-    if (!this.#hasStarted) return undefined
-    this.#hasStarted = false
-    return this.#consumer.store.outbox?.stop(withinMs)
+    const relaying = this.#relaying
+    this.#relaying = undefined
+    return relaying?.stop(withinMs)
   }
 
   /** What is to be said of it while its lifecycle has come to `state`. */

@@ -4,6 +4,7 @@ import { mysqlHistory } from '../../adapters/mysql2/history.ts'
 import * as attempts from '../../adapters/mysql2/inbox/statements/attempts.ts'
 import * as records from '../../adapters/mysql2/inbox/statements/records.ts'
 import { lockLeases, writeLeases } from '../../adapters/mysql2/lease/statements/records.ts'
+import { fillLanes, mysqlOutboxStatements } from '../../adapters/mysql2/outbox/statements.ts'
 import { somethingToFlush } from '../../adapters/mysql2/statements/flush.ts'
 import { notePurge, removeOver } from '../../adapters/mysql2/statements/purge.ts'
 import type { Script } from '../../adapters/mysql2/statements/script.ts'
@@ -50,6 +51,40 @@ describeMariadb('The plans of statements that lock', () => {
       }
     }
     expect(scans).toEqual([])
+  })
+
+  it.each([5, 50, 5_000])('of an outbox find their rows by number in tables of %i rows', async (size) => {
+    const tables = tablesIn(place.database)
+    const { outbox, outboxLane } = tables
+    for (const table of [outbox, outboxLane]) await place.pool.query(`delete from ${table}`)
+    const row = `(0, 0, 'k', 'id', 't', '{}', utc_timestamp(6))`
+    await place.pool.query(
+      `insert into ${outbox} (lane, line, \`system\`, message_id, place, attributes, created_at) values ${Array.from({ length: size }, () => row).join(', ')}`,
+    )
+    const ids = (await place.rows(`select cast(id as char) as id from ${outbox} limit 100`)).map(({ id }) => String(id))
+    const statements = mysqlOutboxStatements(tables, () => place.isMariadb)
+    for (const {
+      statements: [filled = ''],
+    } of [fillLanes(tables)])
+      await place.pool.query(filled)
+    for (const table of [outbox, outboxLane]) await place.pool.query(`analyze table ${table}`)
+    const failed = [{ id: ids[0] ?? '', cause: 'x', retryAfterMs: 5 }]
+    const scripts = [statements.settle(ids, failed), statements.settle(ids.slice(0, 1), []), statements.unpark(ids)]
+    const explain = place.isMariadb ? 'explain' : 'explain format = traditional'
+    const scans: object[] = []
+    for (const statement of (scripts as readonly AnyScript[] as readonly Script[]).flatMap(
+      ({ statements: all }) => all,
+    )) {
+      if (statement.startsWith('select')) continue
+      for (const { table, type, rows } of await place.rows(`${explain} ${statement}`)) {
+        if (!BY_KEY.includes(type as string | null)) scans.push({ statement, table, type, rows })
+      }
+    }
+    expect(scans).toEqual([])
+    // The subquery, which chooses the lane, locks nothing.
+    const lock = (statements.lockLanes() as AnyScript as Script).statements.at(-1) ?? ''
+    const [outer] = await place.rows(`${explain} ${lock}`)
+    expect(outer).toMatchObject({ select_type: 'PRIMARY', table: 'consume_once_outbox_lane', type: 'const' })
   })
 })
 

@@ -15,14 +15,14 @@ import { newPlace } from '../pg/support.ts'
 interface Opened {
   readonly newStore: (setup?: 'auto' | 'check') => Store<unknown>
   readonly migrations: Migrations
-  /** The code of a later version has a second migration, which adds the column `more` to the inbox. */
+  /** The code of a later version has a third migration, which adds the column `more` to the inbox. */
   readonly release: () => unknown
   readonly rows: (sql: string) => Promise<readonly unknown[]>
   readonly close: () => Promise<unknown>
 }
 
-const SECOND: Migration<{ readonly inbox: string }> = {
-  version: 2,
+const THIRD: Migration<{ readonly inbox: string }> = {
+  version: 3,
   name: 'more',
   breaking: false,
   statements: ({ inbox }) => [`alter table ${inbox} add column more int`],
@@ -35,7 +35,7 @@ const DATABASES = {
     return {
       newStore: (setup = 'auto') => postgresInbox({ pool: place.newPool(), schema, setup }),
       migrations: postgresMigrations({ pool: place.newPool(), schema }),
-      release: () => (OF_POSTGRES as object[]).push(SECOND),
+      release: () => (OF_POSTGRES as object[]).push(THIRD),
       rows: async (sql) => (await place.pool.query(sql.replace('TABLE', `${schema}.inbox`))).rows,
       async close() {
         await place.pool.query(`drop schema if exists ${schema} cascade`)
@@ -48,7 +48,7 @@ const DATABASES = {
     return {
       newStore: (setup = 'auto') => mysqlInbox({ pool: place.newPool(), setup }),
       migrations: mysqlMigrations({ pool: place.newPool() }),
-      release: () => (OF_MYSQL as object[]).push(SECOND),
+      release: () => (OF_MYSQL as object[]).push(THIRD),
       rows: (sql) => place.rows(sql.replace('TABLE', 'consume_once_inbox')),
       close: place.close,
     }
@@ -66,7 +66,7 @@ const wanted = Object.entries(DATABASES).filter(([name]) => [...backends].some((
 describe.each(wanted)('a migration of a later version: %s', (_name, open) => {
   let opened: Opened
   afterEach(async () => {
-    for (const known of [OF_POSTGRES, OF_MYSQL]) (known as unknown[]).splice(1)
+    for (const known of [OF_POSTGRES, OF_MYSQL]) (known as unknown[]).splice(2)
     await opened.close()
   })
 
@@ -77,17 +77,21 @@ describe.each(wanted)('a migration of a later version: %s', (_name, open) => {
     await before.open()
     const done = await marked(before)
     opened.release()
-    expect(await migrations.status()).toMatchObject({ run: ['1 initial'], pending: ['2 more'], drift: [] })
+    expect(await migrations.status()).toMatchObject({ run: ['1 initial', '2 outbox'], pending: ['3 more'], drift: [] })
     await expect(newStore('check').open()).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      message: expect.stringMatching(/expected .*version 2/),
+      message: expect.stringMatching(/expected .*version 3/),
     })
-    expect(await migrations.up({ dryRun: true })).toEqual(['2 more'])
+    expect(await migrations.up({ dryRun: true })).toEqual(['3 more'])
     await expect(opened.rows('select more from TABLE')).rejects.toThrow('more')
     const later = [newStore(), newStore(), newStore()]
     await Promise.all(later.map((store) => store.open()))
     expect(await opened.rows('select more from TABLE')).toEqual([{ more: null }])
-    expect(await migrations.status()).toMatchObject({ run: ['1 initial', '2 more'], pending: [], drift: [] })
+    expect(await migrations.status()).toMatchObject({
+      run: ['1 initial', '2 outbox', '3 more'],
+      pending: [],
+      drift: [],
+    })
     expect(await migrations.up()).toEqual([])
     for (const store of [before, ...later]) {
       expect(await claim(store, done)).toMatchObject({ verdict: 'done' })

@@ -47,5 +47,6 @@ export function mysqlOutbox(given: MysqlOutboxOptions): MysqlOutbox {
     statements: mysqlOutboxStatements(tables, () => sessions.asOne),
     prepare,
     options,
+    place: resolved.database,
   })
 }

@@ -11,7 +11,7 @@ import {
   type Value,
 } from '../../sql/outbox/statements.ts'
 import { errnoOf, isLockTimeout } from '../sql-errors.ts'
-import { bytes, fromHex, fromNow, inHex, text } from '../statements/literals.ts'
+import { bytes, deleteIds, fromHex, fromNow, inHex, text } from '../statements/literals.ts'
 import type { Script } from '../statements/script.ts'
 import type { Tables } from '../statements/tables.ts'
 
@@ -116,7 +116,7 @@ from ${dueOf(outbox)} and o.lane in (${lanes.join(', ')}) order by o.id limit ${
 }
 
 function settleRows({ outbox }: Tables, published: readonly string[], failed: readonly FailedRow[]): Script {
-  const removed = published.length === 0 ? [] : [`delete from ${outbox} where id in (${published.join(', ')})`]
+  const removed = published.length === 0 ? [] : [deleteIds(outbox, published)]
   const written = failed.map(({ id, cause, retryAfterMs }) => {
     const when =
       retryAfterMs === undefined ? `parked_at = ${NOW}, not_before = null` : `not_before = ${fromNow(retryAfterMs)}`
@@ -174,11 +174,13 @@ from ${outbox} where parked_at is not null order by id limit ${most}`,
 }
 
 function unpark({ outbox }: Tables, ids: readonly string[]): Script<{ readonly id: string }> {
-  const mine = `parked_at is not null and id in (${ids.join(', ')})`
   return {
     statements: [
-      `select cast(id as char) as id from ${outbox} where ${mine} for update`,
-      `update ${outbox} set parked_at = null, not_before = null, attempts = 0 where ${mine}`,
+      `select cast(id as char) as id from ${outbox} where parked_at is not null and id in (${ids.join(', ')})`,
+      ...ids.map(
+        (id) =>
+          `update ${outbox} set parked_at = null, not_before = null, attempts = 0 where id = ${id} and parked_at is not null`,
+      ),
     ],
   }
 }

@@ -1,4 +1,4 @@
-import type { Keyed, Tables } from './tables.ts'
+import { PRIMARY, type Keyed, type Tables } from './tables.ts'
 
 /**
  * Bytes in hex. All values in statements are written this way: they need no quoting, whatever the session's `sql_mode`.
@@ -41,6 +41,11 @@ export function deleteKeys(
 ): string {
   const also = where === '' ? '' : ` and ${where}`
   return `delete gone from ${tables[from]} as gone ${byKey(tables, from)} where ${hasKey(scope, keys)} and owner >= ''${also}`
+}
+
+/** Deletes rows of a table by its primary key `id`, and locks no other row (`deleteKeys`). `attempts` is outside of it. */
+export function deleteIds(table: string, ids: readonly string[]): string {
+  return `delete gone from ${table} as gone force index (${PRIMARY}) where gone.id in (${ids.join(', ')}) and gone.attempts >= 0`
 }
 
 /** Updates these keys, and locks no other row (`deleteKeys`). */

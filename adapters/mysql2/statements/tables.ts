@@ -17,7 +17,7 @@ export interface Tables {
   readonly migration: string
 }
 
-const PRIMARY = '`PRIMARY`'
+export const PRIMARY = '`PRIMARY`'
 
 export function tablesIn(database: string): Tables {
   const table = (name: string): string => `\`${database}\`.\`consume_once_${name}\``

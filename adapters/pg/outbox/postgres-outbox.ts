@@ -39,5 +39,5 @@ export function postgresOutbox(given: PostgresOutboxOptions): PostgresOutbox {
     await checkServer(sessions)
     await migrate(sessions, tables, setup)
   }
-  return new OutboxInSql({ sessions, statements: pgOutbox(tables), prepare, options })
+  return new OutboxInSql({ sessions, statements: pgOutbox(tables), prepare, options, place: schema })
 }

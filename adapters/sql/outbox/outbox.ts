@@ -25,6 +25,8 @@ export interface OutboxParts {
   readonly statements: OutboxStatements
   /** Checks the server and brings the tables up to date. */
   readonly prepare: () => Promise<void>
+  /** Schema or database of its table. */
+  readonly place: string
   readonly options: Complete<OutboxOptions, 'maxAttempts' | 'observe'>
 }
 
@@ -36,9 +38,12 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
   readonly #sessions: Sessions
   readonly #statements: OutboxStatements
   readonly #table: SqlOutboxTable
-  readonly #relay: Relay | undefined
+  readonly #relay: Relay
+  readonly isBesideConsumers: boolean
+  /** Schema or database of its table. */
+  readonly place: string
 
-  constructor({ sessions, statements, prepare, options }: OutboxParts) {
+  constructor({ sessions, statements, prepare, options, place }: OutboxParts) {
     const { publishers, relay, pollMs, maxAttempts, observe } = options
     this.#sessions = sessions
     this.#statements = statements
@@ -50,23 +55,29 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
     }
     const times = { pollMs, maxAttempts, clock: systemClock, entropy: systemEntropy }
     const tell = observe ?? (() => {})
-    this.#relay = relay ? new Relay({ table: this.#table, publish, ...times, tell }) : undefined
+    this.#relay = new Relay({ table: this.#table, publish, ...times, tell })
+    this.isBesideConsumers = relay
+    this.place = place
   }
 
   publishing(): Publishing {
     return new RunPublishing()
   }
 
+  open(): Promise<void> {
+    return this.#table.open()
+  }
+
   start(): void {
-    this.#relay?.start()
+    this.#relay.start()
   }
 
   async stop(withinMs: DurationMs = 0): Promise<void> {
-    await this.#relay?.stop(withinMs)
+    await this.#relay.stop(withinMs)
   }
 
   wake(): void {
-    this.#relay?.wake()
+    this.#relay.wake()
   }
 
   write(messages: readonly Outgoing[]): Script {
@@ -114,8 +125,16 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
   }
 }
 
-/** What was given to a store as its outbox. @throws ConfigError for something else */
-export function outboxGiven(store: string, outbox: SqlOutbox, maker: string): OutboxInSql {
-  if (outbox instanceof OutboxInSql) return outbox
-  throw new ConfigError([`${store}: outbox: expected the result of ${maker}({ pool, publishers })`])
+/**
+ * What was given to a store as its outbox.
+ *
+ * @param place - schema or database of the store
+ * @throws ConfigError for something else, or one that lies elsewhere
+ */
+export function outboxGiven(store: string, outbox: SqlOutbox, maker: string, place: string): OutboxInSql {
+  if (!(outbox instanceof OutboxInSql)) {
+    throw new ConfigError([`${store}: outbox: expected the result of ${maker}({ pool, publishers })`])
+  }
+  if (outbox.place === place) return outbox
+  throw new ConfigError([`${store}: outbox: expected one in ${place}, as the store, got one in ${outbox.place}`])
 }

@@ -20,7 +20,8 @@ export interface OutboxOptions {
   /** `auto` creates the tables, `check` refuses to start without them. @defaultValue `auto` */
   readonly setup?: 'auto' | 'check'
   /**
-   * Whether this process publishes. With `false` it only writes, and another one must run a relay.
+   * Whether consumers on the store publish beside their work. With `false` they only write, and another process must run the
+   * relay: `start()`, or `consume-once relay`.
    * @defaultValue true
    */
   readonly relay?: boolean

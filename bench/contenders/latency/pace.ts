@@ -25,6 +25,9 @@ export function messagesAt(perSecond: number): number {
   return WARM_UP + Math.max(LEAST, SECONDS * perSecond)
 }
 
+/** A smoke run does not wait for a slow pace. */
+const LEAST_IN_SMOKE = 200
+
 /** A smoke run sends few. */
 function warmUpOf({ messages, isSmoke }: Job): number {
   return isSmoke ? Math.floor(messages / 4) : WARM_UP
@@ -65,7 +68,7 @@ async function produce(job: Job, perSecond: number, send: (ids: readonly number[
   const warmUp = warmUpOf(job)
   return [
     ...(await produceEvenly(0, warmUp, WARM_UP_PER_SECOND, send)),
-    ...(await produceEvenly(warmUp, job.messages, perSecond, send)),
+    ...(await produceEvenly(warmUp, job.messages, job.isSmoke ? Math.max(perSecond, LEAST_IN_SMOKE) : perSecond, send)),
   ]
 }
 

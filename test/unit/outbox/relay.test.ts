@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { Relay, type RelayEvent, type RelayOptions } from '../../../src/outbox/relay.ts'
 import { BrokerError } from '../../../src/index.ts'
-import type { FailedRow, OutboxTable, OutgoingRow, TakenRows } from '../../../src/ports/outbox.ts'
+import type { FailedRow, OutboxTable, OutgoingRow, OutgoingSystem, TakenRows } from '../../../src/ports/outbox.ts'
 import { ManualClock } from '../../kit/manual-clock.ts'
 
 /** Rows in memory; a line belongs to one relay at a time. */
@@ -12,13 +12,13 @@ class Table implements OutboxTable {
   failure: Error | undefined
   readonly #locked = new Set<number>()
 
-  add(id: string, line: number): void {
+  add(id: string, line: number, system: OutgoingSystem = 'kafka'): void {
     const value = Buffer.from(id)
     this.rows.push({
       id,
       line,
       attempts: 0,
-      system: 'kafka',
+      system,
       messageId: id,
       place: 't',
       key: null,
@@ -221,6 +221,34 @@ describe('a relay', () => {
     expect(sent).toEqual(['c'])
     expect(table.failed).toEqual([{ id: 'a', cause: 'too large', retryAfterMs: undefined }])
     expect(told).toContainEqual({ event: 'parked', place: 't', messageId: 'a', cause: 'too large' })
+    await relay.stop(0)
+  })
+
+  it('counts no attempt of what RabbitMQ refuses with another message, and sends each by itself', async () => {
+    let inFlight: { readonly id: string; readonly end: (error?: Error) => void }[] = []
+    const sent: string[] = []
+    /** A bad one closes the channel: all that is in flight is refused. */
+    const answer = (): void => {
+      const all = inFlight
+      inFlight = []
+      const isClosed = all.some(({ id }) => id.startsWith('bad'))
+      for (const { end } of all) end(isClosed ? new BrokerError('BROKER_PUBLISH_REFUSED', 'no exchange') : undefined)
+    }
+    const { relay, table, clock } = rig({
+      publish: {
+        rabbitmq: ({ messageId }) =>
+          new Promise<void>((resolve, reject) => {
+            const id = String(messageId)
+            const end = (error?: Error): void => (error === undefined ? resolve(void sent.push(id)) : reject(error))
+            if (inFlight.push({ id, end }) === 1) setImmediate(answer)
+          }),
+      },
+    })
+    for (const [line, id] of ['bad-1', 'a', 'b', 'bad-2', 'c'].entries()) table.add(id, line, 'rabbitmq')
+    relay.start()
+    for (let turn = 0; turn < 30; turn++) await clock.advance(0)
+    expect(sent.toSorted()).toEqual(['a', 'b', 'c'])
+    expect(table.failed.map(({ id }) => id)).toEqual(['bad-1', 'bad-2'])
     await relay.stop(0)
   })
 

@@ -1,4 +1,4 @@
-import { short, whole, type Report } from '../report.ts'
+import { whole, type Report } from '../report.ts'
 import { spreadOf, type Spread } from '../statistics.ts'
 
 /** A picture of the page. */
@@ -101,7 +101,7 @@ function blockDrawing(title: string, bars: readonly Bar[], unit: string, { top, 
     const at = (one: number): number => Math.round(labels + (one / most) * BARS)
     const [median, least, greatest] = [at(value.median), at(value.least), at(value.most)]
     const cap = (x: number): string => `M${x} ${middle - 4}v8`
-    const number = value.median < 1_000 ? short(value.median) : whole(value.median)
+    const number = value.median < 10 ? String(Number(value.median.toFixed(2))) : whole(value.median)
     return `<text x="${labels - 8}" y="${middle + 4}" text-anchor="end">${escaped(name)}</text>
 <rect class="${isOwn ? 'own' : 'other'}" x="${labels}" y="${middle - BAR / 2}" width="${median - labels}" height="${BAR}"/>
 <path class="range" d="${cap(least)}M${least} ${middle}H${greatest}${cap(greatest)}"/>

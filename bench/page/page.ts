@@ -3,6 +3,7 @@ import { textOf, type Report } from '../report.ts'
 import { drawn } from './chart.ts'
 import { CHARTS } from './charts.ts'
 import { missedIn, missedTable } from './missed.ts'
+import { summary } from './summary.ts'
 
 export const PAGE = 'docs/performance.md'
 /** Holds the charts, the tables of all results, and nothing else. */
@@ -22,6 +23,7 @@ export function withResults(page: string, suites: readonly string[], reports: Re
   const charts = CHARTS.filter(({ file }) => files.has(file))
   const missed = missedIn(inOrder(suites, reports))
   const parts = [
+    ...summary(reports),
     ...charts.map(({ file, title }) => `**${title}**\n\n![${title}](performance/${file})`),
     '## What was missed',
     missed.length === 0 ? 'No goal.' : missedTable(missed),

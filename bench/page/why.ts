@@ -11,7 +11,7 @@ export const WHY: Readonly<Record<string, string>> = {
   'cpu, batches':
     'of 5 us two SHA-256 are 1.1 to 1.9, records of the memory store 1, garbage 1. What is left is spread over some twenty calls for each message',
   'kafka, redis':
-    'as much CPU as the loop, and Redis takes 6.5 to 8 us for two scripts, 3.5 to 5 for `SET NX` and `SET`. At most 64 or 256 messages are in doubt, half of them at Redis while the others are handled, so each half waits for the other now and then; the loop keeps 4,000 at Redis, and repeats 2,000 effects after a crash',
+    'as much CPU as the loop, and Redis takes 6.5 to 8 us for two scripts, 3.5 to 5 for `SET NX` and `SET`. At most 64 or 256 messages are in doubt, half of them at Redis while the others are handled, so each half waits for the other now and then; the loop keeps 4,000 at Redis, and repeats more than a thousand effects after a crash',
   'kafka, redis-each':
     'beside loops that ask Redis message by message: on loopback a question takes 0.1 ms and eight partitions ask at once. 20,000 messages end before the compiler is done with the code of either',
   'kafka, postgres-batch':
@@ -53,11 +53,11 @@ export const WHY: Readonly<Record<string, string>> = {
   'latency, kafka-redis-1000':
     'tenths of a millisecond: two scripts in place of `SET NX` and `SET`, a turn of the event loop that gathers what came together, and more code in a process that is idle in between; the client works for its next fetch meanwhile, which the loop by hand begins only after its messages',
   'latency, kafka-postgres-10':
-    '1 to 2 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`)',
+    '2 to 3 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`)',
   'latency, kafka-postgres-100':
-    '1 to 2 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`)',
+    '2 to 3 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`)',
   'latency, kafka-postgres-1000':
-    '1 to 2 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`); what came together shares a transaction, and waits for the last handler of it',
+    '2 to 3 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`); what came together shares a transaction, and waits for the last handler of it',
   'latency, rabbitmq-redis-10':
     'tenths of a millisecond: two scripts in place of `SET NX` and `SET`, a turn of the event loop that gathers what came together, and more code in a process that is idle in between',
   'latency, rabbitmq-redis-100':
@@ -65,9 +65,9 @@ export const WHY: Readonly<Record<string, string>> = {
   'latency, rabbitmq-redis-1000':
     'tenths of a millisecond: two scripts in place of `SET NX` and `SET`, a turn of the event loop that gathers what came together, and more code in a process that is idle in between',
   'latency, rabbitmq-postgres-10':
-    '1 to 2 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`)',
+    '2 to 3 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`)',
   'latency, rabbitmq-postgres-100':
-    '1 to 2 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`)',
+    '2 to 3 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`)',
   'latency, rabbitmq-postgres-1000':
-    '1 to 2 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`); what came together shares a transaction, and waits for the last handler of it',
+    '2 to 3 ms: the claim counts its attempt in a COMMIT of its own and looks for earlier ones (`postgres, each`); what came together shares a transaction, and waits for the last handler of it',
 }

@@ -5,6 +5,7 @@ import { SUITE_NAMES } from '../../../bench/catalogue.ts'
 import { drawn, type Chart } from '../../../bench/page/chart.ts'
 import { CHARTS } from '../../../bench/page/charts.ts'
 import { missedIn, missedTable, whyOf } from '../../../bench/page/missed.ts'
+import { summary } from '../../../bench/page/summary.ts'
 import { WHY } from '../../../bench/page/why.ts'
 import { filesOf, FOLDER, mixtureIn, PAGE, withResults } from '../../../bench/page/page.ts'
 import { recordedReports } from '../../../bench/page/results.ts'
@@ -72,6 +73,15 @@ describe('docs/performance.md', () => {
     for (const { suite: name, scenario: wanted } of CHARTS.flatMap(({ of }) => of)) {
       expect(reports.get(name)?.scenarios.map((one) => one.name)).toContain(wanted)
     }
+  })
+
+  it('begins with rates and delays beside the same work by hand, of what is recorded', () => {
+    const [rates = '', delays = ''] = summary(recordedReports())
+    expect(rates.split('\n')).toHaveLength(9)
+    expect(rates).toMatch(/\| Kafka, `redisLease` \| [\d,]+ \| \d+ \| [\d,]+ \| \d+ \|/)
+    expect(delays.split('\n')).toHaveLength(6)
+    expect(delays).toMatch(/\| RabbitMQ, `postgresInbox` (?:\| [\d.]+ \/ [\d.]+ \([\d.]+ \/ [\d.]+\) ){3}\|/)
+    expect(summary(new Map())).toEqual([])
   })
 
   it('lists goals that were missed, with the reason of the contender or of its scenario', () => {
@@ -164,7 +174,7 @@ describe('a chart', () => {
     const found = scenario.contenders.map((one, at) => ({ ...one, figures: { repeated: spreadOf([at * 4]) } }))
     const reports = new Map([['made', { ...report, scenarios: [{ ...scenario, contenders: found }] }]])
     const chart = drawn({ ...CHART, figure: 'repeated', unit: ' times' }, reports) ?? ''
-    expect([...chart.matchAll(/>([\d.]+) times</g)].map(([, number]) => number)).toEqual(['0.0', '4.0'])
+    expect([...chart.matchAll(/>([\d.]+) times</g)].map(([, number]) => number)).toEqual(['0', '4'])
   })
 
   it('is none of what is not recorded', () => {

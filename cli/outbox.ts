@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { outboxOf, type OutboxBacklog, type OutboxParked } from '../src/index.ts'
+import { outboxOf, type OutboxBacklog, type OutboxRefused } from '../src/index.ts'
 import { durationText } from '../src/core/duration-text.ts'
 import { confirm } from './confirm.ts'
 import { EXIT, misuse } from './exit.ts'
@@ -9,9 +9,9 @@ import { addSessionOptions, runs, titleOf, type End, type Session, type SessionF
 
 const OUTBOX_EXAMPLES = `
 Examples:
-  consume-once outbox payments              what waits to be published, and what is parked and why
+  consume-once outbox payments              what waits to be published, and what was refused and why
 
-Exit code 0: nothing is parked. 1: messages are parked. 2: usage. 4: the database cannot be reached.`
+Exit code 0: nothing was refused. 1: messages were refused. 2: usage. 4: the database cannot be reached.`
 
 const REDRIVE_EXAMPLES = `
 Examples:
@@ -20,7 +20,7 @@ Examples:
 
 They are tried again with all their attempts, by the relay of any process: this one writes, and publishes nothing.
 Shows what would change, then asks you to type the consumer and the count, unless you give --yes.
-Exit code 0: done. 1: some were not parked. 2: usage. 3: not confirmed. 4: the database cannot be reached.`
+Exit code 0: done. 1: some had not been refused. 2: usage. 3: not confirmed. 4: the database cannot be reached.`
 
 const RELAY_EXAMPLES = `
 Examples:
@@ -44,10 +44,10 @@ export function addOutbox(program: Command, end: End): void {
   runs(addSessionOptions(show), end, OUTBOX_EXAMPLES, list)
   const redrive = program
     .command('redrive-outbox')
-    .description('Publishes messages of the outbox after all that were parked.')
+    .description('Tries messages of the outbox now that were refused, parked ones too.')
     .argument(...consumer)
     .argument('[ids...]', 'as `outbox` lists them')
-    .option('--all', 'all that are parked, 100 at most')
+    .option('--all', 'all that were refused, 100 at most')
     .option('--yes', 'asks nothing', false)
   runs(addSessionOptions(redrive), end, REDRIVE_EXAMPLES, goOn, {
     check: (_, ids: readonly string[], { all }: RedriveFlags) => {
@@ -64,13 +64,13 @@ export function addOutbox(program: Command, end: End): void {
 async function list(session: Session, name: string): Promise<number> {
   const entry = session.consumer(name)
   const outbox = outboxOf(entry.consumer)
-  const [backlog, parked] = await session.answer(Promise.all([outbox.backlog(), outbox.parked()]))
-  if (session.isJson) printJson('outbox', { consumer: titleOf(entry), backlog, parked })
-  else printText(asText(titleOf(entry), backlog, parked))
-  return parked.length > 0 ? EXIT.findings : EXIT.ok
+  const [backlog, refused] = await session.answer(Promise.all([outbox.backlog(), outbox.refused()]))
+  if (session.isJson) printJson('outbox', { consumer: titleOf(entry), backlog, refused })
+  else printText(asText(titleOf(entry), backlog, refused))
+  return refused.length > 0 ? EXIT.findings : EXIT.ok
 }
 
-function asText(title: string, backlog: readonly OutboxBacklog[], parked: readonly OutboxParked[]): string {
+function asText(title: string, backlog: readonly OutboxBacklog[], refused: readonly OutboxRefused[]): string {
   if (backlog.length === 0) return `Nothing waits in the outbox of ${title}.`
   const places = table(
     ['PLACE', 'BROKER', 'WAITING', 'REFUSED BEFORE', 'PARKED', 'OLDEST'],
@@ -83,30 +83,33 @@ function asText(title: string, backlog: readonly OutboxBacklog[], parked: readon
       waiting === 0 ? '' : durationText(Math.round(oldestMs / 1_000) * 1_000),
     ]),
   )
-  if (parked.length === 0) return places
-  const rows = parked.map(({ id, place, messageId, attempts, cause }) => [
+  if (refused.length === 0) return places
+  const rows = refused.map(({ id, place, messageId, attempts, isParked, cause }) => [
     id,
     printable(place),
     printable(messageId),
     String(attempts),
+    isParked ? 'parked' : 'tried again',
     printable(cause ?? ''),
   ])
-  const next = `Publish them after all: consume-once redrive-outbox ${title} ${parked[0]?.id ?? ''}`
-  return [places, '', table(['PARKED', 'PLACE', 'MESSAGE ID', 'ATTEMPTS', 'WHY'], rows), next].join('\n')
+  const next = `Try them now: consume-once redrive-outbox ${title} ${refused[0]?.id ?? ''}`
+  return [places, '', table(['REFUSED', 'PLACE', 'MESSAGE ID', 'ATTEMPTS', 'STATE', 'WHY'], rows), next].join('\n')
 }
 
 async function goOn(session: Session, name: string, ids: readonly string[], flags: RedriveFlags): Promise<number> {
   const entry = session.consumer(name)
   const outbox = outboxOf(entry.consumer)
-  const parked = await session.answer(outbox.parked())
-  const wanted = flags.all === true ? parked.map(({ id }) => id) : ids
-  if (wanted.length > 0) {
-    say(`  ${wanted.length} messages are published after all, in the order of their lines`)
-    await confirm(`${entry.consumer.name} ${wanted.length}`, flags.yes)
+  const refused = await session.answer(outbox.refused())
+  const chosen = flags.all === true ? refused : refused.filter(({ id }) => ids.includes(id))
+  for (const { id, place, messageId, cause = '' } of chosen) {
+    say(`  ${id} ${printable(place)} ${printable(messageId)}: ${printable(cause)}`)
   }
+  if (chosen.length > 0) await confirm(`${entry.consumer.name} ${chosen.length}`, flags.yes)
+  // Of more than are listed some may be asked for too.
+  const wanted = flags.all === true ? chosen.map(({ id }) => id) : ids
   const redriven = await session.answer(outbox.redrive(wanted))
   if (session.isJson) printJson('redrive-outbox', { consumer: titleOf(entry), asked: wanted.length, redriven })
-  else printText(`${redriven} of ${wanted.length} were parked, and are published by the next relay.`)
+  else printText(`${redriven} of ${wanted.length} had been refused: a relay tries them at its next look.`)
   return redriven === wanted.length ? EXIT.ok : EXIT.findings
 }
 

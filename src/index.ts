@@ -89,7 +89,7 @@ export type {
   KafkaOutgoing,
   Outbox,
   OutboxBacklog,
-  OutboxParked,
+  OutboxRefused,
   OutgoingMessage,
   RabbitOutgoing,
 } from './ports/outbox.ts'

@@ -95,7 +95,7 @@ export type {
   FailedRow,
   Outbox,
   OutboxBacklog,
-  OutboxParked,
+  OutboxRefused,
   OutboxTable,
   Outgoing,
   OutgoingMessage,

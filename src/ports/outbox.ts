@@ -120,13 +120,15 @@ export interface OutboxBacklog {
   readonly oldestMs: DurationMs
 }
 
-/** A message that was refused too often. */
-export interface OutboxParked {
+/** A message that its broker has refused: it is tried again, or parked. */
+export interface OutboxRefused {
   readonly id: string
   readonly place: string
   readonly messageId: string
   readonly cause: string | undefined
   readonly attempts: number
+  /** Refused too often: it is not tried again. */
+  readonly isParked: boolean
 }
 
 /** What stores, consumers and people use of an outbox. */
@@ -145,8 +147,8 @@ export interface Outbox {
   wake(): void
   /** What waits, by place. Of more than 10,000 rows the oldest are counted. */
   backlog(): Promise<readonly OutboxBacklog[]>
-  /** At most 100, the oldest first. */
-  parked(): Promise<readonly OutboxParked[]>
-  /** Publishes parked messages after all. Resolves with how many were parked. @throws ConfigError for an ID that is none */
+  /** What was refused, at most 100, the oldest first. */
+  refused(): Promise<readonly OutboxRefused[]>
+  /** Tries refused messages at once, parked ones too, with all their attempts. Resolves with how many of these were refused. @throws ConfigError for an ID that is none */
   redrive(ids: readonly string[]): Promise<number>
 }

@@ -22,7 +22,7 @@ describePostgres('consume-once, on an outbox', () => {
     schema = uniqueName('cli')
     pool = new Pool({ connectionString: (await server('postgres')).url, max: 3 })
     await pool.query(`create schema ${schema}`)
-    outbox = postgresOutbox({ pool, schema, publishers: {}, relay: false })
+    outbox = postgresOutbox({ pool, schema, relay: false })
     await outbox.backlog()
   })
   afterEach(async () => {
@@ -59,21 +59,21 @@ describePostgres('consume-once, on an outbox', () => {
     expect(shown.exitCode).toBe(1)
     expect(shown.stdout).toMatch(/paid +kafka +2 +0 +1/)
     expect(shown.stdout).toMatch(
-      /2 +paid +b +3 +too large\nPublish them after all: consume-once redrive-outbox billing\/payments 2/,
+      /2 +paid +b +3 +parked +too large\nTry them now: consume-once redrive-outbox billing\/payments 2/,
     )
     expect(dataOf(await run(['outbox', 'payments', '--json']))).toMatchObject({
       command: 'outbox',
       consumer: 'billing/payments',
       backlog: [{ place: 'paid', waiting: 2, parked: 1 }],
-      parked: [{ messageId: 'b', cause: 'too large' }],
+      refused: [{ messageId: 'b', cause: 'too large', isParked: true }],
     })
 
     const unsure = await run(['redrive-outbox', 'payments', '2'])
-    expect([unsure.exitCode, unsure.stderr]).toEqual([3, expect.stringContaining('add --yes')])
+    expect([unsure.exitCode, unsure.stderr]).toEqual([3, expect.stringMatching(/ {2}2 paid b: too large\n.*add --yes/)])
     const redriven = await run(['redrive-outbox', 'payments', '--all', '--yes'])
     expect([redriven.exitCode, redriven.stdout]).toEqual([
       0,
-      '1 of 1 were parked, and are published by the next relay.\n',
+      '1 of 1 had been refused: a relay tries them at its next look.\n',
     ])
     const none = await run(['redrive-outbox', 'payments', '77', '--yes'])
     expect(none.exitCode).toBe(1)
@@ -95,6 +95,6 @@ describePostgres('consume-once, on an outbox', () => {
     const both = await run(['redrive-outbox', 'payments', '1', '--all'])
     expect([both.exitCode, both.stderr]).toEqual([2, expect.stringContaining('expected IDs of `outbox`, or --all')])
     const wrong = await run(['redrive-outbox', 'payments', 'x', '--yes'])
-    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('expected IDs of parked()')])
+    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('expected IDs of refused()')])
   })
 })

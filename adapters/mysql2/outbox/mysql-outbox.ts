@@ -1,7 +1,7 @@
 import { needed, optionsOf, type Table } from '../../../src/internal.ts'
 import { SQL } from '../../sql/options.ts'
 import { OutboxInSql } from '../../sql/outbox/outbox.ts'
-import { OUTBOX, RELAY_IDLE_MS } from '../../sql/outbox/options.ts'
+import { OUTBOX, problemsOfOutbox, RELAY_IDLE_MS } from '../../sql/outbox/options.ts'
 import { prepareOn, sessionsOn } from '../database.ts'
 import { DATABASE, POOL, poolOptions } from '../options.ts'
 import { tablesIn } from '../statements/tables.ts'
@@ -23,7 +23,7 @@ const OPTIONS: Table<MysqlOutboxOptions, 'database' | 'maxAttempts' | 'observe'>
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function mysqlOutbox(given: MysqlOutboxOptions): MysqlOutbox {
-  const options = optionsOf('mysqlOutbox', OPTIONS, given)
+  const options = optionsOf('mysqlOutbox', OPTIONS, given, problemsOfOutbox)
   const { pool, database, setup } = options
   const lockTimeoutMs = SQL.lockTimeoutMs.default
   const resolved = poolOptions(

@@ -6,7 +6,7 @@ import {
   valuesOf,
   type OutboxStatements,
   type StoredBacklog,
-  type StoredParked,
+  type StoredRefused,
   type StoredRow,
   type Value,
 } from '../../sql/outbox/statements.ts'
@@ -149,7 +149,8 @@ from (select * from ${outbox} order by id limit ${MOST_COUNTED}) as oldest group
   }
 }
 
-interface ParkedRow {
+interface RefusedRow {
+  readonly is_parked: number | string
   readonly id: string
   readonly place: string
   readonly message_id: string
@@ -157,18 +158,22 @@ interface ParkedRow {
   readonly attempts: number | string
 }
 
-function parked({ outbox }: Tables, most: number): Script<StoredParked> {
+/** Of a row. */
+const WAS_REFUSED = '(parked_at is not null or not_before is not null)'
+
+function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
   return {
     statements: [
-      `select cast(id as char) as id, ${inHex('place')} as place, ${inHex('message_id')} as message_id, ${inHex('cause')} as cause, attempts
-from ${outbox} where parked_at is not null order by id limit ${most}`,
+      `select cast(id as char) as id, ${inHex('place')} as place, ${inHex('message_id')} as message_id, ${inHex('cause')} as cause, attempts,
+  parked_at is not null as is_parked from ${outbox} where ${WAS_REFUSED} order by id limit ${most}`,
     ],
-    read: ({ id, place, message_id: messageId, cause, attempts }: ParkedRow) => ({
+    read: ({ id, place, message_id: messageId, cause, attempts, is_parked: isParked }: RefusedRow) => ({
       id,
       place: fromHex(place),
       message_id: fromHex(messageId),
       cause: cause === null ? null : fromHex(cause),
       attempts: Number(attempts),
+      is_parked: Number(isParked),
     }),
   }
 }
@@ -176,10 +181,10 @@ from ${outbox} where parked_at is not null order by id limit ${most}`,
 function unpark({ outbox }: Tables, ids: readonly string[]): Script<{ readonly id: string }> {
   return {
     statements: [
-      `select cast(id as char) as id from ${outbox} where parked_at is not null and id in (${ids.join(', ')})`,
+      `select cast(id as char) as id from ${outbox} where ${WAS_REFUSED} and id in (${ids.join(', ')})`,
       ...ids.map(
         (id) =>
-          `update ${outbox} set parked_at = null, not_before = null, attempts = 0 where id = ${id} and parked_at is not null`,
+          `update ${outbox} set parked_at = null, not_before = null, attempts = 0 where id = ${id} and ${WAS_REFUSED}`,
       ),
     ],
   }
@@ -196,7 +201,7 @@ export function mysqlOutboxStatements(tables: Tables, isMariadb: () => boolean):
     due: (lanes, most) => dueRows(tables, lanes, most),
     settle: (published, failed) => settleRows(tables, published, failed),
     backlog: () => backlog(tables),
-    parked: (most) => parked(tables, most),
+    refused: (most) => refused(tables, most),
     unpark: (ids) => unpark(tables, ids),
   }
 }

@@ -1,7 +1,7 @@
 import { needed, optionsOf, type Table } from '../../../src/internal.ts'
 import { SQL } from '../../sql/options.ts'
 import { OutboxInSql } from '../../sql/outbox/outbox.ts'
-import { OUTBOX, RELAY_IDLE_MS } from '../../sql/outbox/options.ts'
+import { OUTBOX, problemsOfOutbox, RELAY_IDLE_MS } from '../../sql/outbox/options.ts'
 import { checkServer } from '../check-server.ts'
 import { sessionsOn } from '../database.ts'
 import { POOL, SCHEMA } from '../options.ts'
@@ -24,7 +24,7 @@ const OPTIONS: Table<PostgresOutboxOptions, 'maxAttempts' | 'observe'> = {
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function postgresOutbox(given: PostgresOutboxOptions): PostgresOutbox {
-  const options = optionsOf('postgresOutbox', OPTIONS, given)
+  const options = optionsOf('postgresOutbox', OPTIONS, given, problemsOfOutbox)
   const { pool, schema, setup } = options
   const tables = tablesIn(schema)
   const sessions = sessionsOn({

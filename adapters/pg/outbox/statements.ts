@@ -7,7 +7,7 @@ import {
   valuesOf,
   type OutboxStatements,
   type StoredBacklog,
-  type StoredParked,
+  type StoredRefused,
   type StoredRow,
   type Value,
 } from '../../sql/outbox/statements.ts'
@@ -126,17 +126,20 @@ from (select * from ${outbox} order by id limit ${MOST_COUNTED}) as oldest group
   }
 }
 
-function parked({ outbox }: Tables, most: number): Script<StoredParked> {
+/** Of a row. */
+const WAS_REFUSED = '(parked_at is not null or not_before is not null)'
+
+function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
   return {
-    text: `select id::text as id, place, message_id, cause, attempts from ${outbox} where parked_at is not null order by id limit ${most}`,
+    text: `select id::text as id, place, message_id, cause, attempts, parked_at is not null as is_parked
+from ${outbox} where ${WAS_REFUSED} order by id limit ${most}`,
   }
 }
 
-/** They are due at once, with attempts counted anew. Answers with those that were parked. */
 function unpark({ outbox }: Tables, ids: readonly string[]): Script<{ readonly id: string }> {
   return {
     text: `update ${outbox} set parked_at = null, not_before = null, attempts = 0
-where parked_at is not null and id = any ('{${ids.join(',')}}'::bigint[]) returning id::text as id`,
+where ${WAS_REFUSED} and id = any ('{${ids.join(',')}}'::bigint[]) returning id::text as id`,
   }
 }
 
@@ -151,7 +154,7 @@ export function pgOutbox(tables: Tables): OutboxStatements {
     due: (lanes, most) => dueRows(tables, lanes, most),
     settle: (published, failed) => settleRows(tables, published, failed),
     backlog: () => backlog(tables),
-    parked: (most) => parked(tables, most),
+    refused: (most) => refused(tables, most),
     unpark: (ids) => unpark(tables, ids),
   }
 }

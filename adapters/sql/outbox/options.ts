@@ -1,15 +1,15 @@
-import { flag, func, having, millis, needed, object, or, whole, type Table } from '../../../src/internal.ts'
+import { flag, func, having, millis, object, or, whole, type Complete, type Table } from '../../../src/internal.ts'
 import { SQL } from '../options.ts'
 import type { OutboxOptions } from './types.ts'
 
-const PUBLISHERS: Table<OutboxOptions['publishers'], 'kafka' | 'rabbitmq'> = {
+const PUBLISHERS: Table<NonNullable<OutboxOptions['publishers']>, 'kafka' | 'rabbitmq'> = {
   kafka: having('a confirmedPublisher', 'publish'),
   rabbitmq: having('a confirmedPublisher', 'publish'),
 }
 
 /** The options of the outbox of any database. */
 export const OUTBOX: Table<OutboxOptions, 'maxAttempts' | 'observe'> = {
-  publishers: needed(object(PUBLISHERS)),
+  publishers: or({}, object(PUBLISHERS)),
   setup: SQL.setup,
   relay: or(true, flag()),
   pollMs: or(100, millis({ least: 1 })),
@@ -19,3 +19,14 @@ export const OUTBOX: Table<OutboxOptions, 'maxAttempts' | 'observe'> = {
 
 /** A broker may take this long to confirm, and no transaction of a relay may be ended before that. */
 export const RELAY_IDLE_MS = 60_000
+
+/** A relay without a publisher could only refuse. */
+export function problemsOfOutbox(
+  { publishers, relay }: Pick<Complete<OutboxOptions, 'maxAttempts' | 'observe'>, 'publishers' | 'relay'>,
+  problems: string[],
+): void {
+  if (!relay || publishers.kafka !== undefined || publishers.rabbitmq !== undefined) return
+  problems.push(
+    'publishers: expected one for Kafka or RabbitMQ, such as { kafka: confirmedPublisher(kafka) }, got none; with relay: false it only writes',
+  )
+}

@@ -9,14 +9,15 @@ import {
   type Complete,
   type DurationMs,
   type OutboxBacklog,
-  type OutboxParked,
+  type OutboxRefused,
   type Outgoing,
   type OutgoingMessage,
   type Publishing,
+  type RelayEvent,
 } from '../../../src/internal.ts'
 import type { OutgoingPlace } from '../place.ts'
 import type { Script, Sessions } from '../session.ts'
-import { backlogOf, parkedOf, type OutboxStatements } from './statements.ts'
+import { backlogOf, refusedOf, type OutboxStatements } from './statements.ts'
 import { SqlOutboxTable } from './table.ts'
 import type { OutboxOptions, QueryLike, SqlOutbox } from './types.ts'
 
@@ -31,7 +32,7 @@ export interface OutboxParts {
 }
 
 /** Those that people see at once. */
-const MOST_PARKED = 100
+const MOST_REFUSED = 100
 
 /** The outbox in a database. */
 export class OutboxInSql implements SqlOutbox, OutgoingPlace {
@@ -54,7 +55,7 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
       ...(rabbitmq !== undefined && { rabbitmq: (message: unknown) => rabbitmq.publish(message) }),
     }
     const times = { pollMs, maxAttempts, clock: systemClock, entropy: systemEntropy }
-    const tell = observe ?? (() => {})
+    const tell = observe ?? warning()
     this.#relay = new Relay({ table: this.#table, publish, ...times, tell })
     this.isBesideConsumers = relay
     this.place = place
@@ -107,21 +108,36 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
     return (await this.#sessions.committed(this.#statements.backlog())).map(backlogOf)
   }
 
-  async parked(): Promise<readonly OutboxParked[]> {
+  async refused(): Promise<readonly OutboxRefused[]> {
     await this.#table.open()
-    return (await this.#sessions.committed(this.#statements.parked(MOST_PARKED))).map(parkedOf)
+    return (await this.#sessions.committed(this.#statements.refused(MOST_REFUSED))).map(refusedOf)
   }
 
   async redrive(ids: readonly string[]): Promise<number> {
     const wrong = ids.find((id) => !/^\d{1,19}$/.test(id))
     if (wrong !== undefined) {
-      throw new ConfigError([`redrive: expected IDs of parked() such as "17", got ${JSON.stringify(wrong)}`])
+      throw new ConfigError([`redrive: expected IDs of refused() such as "17", got ${JSON.stringify(wrong)}`])
     }
     if (ids.length === 0) return 0
     await this.#table.open()
     const rows = await this.#sessions.committed(this.#statements.unpark(ids))
     this.wake()
     return rows.length
+  }
+}
+
+/** Where nobody observes, the process is warned: once of each place that refuses, and of each message that is parked. */
+function warning(): (event: RelayEvent) => void {
+  const told = new Set<string>()
+  return (event) => {
+    if (event.event !== 'failed' && event.event !== 'parked') return
+    const { place, messageId, cause } = event
+    if (event.event === 'failed' && told.has(place)) return
+    told.add(place)
+    const what = event.event === 'parked' ? 'is parked' : 'is tried again'
+    process.emitWarning(`the outbox could not publish ${messageId} to ${place}, and it ${what}: ${cause}`, {
+      code: 'CONSUME_ONCE_OUTBOX',
+    })
   }
 }
 

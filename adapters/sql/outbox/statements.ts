@@ -1,4 +1,4 @@
-import type { FailedRow, Outgoing, OutboxBacklog, OutboxParked, OutgoingRow } from '../../../src/internal.ts'
+import type { FailedRow, Outgoing, OutboxBacklog, OutboxRefused, OutgoingRow } from '../../../src/internal.ts'
 import type { Script } from '../session.ts'
 
 // A row of the outbox is a message that was committed with an effect and is not yet confirmed by its broker. `line` orders
@@ -30,8 +30,8 @@ export interface OutboxStatements {
   settle(published: readonly string[], failed: readonly FailedRow[]): Script
   /** By place. */
   backlog(): Script<StoredBacklog>
-  parked(most: number): Script<StoredParked>
-  /** They are due at once, with attempts counted anew. Answers with those that were parked. */
+  refused(most: number): Script<StoredRefused>
+  /** Those that were refused are due at once, with attempts counted anew. Answers with them. */
   unpark(ids: readonly string[]): Script<{ readonly id: string }>
 }
 
@@ -89,14 +89,15 @@ export function backlogOf({ system, oldest_s: seconds, ...counts }: StoredBacklo
   }
 }
 
-export interface StoredParked {
+export interface StoredRefused {
   readonly id: string
   readonly place: string
   readonly message_id: string
   readonly cause: string | null
   readonly attempts: number
+  readonly is_parked: boolean | number
 }
 
-export function parkedOf({ message_id: messageId, cause, ...row }: StoredParked): OutboxParked {
-  return { ...row, messageId, cause: cause ?? undefined }
+export function refusedOf({ message_id: messageId, cause, is_parked: isParked, ...row }: StoredRefused): OutboxRefused {
+  return { ...row, messageId, cause: cause ?? undefined, isParked: Boolean(isParked) }
 }

@@ -9,9 +9,10 @@ export interface OutboxPublisher<Message> {
 export interface OutboxOptions {
   /**
    * By broker: `confirmedPublisher(kafka)` of `consume-once/kafkajs` or `/platformatic-kafka`, and `confirmedPublisher(connect)`
-   * of `/amqplib`. You close them. A message for a broker that has none here waits, and counts as failed.
+   * of `/amqplib`. You close them. A message for a broker that has none here waits, and counts as refused.
+   * @defaultValue none, for an outbox with `relay: false`
    */
-  readonly publishers: {
+  readonly publishers?: {
     // eslint-disable-next-line @typescript-eslint/no-explicit-any
     readonly kafka?: OutboxPublisher<any>
     // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -31,7 +32,7 @@ export interface OutboxOptions {
    */
   readonly pollMs?: DurationMs
   /**
-   * After so many attempts a message is parked: it holds up its line no longer, and a person decides (`parked()`,
+   * After so many attempts a message is parked: it holds up its line no longer, and a person decides (`refused()`,
    * `redrive()`). While a broker is down no attempt is counted. @defaultValue none: it is tried until it is parked
    */
   readonly maxAttempts?: number

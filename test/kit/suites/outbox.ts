@@ -206,9 +206,9 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
       { topic: 't', key: 'b', value: 'other' },
     ])
     await eventually(async () => kafka.texts.includes('other') && kafka.texts.includes('behind it'))
-    const [parked, none] = await outbox.parked()
+    const [parked, none] = await outbox.refused()
     expect(none).toBeUndefined()
-    expect(parked).toMatchObject({ place: 't', cause: 'it is too large', attempts: 1 })
+    expect(parked).toMatchObject({ place: 't', cause: 'it is too large', attempts: 1, isParked: true })
     expect(told).toContain('parked')
     expect(await outbox.backlog()).toMatchObject([{ system: 'kafka', place: 't', waiting: 0, parked: 1 }])
     isRefused = false

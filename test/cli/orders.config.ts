@@ -13,6 +13,7 @@ import {
   type Migrations,
   type Store,
 } from '../../src/index.ts'
+import { MIGRATIONS } from '../../adapters/pg/schema/migrations.ts'
 import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { storeWith } from '../kit/store-with.ts'
 
@@ -63,10 +64,11 @@ await running.stop()
 const admin = adminOf(sms, from)
 while ((await admin.inspect(IDS)).some(({ state }) => state === 'processing')) await sleep(1)
 
+const ofPostgres = MIGRATIONS.map(({ version, name }) => `${version} ${name}`)
 const migrations: Migrations = {
   where: 'Postgres, schema consume_once',
-  status: async () => ({ run: [], pending: ['1 initial'], drift: [] }),
-  up: async () => ['1 initial'],
+  status: async () => ({ run: [], pending: ofPostgres, drift: [] }),
+  up: async () => ofPostgres,
   print: () => 'create schema ...',
 }
 

@@ -86,8 +86,9 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
   }
 
   async publish(tx: QueryLike, messages: OutgoingMessage | readonly OutgoingMessage[]): Promise<void> {
+    if (Array.isArray(messages) && messages.length === 0) return
     const { text, values } = this.statement(messages)
-    if (values.length > 0) await tx.query(text, values)
+    await tx.query(text, values)
   }
 
   statement(messages: OutgoingMessage | readonly OutgoingMessage[]): {
@@ -95,6 +96,7 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
     readonly values: unknown[]
   } {
     const all = (Array.isArray(messages) ? messages : [messages]) as readonly OutgoingMessage[]
+    if (all.length === 0) throw new ConfigError(['statement: expected at least one message, got none'])
     const outgoing = all.map((message) => {
       const messageId = randomUUID()
       return outgoingOf(message, { messageId, order: messageId })

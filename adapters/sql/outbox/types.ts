@@ -54,7 +54,11 @@ export interface SqlOutbox extends Outbox {
    * @throws ConfigError for a message that cannot be sent
    */
   publish(tx: QueryLike, messages: OutgoingMessage | readonly OutgoingMessage[]): Promise<void>
-  /** The same as text and values, for a client that runs raw SQL in its transaction in its own way. */
+  /**
+   * The same as text and values, for a client that runs raw SQL in its transaction in its own way.
+   *
+   * @throws ConfigError for a message that cannot be sent, and for none
+   */
   statement(messages: OutgoingMessage | readonly OutgoingMessage[]): {
     readonly text: string
     readonly values: unknown[]

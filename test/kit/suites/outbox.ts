@@ -192,6 +192,13 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect(kafka.texts).toEqual(['early', 'late'])
   })
 
+  it('writes nothing for no messages, and makes no statement of none', async () => {
+    const outbox = use.outbox(new Confirming())
+    await outbox.publish(use.rig.pool, [])
+    expect(await outbox.backlog()).toEqual([])
+    expect(() => outbox.statement([])).toThrow('statement: expected at least one message, got none')
+  })
+
   it('holds up the line of a message that is refused, and no other; a limit parks it, and a person lets it go', async () => {
     const kafka = new Confirming()
     let isRefused = true

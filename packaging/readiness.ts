@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { commitsSince, readRecorded, runTimes } from '../lab/matrix/recorded.ts'
 import { sectionsOf } from './changelog.ts'
 import { manifestOf, type Manifest } from './stage.ts'
 
@@ -18,6 +19,19 @@ export interface Checkout {
   readonly changed: readonly string[]
 }
 
+/** How much older than this commit docs/compatibility.md is. */
+export interface MatrixAge {
+  /** ISO time of the oldest run of the page. */
+  readonly at: string
+  /** Commits to src and adapters since then. */
+  readonly commits: number
+}
+
+/** Here and not in the tests: a change fails CI by what it does, not because it is the four hundredth. */
+const MOST_COMMITS_BEHIND = 400
+const MOST_DAYS_BEHIND = 60
+const DAY_MS = 86_400_000
+
 const REPOSITORY = 'https://github.com/OWNER/consume-once'
 
 /** What only the owner of the repository knows, with a line to write for each. The registry shows these, and provenance compares `repository`. */
@@ -29,13 +43,18 @@ const OF_THE_OWNER: Readonly<Record<string, string>> = {
 }
 
 /** All that stands against a release of this checkout, but for its tests and its package. */
-export function problemsOf(root: string, checkout: Checkout = checkoutOf(root)): readonly Problem[] {
+export function problemsOf(
+  root: string,
+  checkout: Checkout = checkoutOf(root),
+  matrix: MatrixAge = ageOfMatrix(),
+): readonly Problem[] {
   const manifest = manifestOf(root)
   const text = (file: string): string => readFileSync(join(root, file), 'utf8')
   return [
     ...unfilled(manifest, text),
     ...problemsOfChangelog(text('CHANGELOG.md'), manifest.version),
     ...problemsOfGit(checkout, manifest.version),
+    ...problemsOfMatrix(matrix),
   ]
 }
 
@@ -85,6 +104,13 @@ function problemsOfGit({ tags, changed }: Checkout, version: string): readonly P
   return problems
 }
 
+function problemsOfMatrix({ at, commits }: MatrixAge): readonly Problem[] {
+  const days = Math.floor((Date.now() - Date.parse(at)) / DAY_MS)
+  if (commits <= MOST_COMMITS_BEHIND && days <= MOST_DAYS_BEHIND) return []
+  const what = `docs/compatibility.md: its oldest run is ${days} days and ${commits} commits to src and adapters old, more than ${MOST_DAYS_BEHIND} or ${MOST_COMMITS_BEHIND}`
+  return [{ what, remedy: 'run npm run matrix, and commit what it writes' }]
+}
+
 export function checkoutOf(root: string): Checkout {
   const git = (...args: readonly string[]): readonly string[] =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8' })
@@ -94,6 +120,13 @@ export function checkoutOf(root: string): Checkout {
     tags: git('tag', '--points-at', 'HEAD'),
     changed: git('status', '--porcelain').map((line) => line.slice(3)),
   }
+}
+
+function ageOfMatrix(): MatrixAge {
+  const ages = runTimes(readRecorded()).map((at) => ({ at, commits: commitsSince(at) }))
+  const [oldest] = ages
+  if (oldest === undefined) throw new Error('expected runs in lab/matrix/results.json, found none; run npm run matrix')
+  return oldest
 }
 
 /** One line for each problem, and one that says what to do. */

@@ -82,22 +82,25 @@ function placeIn(order: readonly string[], name: string): number {
   return at < 0 ? order.length : at
 }
 
-/** Commits that have changed what the matrix tests since a time. */
+/** Commits that have changed what the matrix tests since a time. Throws in a shallow clone, which would say too few. */
 export function commitsSince(at: string): number {
+  if (git('rev-parse', '--is-shallow-repository') === 'true')
+    throw new Error('expected a clone with all commits, got a shallow one; run git fetch --unshallow')
   return Number(git('rev-list', '--count', `--since=${at}`, 'HEAD', '--', 'src', 'adapters'))
 }
 
 /** With the counts of now. */
 export function counted(recorded: Recorded): Recorded {
-  const times = [...new Set(runsIn(recorded).map(({ at }) => at))].toSorted()
-  const since = Object.fromEntries(times.map((at) => [at, commitsSince(at)]))
+  const since = Object.fromEntries(runTimes(recorded).map((at) => [at, commitsSince(at)]))
   return { ...recorded, counted: { on: new Date().toISOString().slice(0, 10), since } }
 }
 
-function runsIn({ groups }: Recorded): readonly Run[] {
-  return groups.flatMap(({ columns }) =>
-    columns.flatMap(({ result }) => ('outcomes' in result ? result.outcomes.map(({ run }) => run) : [])),
+/** ISO times of all runs, the oldest first. */
+export function runTimes({ groups }: Recorded): readonly string[] {
+  const times = groups.flatMap(({ columns }) =>
+    columns.flatMap(({ result }) => ('outcomes' in result ? result.outcomes.map(({ run }) => run.at) : [])),
   )
+  return [...new Set(times)].toSorted()
 }
 
 /** The run that begins now. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { notesOf, sectionsOf } from '../../packaging/changelog.ts'
-import { checkoutOf, problemsOf, type Checkout } from '../../packaging/readiness.ts'
+import { checkoutOf, problemsOf, type Checkout, type MatrixAge } from '../../packaging/readiness.ts'
 import { stepsOf } from '../../packaging/release-steps.ts'
 
 const FILLED_IN = {
@@ -22,16 +22,23 @@ const READY: Readonly<Record<string, string>> = {
     '# Changelog\n\n## [Unreleased]\n\n## [1.2.3] - 2026-11-27\n\n- A line on [stores](docs/stores.md#rows).\n\n## [1.2.2] - 2026-11-01\n\n- Before.\n',
 }
 const TAGGED: Checkout = { tags: ['v1.2.3'], changed: [] }
+const OF_TODAY: MatrixAge = { at: new Date().toISOString(), commits: 0 }
 
 const dir = mkdtempSync(join(tmpdir(), 'consume-once-release-test-'))
 afterAll(() => rmSync(dir, { recursive: true }))
 
 /** What stands against a release of a checkout that is ready, but for these files. */
-function found(files: Readonly<Record<string, string>>, checkout = TAGGED): readonly string[] {
+function found(files: Readonly<Record<string, string>>, checkout = TAGGED, matrix = OF_TODAY): readonly string[] {
   const root = mkdtempSync(join(dir, 'checkout-'))
   mkdirSync(join(root, '.github'))
   for (const [name, text] of Object.entries({ ...READY, ...files })) writeFileSync(join(root, name), text)
-  return problemsOf(root, checkout).map(({ what, remedy }) => `${what}; ${remedy}`)
+  return problemsOf(root, checkout, matrix).map(({ what, remedy }) => `${what}; ${remedy}`)
+}
+
+/** What stands against a release whose page on compatibility is as old as that. */
+function foundAtAge(days: number, commits: number): readonly string[] {
+  const at = new Date(Date.now() - days * 86_400_000).toISOString()
+  return found({}, TAGGED, { at, commits })
 }
 
 describe('release:check', () => {
@@ -69,6 +76,14 @@ describe('release:check', () => {
     ])
   })
 
+  it('wants a page on compatibility that is not much older than the code', () => {
+    expect(foundAtAge(60, 400)).toEqual([])
+    const page =
+      /^docs\/compatibility.md: its oldest run is (3 days and 401|61 days and 0) commits .*; run npm run matrix/
+    expect(foundAtAge(3, 401)).toEqual([expect.stringMatching(page)])
+    expect(foundAtAge(61, 0)).toEqual([expect.stringMatching(page)])
+  })
+
   it('asks git for tags and changes', () => {
     const root = mkdtempSync(join(dir, 'git-'))
     const git = (...args: readonly string[]): unknown =>
@@ -82,7 +97,7 @@ describe('release:check', () => {
 
   it('finds nothing in this repository but what the owner fills in', () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string }
-    const others = problemsOf('.', { tags: [`v${version}`], changed: [] }).filter(
+    const others = problemsOf('.', { ...TAGGED, tags: [`v${version}`] }, OF_TODAY).filter(
       ({ what }) => !/^(?:package\.json|CODE_OF_CONDUCT\.md|\.github\/CODEOWNERS)|\[Unreleased\]/.test(what),
     )
     expect(others).toEqual([])

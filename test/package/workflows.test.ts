@@ -74,10 +74,6 @@ describe('the versions of CI', () => {
     expect(node[0]).toBe(oldest)
   })
 
-  it('run the tests on all commits, which some of them count', () => {
-    expect(test?.steps?.[0]?.with?.['fetch-depth']).toBe(0)
-  })
-
   it('run the tests of Kafka with both of its clients', () => {
     const called = test?.steps?.flatMap(({ run = '' }) => (run.startsWith('bash .ci/run') ? run.split(' ') : []))
     expect(called).toEqual(expect.arrayContaining(['tests', 'clients']))
@@ -88,6 +84,10 @@ describe('the versions of CI', () => {
     expect(test?.env?.[variable]).toBe(`\${{ matrix.servers.${name} }}`)
     expect(new Set(servers.map((versions) => versions[name]))).toEqual(new Set(known))
   })
+})
+
+it('a release has all commits, which it counts', () => {
+  expect(jobsOf('release.yml').publish?.steps?.[0]?.with?.['fetch-depth']).toBe(0)
 })
 
 it('a release runs all of CI first, and may sign where the tarball came from', () => {

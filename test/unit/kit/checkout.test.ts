@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { checkoutAt, sourceFiles } from '../../kit/checkout.ts'
+import { sourceFiles } from '../../kit/checkout.ts'
 
 const AUTHOR = ['-c', 'user.name=a', '-c', 'user.email=a@example.org']
 const folder = mkdtempSync(join(tmpdir(), 'checkout-'))
-const [whole, shallow] = [join(folder, 'whole'), join(folder, 'shallow')]
+const whole = join(folder, 'whole')
 /** In a repository of somebody else. */
 const archive = join(whole, 'archive')
 
@@ -20,18 +20,13 @@ beforeAll(() => {
   mkdirSync(join(whole, 'src'))
   writeFileSync(join(whole, 'src/a.ts'), '')
   git('-C', whole, 'add', '.')
-  for (const message of ['first', 'second']) git('-C', whole, 'commit', '--allow-empty', '--message', message)
-  git('clone', '--quiet', '--depth', '1', `file://${whole}`, shallow)
+  git('-C', whole, 'commit', '--message', 'first')
   for (const file of ['src/b.ts', 'dist/b.js', 'node_modules/c/d.js', 'docs/e.md']) {
     mkdirSync(join(archive, file, '..'), { recursive: true })
     writeFileSync(join(archive, file), '')
   }
 })
 afterAll(() => rmSync(folder, { recursive: true }))
-
-it('a clone with all commits, one with the last only, and files without git are told apart', () => {
-  expect([whole, shallow, archive].map(checkoutAt)).toEqual(['clone', 'shallow clone', 'archive'])
-})
 
 it('the sources are those that git knows, and in an archive all but what commands make', () => {
   expect(sourceFiles(whole)).toEqual(['src/a.ts'])

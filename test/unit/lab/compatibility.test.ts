@@ -4,15 +4,7 @@ import { expect, it } from '@jest/globals'
 import { filesOf, GROUPS } from '../../../lab/matrix/groups.ts'
 import { KNOWN_FAILURES } from '../../../lab/matrix/known-failures.ts'
 import { nameOfFailure, pageOf } from '../../../lab/matrix/page.ts'
-import { commitsSince, readRecorded } from '../../../lab/matrix/recorded.ts'
-import { describeWithHistory } from '../../kit/checkout.ts'
-
-/** By as many commits the page may say too few. Then: `npm run matrix -- --count`. */
-const MOST_UNCOUNTED = 100
-/** By as many commits to src and adapters, and days, what was found may be older than the code. Then: `npm run matrix`. */
-const MOST_COMMITS = 400
-const MOST_DAYS = 60
-const DAY_MS = 86_400_000
+import { readRecorded, runTimes } from '../../../lab/matrix/recorded.ts'
 
 const recorded = readRecorded()
 const outcomes = recorded.groups.flatMap(({ name, columns }) =>
@@ -39,25 +31,6 @@ it('the page explains each failure, and nothing that has not failed', () => {
   expect(Object.keys(KNOWN_FAILURES).toSorted()).toEqual([...new Set(failed)].toSorted())
 })
 
-const times = [...new Set(outcomes.map(({ run }) => run.at))]
-
-it('the page says by how many commits each run is older than the code, which were not many when they were counted', () => {
-  const { on, since } = recorded.counted ?? { on: '', since: {} }
-  expect(Object.keys(since).toSorted()).toEqual(times.toSorted())
-  const old = times.filter(
-    (at) => (since[at] ?? 0) > MOST_COMMITS || Date.parse(on) - Date.parse(at) > MOST_DAYS * DAY_MS,
-  )
-  expect(old).toEqual([])
-})
-
-describeWithHistory('in a clone with all commits', () => {
-  it.each(times)(
-    'the page is counted again before it is far behind the code, and run again before it is old: %s',
-    (at) => {
-      const commits = commitsSince(at)
-      expect(commits - (recorded.counted?.since[at] ?? 0)).toBeLessThanOrEqual(MOST_UNCOUNTED)
-      expect(commits).toBeLessThanOrEqual(MOST_COMMITS)
-      expect(Date.now() - Date.parse(at)).toBeLessThanOrEqual(MOST_DAYS * DAY_MS)
-    },
-  )
+it('the page says by how many commits each run was older than the code when they were counted', () => {
+  expect(Object.keys(recorded.counted?.since ?? {}).toSorted()).toEqual(runTimes(recorded))
 })

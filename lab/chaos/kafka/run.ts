@@ -1,7 +1,10 @@
+import { cpSync, mkdtempSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from '../../../test/kafka/kit.ts'
 import { uniqueName } from '../../../test/kit/namespace.ts'
-import { startPrivateKafka } from '../../../test/kit/servers/private-kafka.ts'
+import { startPrivateKafka, type PrivateKafka } from '../../../test/kit/servers/private-kafka.ts'
 import { nothingBeside, type Beside } from '../beside.ts'
 import { OF_A_SOAK } from '../messages.ts'
 import type { ChaosRun } from '../report.ts'
@@ -67,8 +70,23 @@ export async function runChaosOnKafka(options: KafkaOptions, beside: Beside = no
       ...(await gatherTopics(place, uncleanAcknowledged)),
       ...(await stage.gather(LEASE_MS)),
     }
-    return { options, verdict: judge(evidence), journal, evidence, seconds: journal.seconds }
+    const verdict = judge(evidence)
+    if (verdict.violations.length > 0) journal.note('run', `logs of the brokers: ${keepLogs(kafka, place)}`)
+    return { options, verdict, journal, evidence, seconds: journal.seconds }
   })
+}
+
+/** The partitions as each broker has them, with its index of aborted transactions: kafka.tools.DumpLogSegments reads them. */
+function keepLogs({ dataFolders }: PrivateKafka, place: Place): string {
+  const kept = mkdtempSync(join(tmpdir(), 'consume-once-chaos-logs-'))
+  for (const [index, folder] of dataFolders.entries()) {
+    const partitions = readdirSync(folder).filter((name) =>
+      topicsOf(place).some((topic) => name.startsWith(`${topic}-`)),
+    )
+    for (const name of partitions)
+      cpSync(join(folder, name), join(kept, `broker-${index + 1}`, name), { recursive: true })
+  }
+  return kept
 }
 
 /** What else is sent, until the signal aborts. */

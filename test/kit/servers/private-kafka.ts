@@ -15,6 +15,8 @@ export interface PrivateKafka extends PrivateInstance {
   readonly saslBrokers: string[]
   /** Each broker alone, `nodes[i]` being `brokers[i]` and node id i + 1; the methods of the whole act on all of them. */
   readonly nodes: readonly PrivateInstance[]
+  /** Where each broker keeps its partitions, in folders of their own, until it is stopped. */
+  readonly dataFolders: readonly string[]
 }
 
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg'
@@ -38,8 +40,9 @@ export async function startPrivateKafka(
   const cluster = await places(options.brokers ?? 1, options.users !== undefined)
   const more = { ...(options.users && saslUsers(options.users)), ...options.properties }
 
+  const folders = cluster.map(({ id }) => newFolder(`kafka-${id}`))
   const startNode = async (place: BrokerPlace): Promise<PrivateInstance> => {
-    const folder = newFolder(`kafka-${place.id}`)
+    const folder = folders[place.id - 1] as string
     const properties = join(folder, 'server.properties')
     const log = logging(loggersOf(kafkaVersion()), join(folder, 'log.properties'))
     mkdirSync(join(folder, 'data'))
@@ -60,7 +63,8 @@ export async function startPrivateKafka(
   }
   const nodes = await startTogether(cluster.map(startNode))
   const saslBrokers = cluster.flatMap(({ saslPort }) => (saslPort === undefined ? [] : `127.0.0.1:${saslPort}`))
-  return Object.assign(asOne(nodes), { brokers: cluster.map(addressOfBroker), saslBrokers, nodes })
+  const dataFolders = folders.map((folder) => join(folder, 'data'))
+  return Object.assign(asOne(nodes), { brokers: cluster.map(addressOfBroker), saslBrokers, nodes, dataFolders })
 }
 
 async function places(count: number, hasSasl: boolean): Promise<readonly BrokerPlace[]> {

@@ -4,7 +4,7 @@ import { eventually } from '../kit/eventually.ts'
 import { expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { Store } from '../../src/index.ts'
-import type { TransactionClaim } from '../../src/internal.ts'
+import type { InboxStore, TransactionClaim } from '../../src/internal.ts'
 import { claim, claimAll, grantedBy, hold, newItem, newToken, SCOPE } from '../../testing/contract/store/claims.ts'
 import {
   ALONE,
@@ -74,6 +74,38 @@ describePostgres('attempts of postgresInbox', () => {
     const { rows } = await place.pool.query(`select setting from ${place.schema}.noted`)
     expect(rows).toEqual([{ setting: 'off' }, { setting: 'off' }])
   })
+
+  it.each(['repeatable\\ read', 'serializable'])(
+    'are counted where two claims of a key are counted at one moment, at %s',
+    async (level) => {
+      const options = `-c default_transaction_isolation=${level}`
+      const inboxes = [
+        await place.newInbox({ pool: place.newPool({ options }) }),
+        await place.newInbox({ pool: place.newPool({ options }) }),
+      ]
+      const item = newItem()
+      const commits = await place.holdCommits('claim')
+      const attempts: number[] = []
+      const tried = inboxes.map(async (inbox) => {
+        const answer = await claim(inbox, item, ALONE)
+        if (!('claim' in answer)) return
+        attempts.push(answer.attempt)
+        await inbox.release([answer.claim], NO_REFUND)
+      })
+      await commits.waiting(inboxes.length)
+      await commits.letGo()
+      await Promise.all(tried)
+      const [inbox] = inboxes as [InboxStore<PgTransaction>]
+      await eventually(async () => {
+        const answer = await claim(inbox, item, ALONE)
+        if (!('claim' in answer)) return false
+        attempts.push(answer.attempt)
+        await inbox.release([answer.claim], NO_REFUND)
+        return true
+      })
+      expect(attempts).toEqual(attempts.map((_, at) => at + 1))
+    },
+  )
 
   it('are counted once by a claim that is sent again after its answer was lost', async () => {
     const item = newItem()

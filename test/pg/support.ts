@@ -47,7 +47,7 @@ export interface PgPlace {
   /** Changes the tables themselves. */
   readonly alter: (text: string) => Promise<void>
   /** From now on the COMMIT of an effect waits. */
-  readonly holdCommits: () => Promise<HeldCommits>
+  readonly holdCommits: (table?: string) => Promise<HeldCommits>
   /** Resolves when some transaction of this schema waits for another. */
   readonly waiting: () => Promise<void>
   /** Ends a backend, as an administrator or a crash does. */
@@ -59,8 +59,8 @@ export interface PgPlace {
 }
 
 interface HeldCommits {
-  /** Resolves when a COMMIT waits. */
-  readonly waiting: () => Promise<void>
+  /** Resolves when a COMMIT waits, or so many of them. */
+  readonly waiting: (most?: number) => Promise<void>
   readonly letGo: () => Promise<unknown>
   /** Those that come from now on wait again. */
   readonly hold: () => Promise<unknown>
@@ -120,18 +120,18 @@ export async function newPlace(url?: string, made?: PostgresMigrationSqlOptions)
       return (rows as { n: number }[])[0]?.n ?? 0
     },
     alter,
-    async holdCommits() {
+    async holdCommits(table = 'effect') {
       const lock = `hashtext('${schema}')`
       const holder = newPool({ max: 1, idleTimeoutMillis: 0 })
       const hold = (): Promise<unknown> => holder.query(`select pg_advisory_lock(${lock})`)
       await hold()
       await alter(`create function ${schema}.held() returns trigger language plpgsql as
         $$ begin perform pg_advisory_xact_lock_shared(${lock}); return null; end $$;
-        create constraint trigger held after insert on ${schema}.effect deferrable initially deferred
+        create constraint trigger held after insert on ${schema}.${table} deferrable initially deferred
         for each row execute function ${schema}.held()`)
       const waiting = `select 1 from pg_locks where locktype = 'advisory' and objid::int8 = ${lock}::int8 & 4294967295 and not granted`
       return {
-        waiting: () => eventually(async () => (await pool.query(waiting)).rowCount !== 0),
+        waiting: (most = 1) => eventually(async () => ((await pool.query(waiting)).rowCount ?? 0) >= most),
         letGo: () => holder.query('select pg_advisory_unlock_all()'),
         hold,
       }

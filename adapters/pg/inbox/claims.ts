@@ -42,24 +42,25 @@ export class Claims {
   /**
    * Earlier attempts are read in a statement of its own after the keys were inserted, because a claim that had them has
    * left its row by then. At a level above READ COMMITTED that statement would not see the row, or make the transaction
-   * fail beside others: then it is read before the transaction begins, and keys of open claims are busy.
+   * fail beside others: then it is read before the transaction begins, and keys of open claims are busy. The count is
+   * committed by then: two claims that both read before the other's count would both be the first attempt.
    */
   async open(request: ClaimRequest, items: readonly StoredItem[]): Promise<OpenedClaim<PgTransaction>> {
     const [tables, scope, from] = [this.#tables, this.#scope, this.#from]
     const { token, alone, retentionMs: keepMs } = request
-    const counted = countClaim(tables, { scope, items, token, keepMs })
     const asked = { scope, keys: { of: token }, from }
     const before = triedKeys(tables, { ...asked, only: NOT_READ_COMMITTED, open: 'busy' })
     const mayBeNarrow = this.#isReadCommitted !== true
     const begun = beginClaim(tables, { scope, token, keepMs }, from)
     const after = triedKeys(tables, { ...asked, only: READ_COMMITTED, open: 'nothing' })
     const { session, results } = await this.#sessions.claim({
-      count: mayBeNarrow ? { text: `${counted.text};\n${before.text}` } : counted,
+      count: countClaim(tables, { scope, items, token, keepMs }),
+      before: mayBeNarrow ? before : undefined,
       uncount: forgetClaim(tables, scope, token),
       first: { text: `${begun.text};\n${after.text}` }, // mutant: pg-row-before-the-effect
     })
     const [row] = (results.first[0]?.rows ?? []) as readonly BegunRow[]
-    const tried = [...(mayBeNarrow ? (results.count.at(-1)?.rows ?? []) : []), ...(results.first[2]?.rows ?? [])]
+    const tried = [...results.before, ...(results.first[2]?.rows ?? [])]
     const { keys = null, transaction: writer = null, oldest, is_read_committed: isReadCommitted = false } = row ?? {}
     this.#isReadCommitted = isReadCommitted
     this.#from = oldest ?? from

@@ -33,13 +33,14 @@ export class PgliteSessions implements PgSessions {
   }
 
   /** Nobody else gets the connection in between: the slot is taken. */
-  async claim({ count, uncount, first }: PgOpening<unknown, unknown>): Promise<PgClaimed> {
+  async claim({ count, uncount, before, first }: Parameters<PgSessions['claim']>[0]): Promise<PgClaimed> {
     const session = await this.#session()
-    const counted = await session.count(count)
+    await session.count(count)
     try {
+      const read = before === undefined ? [] : await this.committed(before)
       const begun = await session.claim(first)
       await session.run({ text: BEFORE_HANDLERS })
-      return { session, results: { count: counted, first: begun } }
+      return { session, results: { before: read, first: begun } }
     } catch (error) {
       await session.rollback()
       await this.briefly(uncount)
@@ -105,10 +106,9 @@ class PgliteSession extends OpenSession<PgTransaction, OpenConnection> implement
   }
 
   /** Committed by itself. If it fails, nothing stays open. */
-  async count({ text }: Script): Promise<readonly PgliteResult<unknown>[]> {
+  async count({ text }: Script): Promise<void> {
     try {
-      const results = await this.#db.transaction((transaction) => transaction.exec(text, { parsers: PARSERS }))
-      return results ?? []
+      await this.#db.transaction((transaction) => transaction.exec(text))
     } catch (error) {
       this.end()
       throw error

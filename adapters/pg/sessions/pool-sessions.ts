@@ -72,13 +72,14 @@ export class PoolSessions implements PgSessions {
     return { session, rows: rowsOf(results, -2) as Row[] }
   }
 
-  async claim({ count, uncount, first }: PgOpening<unknown, unknown>): Promise<PgClaimed> {
+  async claim({ count, uncount, before, first }: Parameters<PgSessions['claim']>[0]): Promise<PgClaimed> {
     const session = await this.#session(this.#flushing === 'late' ? this.#ticker : undefined)
-    const text = `${briefly(count, this.limits)};\n${this.forHandlers(first)}`
+    const beforehand = [count, ...(before === undefined ? [] : [before])].map((script) => briefly(script, this.limits))
+    const text = [...beforehand, this.forHandlers(first)].join(';\n')
     const results = await session.start(text, briefly(uncount, this.limits))
-    const counted = results.findIndex(({ command }) => command === 'COMMIT')
-    const begun = results.slice(counted + 1 + BEFORE_SCRIPT)
-    return { session, results: { count: results.slice(BEFORE_SCRIPT, counted), first: begun } }
+    const ended = results.findLastIndex(({ command }) => command === 'COMMIT')
+    const read = before === undefined ? [] : (results[ended - 1]?.rows ?? [])
+    return { session, results: { before: read, first: results.slice(ended + 1 + BEFORE_SCRIPT) } }
   }
 
   /** Begins a transaction for handlers. */

@@ -5,8 +5,11 @@ import type { Script, Statement } from '../statements/statement.ts'
 export interface PgSessions extends Sessions<PgTransaction> {
   /** The rows are those of the last statement. */
   begin<Row>(first: Script<Row>): Promise<{ readonly session: PgSession; readonly rows: readonly Row[] }>
-  /** As `begin`, for handlers, after attempts were counted. If the server refuses, the count is undone. */
-  claim(opening: PgOpening<unknown, unknown>): Promise<PgClaimed>
+  /**
+   * As `begin`, for handlers, after attempts were counted. `before` reads in between: the count is committed by then, so of
+   * two claims that count at one moment one finds the other. If the server refuses, the count is undone.
+   */
+  claim(opening: PgOpening<unknown, unknown> & { readonly before?: Script | undefined }): Promise<PgClaimed>
   /** Runs one statement outside of transactions: it is committed when it resolves. */
   committed<Row>(statement: Statement<Row>): Promise<readonly Row[]>
   /** Reads committed data, including that of other processes, and resolves when no crash of the server can undo it. */
@@ -24,10 +27,10 @@ export type Pooling = 'none' | 'pooled' | 'by-statement'
 
 export type PgOpening<Row, Counted> = Opening<Script<Counted>, Script, Script<Row>>
 
-/** With the results of each statement of a claim. */
+/** With the rows of `before`, and the results of each statement of `first`. */
 export interface PgClaimed {
   readonly session: PgSession
-  readonly results: { readonly count: readonly Answer[]; readonly first: readonly Answer[] }
+  readonly results: { readonly before: readonly unknown[]; readonly first: readonly Answer[] }
 }
 
 interface Answer {

@@ -204,8 +204,11 @@ interface Asked {
   readonly open: 'counted' | 'busy' | 'nothing'
 }
 
-/** How long a key of an open claim is busy, where nobody can wait for its transaction. */
-const MOMENT = `interval '50 milliseconds'`
+/**
+ * How long a key of an open claim is busy, where nobody can wait for its transaction. Two claims that find each other do not
+ * come back at one moment.
+ */
+const MOMENT = `(0.5 + random()) * interval '50 milliseconds'`
 
 /**
  * Attempts of keys, from their own rows and from claims that are over. An attempt row that a claim has written counts that

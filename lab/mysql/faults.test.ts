@@ -37,7 +37,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   it('answers already-marked to a mark whose COMMIT has happened and whose reply was lost', async () => {
     const { item, claim: claimed } = await holdNew(inbox)
     await place.write(lend(claimed).tx, item.key)
-    proxy.breakNext('cut after', place.messages.ofMark - 1)
+    proxy.breakNext('cut after', place.messagesOfMark - 1)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
     expect(await inbox.release([claimed], NO_REFUND)).toEqual(['refused'])
     expect(await inbox.mark([claimed])).toEqual(['already-marked'])
@@ -49,7 +49,7 @@ describeMariadb('mysqlInbox on a connection that is lost', () => {
   it('stays unknown while a COMMIT may still arrive, and answers already-marked once it has', async () => {
     const { item, claim: claimed } = await holdNew(inbox)
     await place.write(lend(claimed).tx, item.key)
-    proxy.freeze(place.messages.ofMark)
+    proxy.freeze(place.messagesOfMark)
     expect(await codeOf(inbox.mark([claimed]))).toBe('STORE_AMBIGUOUS')
     // The transaction is open on the server and its row invisible: that proves nothing.
     expect(await claim(rival, item, ALONE)).toEqual({ verdict: 'busy', leaseLeftMs: 1_000 })

@@ -52,7 +52,7 @@ describeMariadb('mysqlInbox, of what is committed and not flushed yet', () => {
   it('is flushed before a mark whose reply was lost is told as written', async () => {
     const { item, claim: claimed } = await holdNew(inbox)
     await place.write(lend(claimed).tx, item.key)
-    proxy.breakNext('cut after', place.messages.ofMark - 1) // the COMMIT
+    proxy.breakNext('cut after', place.messagesOfMark - 1) // the COMMIT
     expect(await withoutFlush(() => codeOf(inbox.mark([claimed])))).toBe('STORE_AMBIGUOUS')
     expect(await place.committed(item.key)).toBe(1)
     expect(await inbox.mark([claimed])).toEqual(['already-marked'])

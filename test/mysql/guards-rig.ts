@@ -3,7 +3,7 @@ import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { eventually } from '../kit/eventually.ts'
 import { server } from '../kit/servers/server.ts'
 import { TABLES, type GuardRig, type Session } from '../kit/suites/guards.ts'
-import { lend, newMysqlPlace } from './support.ts'
+import { lend, newMysqlPlace, type MysqlPlace } from './support.ts'
 
 type Rows = Record<string, unknown>[]
 
@@ -42,6 +42,7 @@ export async function newMysqlGuardRig(flags: string[], url?: string): Promise<G
         return { tx, run, end: async () => void (await inbox.mark([claim])), roundTrips: () => questionsOf(run) }
       },
     },
+    failsAfterChange: await hasSnapshotIsolation(place),
     costs: { ofCounting: 1, ofRepeat: 2 },
     waiting: () =>
       eventually(async () => {
@@ -54,6 +55,12 @@ export async function newMysqlGuardRig(flags: string[], url?: string): Promise<G
       await place.close()
     },
   }
+}
+
+/** MariaDB 11.6.2 and newer, where transactions are REPEATABLE READ unless they ask for less. */
+async function hasSnapshotIsolation(place: MysqlPlace): Promise<boolean> {
+  const [found] = await place.rows(`show session variables like 'innodb_snapshot_isolation'`)
+  return found?.['Value'] === 'ON'
 }
 
 function sessionOf(client: Pick<Connection, 'query' | 'execute'>, done: () => void = () => {}): Session {

@@ -31,8 +31,8 @@ export interface MysqlPlace {
   readonly write: (tx: MysqlTransaction, effect: string) => Promise<unknown>
   readonly committed: (effect: string) => Promise<number>
   readonly rows: (sql: string) => Promise<Record<string, unknown>[]>
-  /** Messages that the store sends where MariaDB takes one: to mark, the last of them the COMMIT; and for a call of a lease. */
-  readonly messages: { readonly ofMark: number; readonly ofLease: number }
+  /** Messages of a mark, the last of them the COMMIT. MariaDB takes them as one. */
+  readonly messagesOfMark: number
   /** Makes it as new, with all pools but its own ended. */
   readonly empty: () => Promise<boolean>
   readonly close: () => Promise<void>
@@ -59,7 +59,7 @@ export async function newMysqlPlace(url?: string): Promise<MysqlPlace> {
     database,
     isMariadb,
     pool,
-    messages: isMariadb ? { ofMark: 1, ofLease: 2 } : { ofMark: 6, ofLease: 12 },
+    messagesOfMark: isMariadb ? 1 : 6,
     newPool,
     async newInbox(options) {
       const inbox = mysqlInbox({ pool: options?.pool ?? newPool(), ...options })

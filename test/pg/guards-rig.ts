@@ -52,6 +52,7 @@ export async function newPgGuardRig(): Promise<GuardRig> {
       'ctx.tx': () => ofInbox((tx) => tx),
       'pgClient(ctx.tx)': () => ofInbox((tx) => pgClient(tx)),
     },
+    failsAfterChange: false,
     costs: { ofCounting: 0, ofRepeat: 1 },
     waiting: () =>
       eventually(async () => {

@@ -92,6 +92,7 @@ export type {
   OutboxRefused,
   OutgoingMessage,
   RabbitOutgoing,
+  RelayEvent,
 } from './ports/outbox.ts'
 export type { HandedBack, Outcome } from './ports/outcome.ts'
 export type { PartitionHealth, SourceEvent, SourceHealth } from './ports/source.ts'

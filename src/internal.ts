@@ -90,7 +90,7 @@ export {
 } from './core/expected-offset.ts'
 export { outgoingOf } from './outbox/outgoing.ts'
 export { RunPublishing } from './outbox/publishing.ts'
-export { Relay, type RelayEvent } from './outbox/relay.ts'
+export { Relay } from './outbox/relay.ts'
 export type {
   FailedRow,
   Outbox,
@@ -101,6 +101,7 @@ export type {
   OutgoingMessage,
   OutgoingRow,
   Publishing,
+  RelayEvent,
   TakenRows,
 } from './ports/outbox.ts'
 export type { Logger } from './ports/logger.ts'

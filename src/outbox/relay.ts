@@ -4,7 +4,15 @@ import { unawaited } from '../foundation/at-once.ts'
 import { describeError, hasCode } from '../foundation/errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
-import type { FailedRow, Outbox, OutboxTable, OutgoingRow, OutgoingSystem, TakenRows } from '../ports/outbox.ts'
+import type {
+  FailedRow,
+  Outbox,
+  OutboxTable,
+  OutgoingRow,
+  OutgoingSystem,
+  RelayEvent,
+  TakenRows,
+} from '../ports/outbox.ts'
 import { published } from './outgoing.ts'
 
 /** Resolves when the broker has confirmed the message. */
@@ -21,12 +29,6 @@ export interface RelayOptions {
   readonly entropy: Pick<Entropy, 'fraction'>
   readonly tell: (event: RelayEvent) => unknown
 }
-
-export type RelayEvent =
-  | { readonly event: 'published'; readonly count: number }
-  | { readonly event: 'failed' | 'parked'; readonly place: string; readonly messageId: string; readonly cause: string }
-  /** The database or the broker does not answer: all rows wait. */
-  | { readonly event: 'waits'; readonly cause: string; readonly forMs: DurationMs }
 
 /** Rows of one transaction. */
 const MOST = 500
@@ -59,9 +61,10 @@ interface Waiting {
  * Publishes the rows of an outbox, and removes those that the broker has confirmed: each at least once, under the same
  * message ID. Rows of one line go one after the other. A row that fails holds up its line alone.
  */
-export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
+export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> {
   readonly #options: RelayOptions
   readonly #waiting = new Set<Waiting>()
+  readonly #listeners: ((event: RelayEvent) => unknown)[]
   #starts = 0
   #run: Run | undefined
   /** Rows were committed since a worker last looked. */
@@ -70,6 +73,7 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
 
   constructor(options: RelayOptions) {
     this.#options = options
+    this.#listeners = [options.tell]
   }
 
   start(): void {
@@ -86,6 +90,10 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
     run.endsAt = this.#options.clock.monotonic() + withinMs
     for (const { goOn } of this.#waiting) goOn()
     await Promise.all(run.workers)
+  }
+
+  watch(listener: (event: RelayEvent) => void): void {
+    this.#listeners.push(listener)
   }
 
   wake(): void {
@@ -120,12 +128,14 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
     }
   }
 
-  /** Whatever the user's function does with it. */
+  /** Whatever functions of users do with it. */
   #tell(event: RelayEvent): void {
-    try {
-      unawaited(this.#options.tell(event))
-    } catch {
-      // It is theirs.
+    for (const listener of this.#listeners) {
+      try {
+        unawaited(listener(event))
+      } catch {
+        // It is theirs.
+      }
     }
   }
 
@@ -161,10 +171,13 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
     const ended: Ended[] = []
     await Promise.all([...lines.values()].map((line) => this.#publishLine(line, until, ended)))
     await this.#judgeAlone(ended, until)
-    const done = ended.flatMap(({ row, end }) => (end === 'published' ? [row.id] : []))
+    const done = ended.flatMap(({ row, end }) => (end === 'published' ? [row] : []))
     const failed = ended.flatMap((one) => (one.end === 'failed' ? [this.#failed(one.row, one.cause)] : []))
-    await taken.settle(done, failed)
-    if (done.length > 0) this.#tell({ event: 'published', count: done.length })
+    await taken.settle(
+      done.map(({ id }) => id),
+      failed,
+    )
+    this.#tellPublished(done)
     for (const one of ended) {
       if (one.end !== 'failed') continue
       const isParked = failed.some(({ id, retryAfterMs }) => id === one.row.id && retryAfterMs === undefined)
@@ -172,6 +185,13 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'wake'> {
       this.#tell({ event: isParked ? 'parked' : 'failed', place, messageId, cause: one.cause })
     }
     return ended.find((one) => one.end === 'down')?.cause
+  }
+
+  /** Once for each place. */
+  #tellPublished(rows: readonly OutgoingRow[]): void {
+    const counts = new Map<string, number>()
+    for (const { place } of rows) counts.set(place, (counts.get(place) ?? 0) + 1)
+    for (const [place, count] of counts) this.#tell({ event: 'published', place, count })
   }
 
   /**

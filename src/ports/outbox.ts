@@ -131,6 +131,15 @@ export interface OutboxRefused {
   readonly isParked: boolean
 }
 
+/** What a relay does. `place`: the topic, or exchange and routing key. */
+export type RelayEvent =
+  /** Confirmed by the broker and removed. */
+  | { readonly event: 'published'; readonly place: string; readonly count: number }
+  /** Refused by the broker: it is tried again, or waits for a person. */
+  | { readonly event: 'failed' | 'parked'; readonly place: string; readonly messageId: string; readonly cause: string }
+  /** The database or the broker does not answer: all rows wait. */
+  | { readonly event: 'waits'; readonly cause: string; readonly forMs: DurationMs }
+
 /** What stores, consumers and people use of an outbox. */
 export interface Outbox {
   /** For a run that begins to publish. */
@@ -143,6 +152,8 @@ export interface Outbox {
   start(): void
   /** Publishes what is committed, for so long at most, and stops if it was started by nobody else. */
   stop(withinMs: DurationMs): Promise<void>
+  /** Tells what its relay does in this process, from now on. The listener must not block. */
+  watch(listener: (event: RelayEvent) => void): void
   /** Rows were committed by this process. */
   wake(): void
   /** What waits, by place. Of more than 10,000 rows the oldest are counted. */

@@ -1,6 +1,7 @@
 import { OBSERVED_VERDICTS } from '../core/observed.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { CountingObserver, ObserverEvent } from '../ports/observer.ts'
+import type { Outbox } from '../ports/outbox.ts'
 import { isDone } from '../ports/outcome.ts'
 import { Cells } from './cells.ts'
 import { ConsumerCells, type Found } from './consumer-cells.ts'
@@ -59,6 +60,7 @@ export class Meter {
   readonly #destinations = new LabelValues(MOST_DESTINATIONS)
   readonly #events = new LabelValues(MOST_EVENTS)
   readonly #systems = new LabelValues(MOST_SYSTEMS)
+  readonly #outboxes = new WeakSet<Outbox>()
 
   /** Bound: it can be given away as it is. It never throws. */
   readonly observe: CountingObserver
@@ -84,6 +86,7 @@ export class Meter {
         return this.#of(event.consumer).ran(event.result, event.durationMs)
       case 'started':
         this.#gauges.started(event)
+        this.#watch(event.store.outbox, event.consumer)
         return this.#zero(this.#of(event.consumer).name)
       case 'stopped':
         return this.#gauges.stopped(event.consumer)
@@ -125,6 +128,19 @@ export class Meter {
       case 'settles':
         return // Their calls and their deliveries are counted.
     }
+  }
+
+  /** Consumers may share an outbox, so each is counted under the first. */
+  #watch(outbox: Outbox | undefined, consumer: string): void {
+    if (outbox === undefined || this.#outboxes.has(outbox)) return
+    this.#outboxes.add(outbox)
+    outbox.watch((event) => {
+      if (event.event === 'waits') return
+      const labels = [this.#of(consumer).name, this.#destinations.of(event.place)]
+      const isPublished = event.event === 'published'
+      this.#count('outboxPublished', labels, isPublished ? event.count : 0)
+      this.#count('outboxRefused', labels, isPublished ? 0 : 1)
+    })
   }
 
   counter(metric: CounterId): readonly Count[] {

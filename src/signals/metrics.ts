@@ -45,6 +45,8 @@ export type CounterId =
   | 'observed'
   | 'unprotectedRuns'
   | 'events'
+  | 'outboxPublished'
+  | 'outboxRefused'
 
 export type HistogramId = 'duplicateAge' | 'endToEnd' | 'handlerDuration' | 'storeDuration' | 'batchSize'
 
@@ -129,6 +131,18 @@ export const COUNTERS: Readonly<Record<CounterId, Metric>> = named<CounterId, Me
     unit: '{event}',
     help: 'Events of the pipeline and of the source, by name.',
     labels: ['consumer', 'event'],
+  },
+  outboxPublished: {
+    otel: 'consume_once.outbox.published',
+    unit: '{message}',
+    help: 'Messages of the outbox that this process has published and their broker has confirmed. Consumers that share an outbox count them once, under the first of them.',
+    labels: ['consumer', 'destination'],
+  },
+  outboxRefused: {
+    otel: 'consume_once.outbox.refused',
+    unit: '{message}',
+    help: 'Messages of the outbox that their broker has refused, each time. They are tried again or parked.',
+    labels: ['consumer', 'destination'],
   },
 })
 

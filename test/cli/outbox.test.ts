@@ -50,10 +50,12 @@ describePostgres('consume-once, on an outbox', () => {
   it('shows what waits and what is parked, publishes that after all when a person says so, and runs a relay', async () => {
     const nothing = await run(['outbox', 'payments'])
     expect([nothing.exitCode, nothing.stdout]).toEqual([0, 'Nothing waits in the outbox of billing/payments.\n'])
+    const client = await pool.connect()
     await outbox.publish(
-      pool,
+      client,
       ['a', 'b', 'c'].map((id) => ({ topic: 'paid', value: '', messageId: id })),
     )
+    client.release()
     await park('b')
     const shown = await run(['outbox', 'payments'])
     expect(shown.exitCode).toBe(1)

@@ -38,7 +38,7 @@ describeMariadb('the outbox of MySQL and MariaDB', () => {
     await use.outbox(kafka).backlog()
     await place.rows('delete from consume_once_outbox_lane')
     const outbox = use.begin(use.outbox(kafka))
-    await outbox.publish(place.pool, { topic: 't', value: Buffer.from([0, 255]), key: Buffer.from([1]) })
+    await use.commit(outbox, { topic: 't', value: Buffer.from([0, 255]), key: Buffer.from([1]) })
     await eventually(async () => kafka.sent.length === 1)
     expect(kafka.sent[0]?.value).toEqual(Buffer.from([0, 255]))
   })

@@ -38,6 +38,8 @@ const FUNCTIONS: Readonly<Record<string, 'awaited' | 'refused' | 'told'>> = {
   'IdempotencyOptions.fingerprint': 'awaited',
   'IdempotencyOptions.remember': 'awaited',
   'MysqlOutboxOptions.observe': 'told',
+  'Outbox.watch().listener': 'told',
+  'SqlOutbox.watch().listener': 'told',
   'PostgresOutboxOptions.observe': 'told',
   'RabbitOptions.lane': 'refused',
   'OnMessageOptions.lane': 'refused',

@@ -77,7 +77,7 @@ describePostgres('the outbox of Postgres', () => {
           expected.add(`id-${n}`)
           return { topic: 't', key: `k${n % 9}`, value: `k${n % 9} ${n}`, messageId: `id-${n}` }
         })
-        await outbox.publish(place.pool, messages)
+        await use.commit(outbox, messages)
       }
       await kill()
       await relay()

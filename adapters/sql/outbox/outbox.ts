@@ -77,6 +77,10 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
     await this.#relay.stop(withinMs)
   }
 
+  watch(listener: (event: RelayEvent) => void): void {
+    this.#relay.watch(listener)
+  }
+
   wake(): void {
     this.#relay.wake()
   }
@@ -86,6 +90,7 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
   }
 
   async publish(tx: QueryLike, messages: OutgoingMessage | readonly OutgoingMessage[]): Promise<void> {
+    if (isPool(tx)) throw new ConfigError([POOL_GIVEN])
     if (Array.isArray(messages) && messages.length === 0) return
     const { text, values } = this.statement(messages)
     await tx.query(text, values)
@@ -126,6 +131,14 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
     this.wake()
     return rows.length
   }
+}
+
+const POOL_GIVEN =
+  'publish: tx: expected a client whose transaction is open, such as one of pool.connect() or pool.getConnection(), got a pool: it would write outside of the transaction'
+
+/** Of `pg`, or of `mysql2/promise`. */
+function isPool(tx: QueryLike): boolean {
+  return 'totalCount' in tx || 'getConnection' in tx
 }
 
 /** Where nobody observes, the process is warned: once of each place that refuses, and of each message that is parked. */

@@ -51,7 +51,7 @@ export interface SqlOutbox extends Outbox {
    * Writes messages in a transaction of yours: the COMMIT of it commits them too. In a handler use `ctx.publish`. A message
    * without a `messageId` gets a random one, and its order is that of the messages with the same `order` or key.
    *
-   * @throws ConfigError for a message that cannot be sent
+   * @throws ConfigError for a message that cannot be sent, and for a pool, which would write outside of the transaction
    */
   publish(tx: QueryLike, messages: OutgoingMessage | readonly OutgoingMessage[]): Promise<void>
   /**

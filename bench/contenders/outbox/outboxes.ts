@@ -88,7 +88,9 @@ export const ofLibrary: OpenOutbox = async (job, pool) => {
   return {
     async write(events) {
       const messages = events.map(({ id, key, value }) => ({ topic: job.place, messageId: `${id}`, key, value }))
-      await outbox.publish(pool, messages)
+      const client = await pool.connect()
+      await outbox.publish(client, messages)
+      client.release()
       outbox.wake()
     },
     async start(confirmed) {

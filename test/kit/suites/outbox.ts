@@ -7,10 +7,13 @@ import {
   once,
   type ConsumerOptions,
   type HandlerContext,
+  type Observer,
+  type OutgoingMessage,
 } from '../../../src/index.ts'
 import type { InboxStore } from '../../../src/internal.ts'
 import { MemoryBroker, memoryStore, runMemory } from '../../../src/memory/index.ts'
 import type { Pausable, Running } from '../../../src/ports/lifecycle.ts'
+import { Meter } from '../../../src/signals/meter.ts'
 import { eventually } from '../eventually.ts'
 import { uniqueName } from '../namespace.ts'
 
@@ -47,7 +50,6 @@ export interface OutboxRig<Tx> {
   committed(effect: string): Promise<number>
   /** In the outbox. */
   rows(): Promise<number>
-  /** Each statement commits by itself. */
   readonly pool: QueryLike
   transaction(): Promise<{ readonly tx: QueryLike; readonly commit: () => Promise<void> }>
 }
@@ -82,6 +84,12 @@ export class OutboxUse<Tx> {
     this.#started.push(outbox)
     outbox.start()
     return outbox
+  }
+
+  async commit(outbox: SqlOutbox, messages: OutgoingMessage | readonly OutgoingMessage[]): Promise<void> {
+    const { tx, commit } = await this.rig.transaction()
+    await outbox.publish(tx, messages)
+    await commit()
   }
 
   /** A consumer on a broker in memory, whose messages are `{ n }`. */
@@ -159,16 +167,14 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     const outbox = use.begin(use.outbox(kafka))
     use.begin(use.outbox(kafka))
     for (let n = 0; n < 200; n += 10) {
-      const { tx, commit } = await use.rig.transaction()
-      await outbox.publish(
-        tx,
+      await use.commit(
+        outbox,
         Array.from({ length: 10 }, (_, at) => ({
           topic: 't',
           key: `k${(n + at) % 7}`,
           value: `k${(n + at) % 7} ${n + at}`,
         })),
       )
-      await commit()
     }
     await eventually(async () => kafka.sent.length === 200)
     for (let key = 0; key < 7; key++) {
@@ -185,7 +191,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     const outbox = use.begin(use.outbox(kafka))
     const late = await use.rig.transaction()
     await outbox.publish(late.tx, { topic: 't', key: 'a', value: 'late' })
-    await outbox.publish(use.rig.pool, { topic: 't', key: 'b', value: 'early' })
+    await use.commit(outbox, { topic: 't', key: 'b', value: 'early' })
     await eventually(async () => kafka.texts.includes('early'))
     await late.commit()
     await eventually(async () => kafka.sent.length === 2)
@@ -194,9 +200,44 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
 
   it('writes nothing for no messages, and makes no statement of none', async () => {
     const outbox = use.outbox(new Confirming())
-    await outbox.publish(use.rig.pool, [])
+    await use.commit(outbox, [])
     expect(await outbox.backlog()).toEqual([])
     expect(() => outbox.statement([])).toThrow('statement: expected at least one message, got none')
+  })
+
+  it('writes nothing through a pool, which would write outside of the transaction', async () => {
+    const outbox = use.outbox(new Confirming())
+    await expect(outbox.publish(use.rig.pool, { topic: 't', value: 'x' })).rejects.toThrow('got a pool')
+    await expect(outbox.publish(use.rig.pool, [])).rejects.toThrow('outside of the transaction')
+    expect(await outbox.backlog()).toEqual([])
+  })
+
+  it('counts by destination what is published and what is refused, once for all consumers on it', async () => {
+    const kafka = new Confirming()
+    kafka.answer = ({ value }) => {
+      if (String(value) === 'bad') throw new BrokerError('BROKER_PUBLISH_REFUSED', 'it is too large')
+    }
+    const meter = new Meter()
+    const outbox = use.outbox(kafka, { maxAttempts: 1, observe: () => {} })
+    const observed = { observe: meter.observe as Observer }
+    await use.consume(outbox, { handle: () => {} }, observed)
+    await use.consume(outbox, { handle: () => {} }, observed)
+    await use.commit(outbox, [
+      { topic: 'a', value: '1' },
+      { topic: 'a', value: '2' },
+      { topic: 'b', value: 'bad' },
+    ])
+    outbox.wake()
+    const counted = (metric: 'outboxPublished' | 'outboxRefused'): Record<string, number> =>
+      Object.fromEntries(
+        meter.counter(metric).map(({ labels: { destination = '' }, value }) => [destination, value] as const),
+      )
+    await eventually(async () => counted('outboxPublished')['a'] === 2 && counted('outboxRefused')['b'] === 1)
+    expect([counted('outboxPublished'), counted('outboxRefused')]).toEqual([
+      { a: 2, b: 0 },
+      { a: 0, b: 1 },
+    ])
+    expect(meter.counter('outboxPublished')).toHaveLength(2)
   })
 
   it('holds up the line of a message that is refused, and no other; a limit parks it, and a person lets it go', async () => {
@@ -207,7 +248,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     }
     const told: string[] = []
     const outbox = use.begin(use.outbox(kafka, { maxAttempts: 1, observe: (event) => told.push(event.event) }))
-    await outbox.publish(use.rig.pool, [
+    await use.commit(outbox, [
       { topic: 't', key: 'a', value: 'bad' },
       { topic: 't', key: 'a', value: 'behind it' },
       { topic: 't', key: 'b', value: 'other' },
@@ -231,7 +272,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
       if (String(value) === 'first' && failures-- > 0) throw new BrokerError('BROKER_PUBLISH_REFUSED', 'no topic yet')
     }
     const outbox = use.begin(use.outbox(kafka))
-    await outbox.publish(use.rig.pool, [
+    await use.commit(outbox, [
       { topic: 't', key: 'a', value: 'first' },
       { topic: 't', key: 'a', value: 'second' },
       { topic: 't', key: 'b', value: 'other' },
@@ -248,7 +289,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     }
     const told: string[] = []
     const outbox = use.begin(use.outbox(kafka, { maxAttempts: 1, observe: (event) => told.push(event.event) }))
-    await outbox.publish(use.rig.pool, { topic: 't', value: 'x' })
+    await use.commit(outbox, { topic: 't', value: 'x' })
     await eventually(async () => told.includes('waits'))
     expect(await outbox.backlog()).toMatchObject([{ waiting: 1, failing: 0, parked: 0 }])
     isDown = false

@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals'
-import { Relay, type RelayEvent, type RelayOptions } from '../../../src/outbox/relay.ts'
+import { Relay, type RelayOptions } from '../../../src/outbox/relay.ts'
 import { BrokerError } from '../../../src/index.ts'
-import type { FailedRow, OutboxTable, OutgoingRow, OutgoingSystem, TakenRows } from '../../../src/ports/outbox.ts'
+import type {
+  FailedRow,
+  OutboxTable,
+  OutgoingRow,
+  OutgoingSystem,
+  RelayEvent,
+  TakenRows,
+} from '../../../src/ports/outbox.ts'
 import { ManualClock } from '../../kit/manual-clock.ts'
 
 /** Rows in memory; a line belongs to one relay at a time. */
@@ -249,6 +256,25 @@ describe('a relay', () => {
     for (let turn = 0; turn < 30; turn++) await clock.advance(0)
     expect(sent.toSorted()).toEqual(['a', 'b', 'c'])
     expect(table.failed.map(({ id }) => id)).toEqual(['bad-1', 'bad-2'])
+    await relay.stop(0)
+  })
+
+  it('tells each listener how many messages of each place were published, whatever another listener does', async () => {
+    const { relay, table, clock, told } = rig()
+    relay.watch(() => {
+      throw new Error('theirs')
+    })
+    const seen: RelayEvent[] = []
+    relay.watch((event) => void seen.push(event))
+    for (const [at, id] of ['a', 'b', 'c'].entries()) table.add(id, at)
+    table.rows.push(...table.rows.splice(0).map((row) => ({ ...row, place: row.id === 'b' ? 'other' : 't' })))
+    relay.start()
+    await clock.advance(0)
+    expect(seen).toEqual([
+      { event: 'published', place: 't', count: 2 },
+      { event: 'published', place: 'other', count: 1 },
+    ])
+    expect(told).toEqual(seen)
     await relay.stop(0)
   })
 

@@ -10,8 +10,7 @@ const CHANGED_SINCE_READ = 1020
 const SHUTDOWN = 1053
 const KILLED = 1927
 
-/** The tables are not there yet. */
-export const NO_SUCH_TABLE = 1146
+const NO_SUCH_TABLE = 1146
 
 /**
  * Errors of a server after which the state of the statement or the connection is unknown: an error during commit
@@ -19,6 +18,11 @@ export const NO_SUCH_TABLE = 1146
  * a connection with somebody else's open transaction (1568).
  */
 const UNCLEAR: ReadonlySet<number> = new Set([SHUTDOWN, KILLED, 1026, 1030, 1105, 1180, 1568, 4031])
+
+/** The tables are not there yet. */
+export function isBeforeTables(error: unknown): boolean {
+  return errnoOf(error) === NO_SUCH_TABLE
+}
 
 /** Error number of an error from the server; `undefined` for errors of clients and sockets. */
 export function errnoOf(error: unknown): number | undefined {

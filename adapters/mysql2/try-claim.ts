@@ -6,7 +6,7 @@ import { claimKeys, markKeys } from './inbox/statements/records.ts'
 import { rowOf } from '../sql/lease/record.ts'
 import { writeLeases } from './lease/statements/records.ts'
 import type { MysqlSessions } from './sessions/sessions.ts'
-import { errnoOf, NO_SUCH_TABLE } from './sql-errors.ts'
+import { errnoOf, isBeforeTables } from './sql-errors.ts'
 import type { Script } from './statements/script.ts'
 import type { Tables } from './statements/tables.ts'
 
@@ -18,7 +18,7 @@ export function trialClaim(sessions: MysqlSessions, tables: Tables, strategy: 'i
   return {
     run: () => sessions.undone(strategy === 'inbox' ? claimOfInbox(tables) : claimOfLease(tables)),
     codeOf: errnoOf,
-    isBeforeTables: (error) => errnoOf(error) === NO_SUCH_TABLE,
+    isBeforeTables,
     advice: (error) => {
       const advice = ADVICE.find(([errnos]) => errnos.includes(errnoOf(error) ?? 0))?.[1]
       return advice?.replaceAll('DATABASE', tables.database)

@@ -55,6 +55,12 @@ export function isProtocolViolation(error: unknown): boolean {
   return sqlState(error) === '08P01'
 }
 
+/** No table, no schema. */
+export function isBeforeTables(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '42P01' || state === '3F000'
+}
+
 /** The server cancelled a statement after `statement_timeout`. */
 export function isCanceled(error: unknown): boolean {
   return sqlState(error) === QUERY_CANCELED

@@ -8,7 +8,7 @@ import { markLeases } from './lease/statements/mark.ts'
 import { movePositions } from './offsets/statements/ends.ts'
 import { forgetBegun, holdForHandlers } from './offsets/statements/streams.ts'
 import type { PgSessions } from './sessions/session.ts'
-import { sqlState } from './sql-errors.ts'
+import { isBeforeTables, sqlState } from './sql-errors.ts'
 import { text } from './statements/literals.ts'
 import type { Statement } from './statements/statement.ts'
 import type { Tables } from './statements/tables.ts'
@@ -21,13 +21,10 @@ export function trialClaim(sessions: PgSessions, tables: Tables, strategy: Strat
   return {
     run: () => sessions.undone(CLAIMS[strategy](tables)),
     codeOf: sqlState,
-    isBeforeTables: (error) => BEFORE_TABLES.has(sqlState(error) ?? ''),
+    isBeforeTables,
     advice: (error) => ADVICE[sqlState(error) ?? '']?.replaceAll('SCHEMA', tables.schema),
   }
 }
-
-/** No table, no schema. */
-const BEFORE_TABLES: ReadonlySet<string> = new Set(['42P01', '3F000'])
 
 const ADVICE: Readonly<Record<string, string>> = {
   '25006': 'The server takes no writes (a replica, or the reader of a cluster): connect the pool to the primary',

@@ -63,7 +63,7 @@ export async function doctor(
   const { strategy } = store
   const checked = checkedOf(definition)
   const [ofStore, ofBroker] = await Promise.all([
-    look('store', store.checkup?.bind(store), timeoutMs),
+    look('store', checkupOf(store), timeoutMs),
     look('broker', subscription?.checkup?.bind(subscription, checked), timeoutMs),
   ])
   const told = [...ofStore.findings, ...ofIdleLimit(definition), ...ofBroker.findings]
@@ -80,6 +80,13 @@ export async function doctor(
     findings,
     unreachable: [ofStore, ofBroker].flatMap(({ of, isReachable }) => (isReachable ? [] : [of])),
   }
+}
+
+/** The outbox lies in the database of the store. */
+function checkupOf(store: ResolvedConsumer['store']): Checkup | undefined {
+  const { outbox } = store
+  const checkup = store.checkup?.bind(store)
+  return checkup && (async () => [...(await checkup()), ...((await outbox?.checkup()) ?? [])])
 }
 
 function ofIdleLimit(definition: ResolvedConsumer): readonly Finding[] {

@@ -1,4 +1,5 @@
 import type { DurationMs } from '../core/units.ts'
+import type { CheckFinding } from './checkup.ts'
 
 interface Common {
   /**
@@ -156,6 +157,8 @@ export interface Outbox {
   watch(listener: (event: RelayEvent) => void): void
   /** Rows were committed by this process. */
   wake(): void
+  /** Whether messages can be written and published here, and what waits. Changes nothing. Rejects only without an answer. */
+  checkup(): Promise<readonly CheckFinding[]>
   /** What waits, by place. Of more than 10,000 rows the oldest are counted. */
   backlog(): Promise<readonly OutboxBacklog[]>
   /** What was refused, at most 100, the oldest first. */

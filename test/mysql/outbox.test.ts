@@ -20,6 +20,7 @@ describeMariadb('the outbox of MySQL and MariaDB', () => {
     write: (tx, effect) => place.write(tx, effect),
     committed: (effect) => place.committed(effect),
     rows,
+    age: () => place.rows('update consume_once_outbox set created_at = created_at - interval 1 hour'),
     pool: place.pool,
     transaction: async () => {
       const connection = await place.pool.getConnection()

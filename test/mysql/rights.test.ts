@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { createPool, type Pool } from 'mysql2/promise'
-import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
+import { mysqlInbox, mysqlLease, mysqlOutbox, type MysqlOutboxOptions } from '../../adapters/mysql2/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
+import { Confirming } from '../kit/suites/outbox.ts'
 import { server } from '../kit/servers/server.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
 
@@ -37,6 +38,9 @@ describeMariadb('a user without rights', () => {
   const grant = (what: string): Promise<unknown> =>
     place.pool.query(`grant ${what} on ${place.database}.* to '${user}'@'%'`)
 
+  const revoke = (what: string): Promise<unknown> =>
+    place.pool.query(`revoke ${what} on ${place.database}.* from '${user}'@'%'`)
+
   it.each([
     ['inbox', mysqlInbox],
     ['lease', mysqlLease],
@@ -62,6 +66,25 @@ describeMariadb('a user without rights', () => {
       await open()
     },
   )
+
+  it('is told by doctor that the outbox has no table yet, and what rights it lacks', async () => {
+    const publishers = { kafka: new Confirming() }
+    // A right on a database counts for connections that are made after the GRANT.
+    const found = async (options: Pick<MysqlOutboxOptions, 'publishers' | 'relay'>): Promise<readonly string[]> => {
+      const findings = await mysqlOutbox({ pool: await weak(), ...options }).checkup()
+      return findings.map(({ check, verdict, found: told }) => `${verdict} ${check}: ${told}`)
+    }
+    await grant('select, insert, update, delete')
+    expect(await found({ publishers })).toEqual([`weaker outbox.table: no outbox in ${place.database}`])
+    await (await place.newInbox()).open()
+    const fine = ['holds outbox.rights: a message was written, and rolled back', 'holds outbox.backlog: nothing is parked, refused or late'] // prettier-ignore
+    expect(await found({ publishers })).toEqual(fine)
+    await revoke('update, delete')
+    expect(await found({ publishers })).toEqual(['broken outbox.rights: no message can be published', fine[1]])
+    expect(await found({ relay: false })).toEqual(fine)
+    await revoke('insert')
+    expect(await found({ relay: false })).toEqual(['broken outbox.rights: no message can be written', fine[1]])
+  })
 
   it('is told of a database that is not there', async () => {
     await place.pool.query(`grant all on *.* to '${user}'@'%'`)

@@ -35,6 +35,7 @@ describePostgres('the outbox of Postgres', () => {
     write: (tx, effect) => place.write(tx, effect),
     committed: (effect) => place.committed(effect),
     rows,
+    age: () => place.pool.query(`update ${place.schema}.outbox set created_at = created_at - interval '1 hour'`),
     pool: place.pool,
     transaction: async () => {
       const client = await place.pool.connect()

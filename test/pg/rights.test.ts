@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
-import { postgresInbox } from '../../adapters/pg/index.ts'
+import { postgresInbox, postgresOutbox } from '../../adapters/pg/index.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { uniqueName } from '../kit/namespace.ts'
+import { Confirming } from '../kit/suites/outbox.ts'
 import { server } from '../kit/servers/server.ts'
 import { describePostgres, newPlace, type PgPlace } from './support.ts'
 
@@ -39,6 +40,40 @@ describePostgres('a role without rights', () => {
     })
     await place.pool.query(`grant select, insert, update, delete on all tables in schema ${schema} to ${role}`)
     await inbox.open()
+  })
+
+  it('is told by doctor that the outbox has no table yet, and what rights it lacks', async () => {
+    const { schema } = place
+    const outbox = postgresOutbox({
+      pool: place.newPool({ connectionString }),
+      schema,
+      publishers: { kafka: new Confirming() },
+    })
+    await place.pool.query(`grant usage on schema ${schema} to ${role}`)
+    expect(await outbox.checkup()).toEqual([
+      expect.objectContaining({ check: 'outbox.table', verdict: 'weaker', found: `no outbox in ${schema}` }),
+    ])
+    await (await place.newInbox()).open()
+    const lacks = {
+      check: 'outbox.rights',
+      verdict: 'broken',
+      meaning: expect.stringContaining('GRANT SELECT, INSERT'),
+    }
+    expect(await outbox.checkup()).toMatchObject([
+      { ...lacks, found: 'no message can be written' },
+      { ...lacks, found: 'no message can be published' },
+      { check: 'outbox.backlog', verdict: 'unknown' },
+    ])
+    await place.pool.query(`grant select, insert on all tables in schema ${schema} to ${role}`)
+    expect(await outbox.checkup()).toMatchObject([
+      { ...lacks, found: 'no message can be published' },
+      { check: 'outbox.backlog', verdict: 'holds' },
+    ])
+    const writing = postgresOutbox({ pool: place.newPool({ connectionString }), schema, relay: false })
+    expect((await writing.checkup()).map(({ verdict }) => verdict)).toEqual(['holds', 'holds'])
+    await place.pool.query(`grant update, delete on all tables in schema ${schema} to ${role}`)
+    expect((await outbox.checkup()).map(({ verdict }) => verdict)).toEqual(['holds', 'holds'])
+    expect(await outbox.backlog()).toEqual([])
   })
 
   it('waits after a REVOKE, and goes on after the GRANT that the error names', async () => {

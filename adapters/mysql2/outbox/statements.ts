@@ -10,7 +10,7 @@ import {
   type StoredRow,
   type Value,
 } from '../../sql/outbox/statements.ts'
-import { errnoOf, isLockTimeout } from '../sql-errors.ts'
+import { errnoOf, isBeforeTables, isLockTimeout } from '../sql-errors.ts'
 import { bytes, deleteIds, fromHex, fromNow, inHex, text } from '../statements/literals.ts'
 import type { Script } from '../statements/script.ts'
 import type { Tables } from '../statements/tables.ts'
@@ -197,6 +197,7 @@ export function mysqlOutboxStatements(tables: Tables, isMariadb: () => boolean):
     writeWith: (messages) => writeOutgoingWith(tables, messages),
     anyDue: () => anyDue(tables),
     lockLanes: () => lockLane(tables, isMariadb()),
+    isBeforeTables,
     isBusy: (error) => isLockTimeout(error) || errnoOf(error) === NOWAIT_REFUSED,
     due: (lanes, most) => dueRows(tables, lanes, most),
     settle: (published, failed) => settleRows(tables, published, failed),

@@ -3,7 +3,7 @@ import { pendingOf, type MigrationRow, type Schema } from '../../sql/schema/migr
 import { MIGRATIONS } from './migrations.ts'
 import type { PooledConnection } from '../sessions/pooled-connection.ts'
 import type { MysqlSessions } from '../sessions/sessions.ts'
-import { errnoOf, NO_SUCH_TABLE } from '../sql-errors.ts'
+import { isBeforeTables } from '../sql-errors.ts'
 import {
   createMigrationTable,
   lockMigrations,
@@ -54,7 +54,7 @@ async function lock(connection: PooledConnection, tables: Tables): Promise<void>
 async function read(connection: PooledConnection, tables: Tables): Promise<readonly MigrationRow[]> {
   const rows = await ask<Readonly<Record<keyof MigrationRow, unknown>>>(connection, readMigrations(tables)).catch(
     (error: unknown) => {
-      if (errnoOf(error) === NO_SUCH_TABLE) return []
+      if (isBeforeTables(error)) return []
       throw error
     },
   )

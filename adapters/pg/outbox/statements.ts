@@ -11,6 +11,7 @@ import {
   type StoredRow,
   type Value,
 } from '../../sql/outbox/statements.ts'
+import { isBeforeTables } from '../sql-errors.ts'
 import { bytes, text } from '../statements/literals.ts'
 import type { Script } from '../statements/statement.ts'
 import { DURABLY } from '../statements/transaction.ts'
@@ -150,6 +151,7 @@ export function pgOutbox(tables: Tables): OutboxStatements {
     writeWith: (messages) => writeOutgoingWith(tables, messages),
     anyDue: () => anyDue(tables),
     lockLanes: () => lockLanes(tables),
+    isBeforeTables,
     isBusy: () => false,
     due: (lanes, most) => dueRows(tables, lanes, most),
     settle: (published, failed) => settleRows(tables, published, failed),

@@ -6,6 +6,7 @@ import {
   RunPublishing,
   systemClock,
   systemEntropy,
+  type CheckFinding,
   type Complete,
   type DurationMs,
   type OutboxBacklog,
@@ -17,6 +18,7 @@ import {
 } from '../../../src/internal.ts'
 import type { OutgoingPlace } from '../place.ts'
 import type { Script, Sessions } from '../session.ts'
+import { checkOutbox } from './checkup.ts'
 import { backlogOf, refusedOf, type OutboxStatements } from './statements.ts'
 import { SqlOutboxTable } from './table.ts'
 import type { OutboxOptions, QueryLike, SqlOutbox } from './types.ts'
@@ -40,6 +42,7 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
   readonly #statements: OutboxStatements
   readonly #table: SqlOutboxTable
   readonly #relay: Relay
+  readonly #publishers: OutboxParts['options']['publishers']
   readonly isBesideConsumers: boolean
   /** Schema or database of its table. */
   readonly place: string
@@ -49,6 +52,7 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
     this.#sessions = sessions
     this.#statements = statements
     this.#table = new SqlOutboxTable(sessions, statements, prepare)
+    this.#publishers = publishers
     const { kafka, rabbitmq } = publishers
     const publish = {
       ...(kafka !== undefined && { kafka: (message: unknown) => kafka.publish(message) }),
@@ -63,6 +67,12 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
 
   publishing(): Publishing {
     return new RunPublishing()
+  }
+
+  checkup(): Promise<readonly CheckFinding[]> {
+    const { place, isBesideConsumers: relay } = this
+    const options = { publishers: this.#publishers, relay }
+    return checkOutbox({ sessions: this.#sessions, statements: this.#statements, place, options })
   }
 
   open(): Promise<void> {

@@ -22,6 +22,8 @@ export interface OutboxStatements {
   anyDue(): Script<{ readonly is_any: boolean | number }>
   /** Locks lanes that have due rows and that no other relay has locked, until the transaction ends. */
   lockLanes(): Script<{ readonly lane: number }>
+  /** Before the first start. */
+  isBeforeTables(error: unknown): boolean
   /** Another relay has what was to be locked. */
   isBusy(error: unknown): boolean
   /** Rows of locked lanes, the oldest first, but for those behind one of their line that waits. */

@@ -3,6 +3,7 @@ import type { OutboxOptions, QueryLike, SqlOutbox } from '../../../adapters/sql/
 import {
   BrokerError,
   defineConsumer,
+  doctor,
   messageId,
   once,
   type ConsumerOptions,
@@ -50,6 +51,8 @@ export interface OutboxRig<Tx> {
   committed(effect: string): Promise<number>
   /** In the outbox. */
   rows(): Promise<number>
+  /** All rows were written an hour ago. */
+  age(): Promise<unknown>
   readonly pool: QueryLike
   transaction(): Promise<{ readonly tx: QueryLike; readonly commit: () => Promise<void> }>
 }
@@ -210,6 +213,55 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     await expect(outbox.publish(use.rig.pool, { topic: 't', value: 'x' })).rejects.toThrow('got a pool')
     await expect(outbox.publish(use.rig.pool, [])).rejects.toThrow('outside of the transaction')
     expect(await outbox.backlog()).toEqual([])
+  })
+
+  it('tells doctor what waits without a relay, what has no publisher, what is refused and what is parked', async () => {
+    const kafka = new Confirming()
+    kafka.answer = ({ topic }) => {
+      if (topic === 'a') throw new BrokerError('BROKER_PUBLISH_REFUSED', 'no such topic')
+    }
+    const found = async (outbox: SqlOutbox): Promise<readonly string[]> => {
+      const consumer = defineConsumer<unknown, unknown, Tx>({
+        name: uniqueName('checked'),
+        store: use.rig.store(outbox),
+        handle: () => {},
+      })
+      const { findings } = await doctor(consumer)
+      for (const { verdict, meaning } of findings) expect(meaning === '').toBe(verdict === 'holds')
+      return findings.flatMap(({ check, verdict, found: told }) =>
+        check.startsWith('outbox.') ? [`${verdict} ${check}: ${told}`] : [],
+      )
+    }
+    const [quiet, relaying] = [use.outbox(kafka, { relay: false }), use.outbox(kafka, { observe: () => {} })]
+    const rights = 'holds outbox.rights: a message was written, and rolled back'
+    await quiet.open()
+    const fine = 'holds outbox.backlog: nothing is parked, refused or late'
+    expect((await found(quiet)).toSorted()).toEqual([fine, rights])
+    await use.commit(quiet, [
+      { topic: 'a', value: '' },
+      { topic: 'c', value: '' },
+      { routingKey: 'b', body: '' },
+    ])
+    expect(await use.rig.rows()).toBe(3)
+    expect((await found(quiet)).toSorted()).toEqual([fine, rights])
+    await use.rig.age()
+    const late = (place: string): string => `weaker outbox.relay: ${place}: 1 wait, the oldest for 1 h`
+    const unpublished = 'weaker outbox.publishers: b: 1 wait, and there is no publisher for RabbitMQ'
+    expect((await found(quiet)).toSorted()).toEqual([rights, late('a'), late('b'), late('c')])
+    expect((await found(relaying)).toSorted()).toEqual([rights, unpublished, late('a'), late('c')])
+    use.begin(relaying)
+    await eventually(async () => (await relaying.refused()).length === 2)
+    expect((await found(relaying)).toSorted()).toEqual([
+      rights,
+      unpublished,
+      'weaker outbox.refused: a: 1 of 1 that wait were refused by the broker',
+    ])
+    await relaying.stop(0)
+    use.begin(use.outbox(kafka, { maxAttempts: 1, observe: () => {} }))
+    await relaying.redrive((await relaying.refused()).map(({ id }) => id))
+    await eventually(async () => (await relaying.refused()).filter(({ isParked }) => isParked).length === 2)
+    const parked = ['weaker outbox.parked: a: 1 parked', 'weaker outbox.parked: b: 1 parked']
+    expect((await found(relaying)).toSorted()).toEqual([rights, ...parked])
   })
 
   it('counts by destination what is published and what is refused, once for all consumers on it', async () => {

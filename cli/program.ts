@@ -3,7 +3,6 @@ import { addDashboard } from './dashboard.ts'
 import { addDemo } from './demo/command.ts'
 import { addDoctor } from './doctor.ts'
 import { addMigrate } from './migrate.ts'
-import { addOutbox } from './outbox.ts'
 import { addAudit } from './records/audit.ts'
 import { addDecisions } from './records/decide.ts'
 import { addInspect } from './records/inspect.ts'
@@ -11,6 +10,7 @@ import { addPositions } from './records/positions.ts'
 import { addMark } from './records/mark.ts'
 import { addPurge } from './records/purge.ts'
 import { addReplay } from './replay/command.ts'
+import { addRelay } from './relay.ts'
 import { addReport } from './report.ts'
 import type { End } from './session.ts'
 import { addSize } from './size/command.ts'
@@ -29,12 +29,12 @@ export function newProgram(end: End): Command {
     addAudit,
     addDecisions,
     addPositions,
-    addOutbox,
     addPurge,
     addMark,
     addReplay,
     addReport,
     addRedrive,
+    addRelay,
     addMigrate,
     addDoctor,
     addSize,

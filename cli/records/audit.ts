@@ -25,7 +25,7 @@ const PAGE = 1_000
 const HELP = `
 Examples:
   consume-once audit sms-sender                 the newest decisions: resolve, reopen, forget, mark, release-hold, redrive,
-                                                who paused or aborted what
+                                                redrive --outbox, who paused or aborted what
   consume-once audit sms-sender order-17        all decisions about one message
   consume-once audit sms-sender --key U1nm      the same, by the first characters of its key
   consume-once audit sms-sender --by ana --since 24h

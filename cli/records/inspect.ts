@@ -8,6 +8,7 @@ import { RAW_IDS, parsePositive, parseTime } from '../parse.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { findAt, placeJson, placeText } from './at.ts'
 import { advise } from './advise.ts'
+import { showOutbox } from './outbox.ts'
 import { adminFor, recordsIn, refsOf, type Asked, type RefFlags } from './refs.ts'
 import { recordJson, recordTable, type Shown } from './show.ts'
 import { EachOnce } from '../../src/records/each-once.ts'
@@ -26,6 +27,7 @@ const LISTED_AT_ONCE = 100
 type InspectFlags = SessionFlags &
   RefFlags & { readonly [L in (typeof LISTED)[number]]?: true } & {
     readonly stats?: true
+    readonly outbox?: true
     /** topic/partition/offset */
     readonly at?: string
     /** Time before which a record was set aside. */
@@ -45,6 +47,7 @@ Examples:
   consume-once inspect sms-sender --parked --all --json | jq -r '.records[].key' > keys
   consume-once inspect sms-sender --key - < keys      the same again, by key
   consume-once inspect sms-sender --stats             how many are in which state
+  consume-once inspect sms-sender --outbox            what waits to be published, and what its broker refused and why
 
 An ID is given as text; that of a CloudEvent as <bytes of source>:<source><id>.
 Exit code 0: shown. 1: no message, or none with a usable ID, is there (--at). 2: usage. 3: the broker has deleted it (--at). 4: store or broker cannot be reached.`
@@ -64,6 +67,7 @@ export function addInspect(program: Command, end: End): void {
     .option('--older-than <age>', 'in a list: set aside longer ago than 1h, or before 2026-11-01T00:00Z', parseTime)
     .option('--reason <text>', 'in a list: with this text in the reason or the cause')
     .option('--stats', 'count the records of each state, up to --limit')
+    .option('--outbox', 'what its handlers have committed and no relay has published yet')
     .option('--limit <count>', 'records in a list (default: 100), or counted in each state (10000)', parsePositive)
     .option('--after <cursor>', 'the next page: `next` of the one before')
     .option('--all', 'every page of a list')
@@ -83,11 +87,14 @@ async function inspect(session: Session, name: string, ids: readonly string[], f
   const head = { consumer: titleOf(entry), scope: admin.scope }
   const states = LISTED.filter((listed) => flags[listed] === true).map((listed) => STATES[listed])
   const [state] = states
-  const asked = [...states, ids[0], flags.stats, flags.at].filter((one) => one !== undefined)
+  const asked = [...states, ids[0], flags.stats, flags.at, flags.outbox].filter((one) => one !== undefined)
   if (asked.length !== 1) {
-    throw misuse('expected message IDs, or one of --parked, --in-doubt, --processing, --given-up, --stats, --at')
+    throw misuse(
+      'expected message IDs, or one of --parked, --in-doubt, --processing, --given-up, --stats, --at, --outbox',
+    )
   }
   const filter = filterOf(flags, state)
+  if (flags.outbox === true) return showOutbox(session, entry, head)
   if (flags.stats === true) return stats(session, admin, head, flags.limit)
   if (flags.at !== undefined) {
     if (flags.key || flags.origin !== undefined) {

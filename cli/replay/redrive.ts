@@ -12,6 +12,7 @@ import { addSessionOptions, runs, type End, type Session, titleOf, type SessionF
 import { Meter } from '../meter.ts'
 import { collect, parseRate } from './parse.ts'
 import { idsText } from './plan-text.ts'
+import { checkOutboxFlags, redriveFromOutbox } from './redrive-outbox.ts'
 import { addSelectionOptions, selectionOf, type SelectionFlags } from './plan.ts'
 
 type RedriveFlags = SessionFlags &
@@ -27,6 +28,7 @@ type RedriveFlags = SessionFlags &
     readonly reason?: string
     readonly by?: string
     readonly yes: boolean
+    readonly outbox?: readonly string[]
   }
 
 const HELP = `
@@ -38,6 +40,10 @@ Examples:
   consume-once redrive sms --reason 'fixed in 2.4.1'
   consume-once redrive sms --reason-is handler-failed --since 24h --rate 50 --reason OPS-812 --yes
   consume-once redrive sms --from rabbitmq:old.dead-letter --destination sms --reason OPS-812
+  consume-once redrive sms --outbox 17 18 --reason 'the topic is there now'   what its outbox could not publish
+  consume-once redrive sms --outbox all --dry-run
+
+With --outbox a relay of any process tries the messages now, with all their attempts: this one publishes nothing.
 
 Exit code 0: redriven, or shown. 1: some were left. 2: usage. 3: refused, or not confirmed. 4: broker or store cannot be reached; safe to repeat.`
 
@@ -56,11 +62,23 @@ export function addRedrive(program: Command, end: End): void {
     .option('--journal <file>', 'one line for each dead letter (default: <ID>.journal.ndjson)')
     .option('--reason <text>', 'why, for the audit: a ticket, or a sentence; no payload, no secret')
     .option('--by <name>', 'who decides, for the audit (default: the user of the operating system)')
+    .option('--outbox <ids...>', 'not dead letters, but what `inspect --outbox` lists as refused: IDs, or all')
     .option('--yes', 'do not ask', false)
   addSessionOptions(addSelectionOptions(command)).addOption(
     new Option('--include <what...>', 'dead letters that lack what you select by: left out otherwise').choices(LACKS),
   )
-  runs(command, end, HELP, redriveDeadLetters)
+  runs(command, end, HELP, redriveAny, {
+    check: (_, { outbox, ...flags }: RedriveFlags) => {
+      if (outbox !== undefined) checkOutboxFlags(flags)
+    },
+  })
+}
+
+async function redriveAny(session: Session, name: string, flags: RedriveFlags): Promise<number> {
+  const { outbox } = flags
+  return outbox === undefined
+    ? redriveDeadLetters(session, name, flags)
+    : redriveFromOutbox(session, name, { ...flags, outbox })
 }
 
 async function redriveDeadLetters(session: Session, name: string, flags: RedriveFlags): Promise<number> {

@@ -180,7 +180,7 @@ export interface AuditEntry {
   readonly at: EpochMs
   /** Empty for a note, which is about no message. */
   readonly key: Key
-  /** `done`, `rerun`, `reopen`, `forget`, `import`; `pause`, `resume`, `abort`, `start` of a note. */
+  /** `done`, `rerun`, `reopen`, `forget`, `import`; `pause`, `resume`, `abort`, `start`, `redrive` of a note. */
   readonly decision: string
   readonly by: string
   readonly reason: string

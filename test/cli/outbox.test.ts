@@ -48,8 +48,8 @@ describePostgres('consume-once, on an outbox', () => {
     )
 
   it('shows what waits and what is parked, publishes that after all when a person says so, and runs a relay', async () => {
-    const nothing = await run(['outbox', 'payments'])
-    expect([nothing.exitCode, nothing.stdout]).toEqual([0, 'Nothing waits in the outbox of billing/payments.\n'])
+    const nothing = await run(['inspect', 'payments', '--outbox'])
+    expect([nothing.exitCode, nothing.stderr]).toEqual([0, 'Nothing waits in the outbox of billing/payments.\n'])
     const client = await pool.connect()
     await outbox.publish(
       client,
@@ -57,28 +57,36 @@ describePostgres('consume-once, on an outbox', () => {
     )
     client.release()
     await park('b')
-    const shown = await run(['outbox', 'payments'])
-    expect(shown.exitCode).toBe(1)
+    const shown = await run(['inspect', 'payments', '--outbox'])
+    expect(shown.exitCode).toBe(0)
     expect(shown.stdout).toMatch(/paid +kafka +2 +0 +1/)
-    expect(shown.stdout).toMatch(
-      /2 +paid +b +3 +parked +too large\nTry them now: consume-once redrive-outbox billing\/payments 2/,
-    )
-    expect(dataOf(await run(['outbox', 'payments', '--json']))).toMatchObject({
-      command: 'outbox',
+    expect(shown.stdout).toMatch(/2 +paid +b +3 +parked +too large\n/)
+    expect(shown.stderr).toContain('Try one now: consume-once redrive billing/payments --outbox 2\n')
+    expect(dataOf(await run(['inspect', 'payments', '--outbox', '--json']))).toMatchObject({
+      command: 'inspect',
       consumer: 'billing/payments',
       backlog: [{ place: 'paid', waiting: 2, parked: 1 }],
       refused: [{ messageId: 'b', cause: 'too large', isParked: true }],
     })
 
-    const unsure = await run(['redrive-outbox', 'payments', '2'])
-    expect([unsure.exitCode, unsure.stderr]).toEqual([3, expect.stringMatching(/ {2}2 paid b: too large\n.*add --yes/)])
-    const redriven = await run(['redrive-outbox', 'payments', '--all', '--yes'])
+    const why = ['--reason', 'OPS-812', '--by', 'ana']
+    const dry = await run(['redrive', 'payments', '--outbox', 'all', '--dry-run'])
+    expect([dry.exitCode, dry.stderr]).toEqual([0, '  2: b to paid: too large\n'])
+    const unsure = await run(['redrive', 'payments', '--outbox', '2', ...why])
+    expect([unsure.exitCode, unsure.stderr]).toEqual([
+      3,
+      expect.stringMatching(/ {2}2: b to paid: too large\n.*add --yes/),
+    ])
+    const redriven = await run(['redrive', 'payments', '--outbox', 'all', ...why, '--yes'])
     expect([redriven.exitCode, redriven.stdout]).toEqual([
       0,
       '1 of 1 had been refused: a relay tries them at its next look.\n',
     ])
-    const none = await run(['redrive-outbox', 'payments', '77', '--yes'])
-    expect(none.exitCode).toBe(1)
+    const none = await run(['redrive', 'payments', '--outbox', '77', ...why, '--yes'])
+    expect([none.exitCode, none.stderr]).toEqual([1, '  1 not among the first 0 that were refused\n'])
+    expect(dataOf(await run(['audit', 'payments', '--decision', 'redrive', '--json']))).toMatchObject({
+      entries: [{ decision: 'redrive', by: 'ana', reason: 'OPS-812', about: 'outbox 2: b to paid' }],
+    })
 
     const relay = await run(['relay', 'payments'], {
       onStderr: (text, signal) => {
@@ -92,11 +100,13 @@ describePostgres('consume-once, on an outbox', () => {
   })
 
   it('says what a consumer lacks that has none, and how it is typed', async () => {
-    const plain = await run(['outbox', 'plain'])
+    const plain = await run(['inspect', 'plain', '--outbox'])
     expect([plain.exitCode, plain.stderr]).toEqual([2, expect.stringContaining('expected one with an outbox')])
-    const both = await run(['redrive-outbox', 'payments', '1', '--all'])
-    expect([both.exitCode, both.stderr]).toEqual([2, expect.stringContaining('expected IDs of `outbox`, or --all')])
-    const wrong = await run(['redrive-outbox', 'payments', 'x', '--yes'])
-    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('expected IDs of refused()')])
+    const both = await run(['inspect', 'payments', '--outbox', '--parked'])
+    expect([both.exitCode, both.stderr]).toEqual([2, expect.stringContaining('or one of --parked')])
+    const rated = await run(['redrive', 'payments', '--max-replays', '2', '--outbox', '1', '--reason', 'x'])
+    expect([rated.exitCode, rated.stderr]).toEqual([2, expect.stringContaining('--outbox: expected no --max-replays')])
+    const silent = await run(['redrive', 'payments', '--outbox', '1', '--yes'])
+    expect([silent.exitCode, silent.stderr]).toEqual([2, expect.stringContaining('--reason: expected why')])
   })
 })

@@ -38,6 +38,11 @@ describeMariadb('a user without rights', () => {
   const grant = (what: string): Promise<unknown> =>
     place.pool.query(`grant ${what} on ${place.database}.* to '${user}'@'%'`)
 
+  /** On a new pool: a right on a database counts for connections that are made after the GRANT. */
+  const found = async (options: Pick<MysqlOutboxOptions, 'publishers' | 'relay'>): Promise<readonly string[]> => {
+    const findings = await mysqlOutbox({ pool: await weak(), ...options }).checkup()
+    return findings.map(({ check, verdict, found: told }) => `${verdict} ${check}: ${told}`)
+  }
   const revoke = (what: string): Promise<unknown> =>
     place.pool.query(`revoke ${what} on ${place.database}.* from '${user}'@'%'`)
 
@@ -69,11 +74,6 @@ describeMariadb('a user without rights', () => {
 
   it('is told by doctor that the outbox has no table yet, and what rights it lacks', async () => {
     const publishers = { kafka: new Confirming() }
-    // A right on a database counts for connections that are made after the GRANT.
-    const found = async (options: Pick<MysqlOutboxOptions, 'publishers' | 'relay'>): Promise<readonly string[]> => {
-      const findings = await mysqlOutbox({ pool: await weak(), ...options }).checkup()
-      return findings.map(({ check, verdict, found: told }) => `${verdict} ${check}: ${told}`)
-    }
     await grant('select, insert, update, delete')
     expect(await found({ publishers })).toEqual([`weaker outbox.table: no outbox in ${place.database}`])
     await (await place.newInbox()).open()

@@ -120,6 +120,8 @@ export class OutboxUse<Tx> {
   }
 }
 
+const late = (place: string): string => `weaker outbox.relay: ${place}: 1 wait, the oldest for 1 h`
+
 /** What every outbox keeps to. */
 export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
   it('publishes after the COMMIT what a handler wrote with its effect, and removes it then', async () => {
@@ -245,7 +247,6 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect(await use.rig.rows()).toBe(3)
     expect((await found(quiet)).toSorted()).toEqual([fine, rights])
     await use.rig.age()
-    const late = (place: string): string => `weaker outbox.relay: ${place}: 1 wait, the oldest for 1 h`
     const unpublished = 'weaker outbox.publishers: b: 1 wait, and there is no publisher for RabbitMQ'
     expect((await found(quiet)).toSorted()).toEqual([rights, late('a'), late('b'), late('c')])
     expect((await found(relaying)).toSorted()).toEqual([rights, unpublished, late('a'), late('c')])

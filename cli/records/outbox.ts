@@ -1,0 +1,48 @@
+import { outboxOf, type ConfiguredConsumer, type OutboxBacklog, type OutboxRefused } from '../../src/index.ts'
+import { durationText } from '../../src/core/duration-text.ts'
+import { EXIT } from '../exit.ts'
+import { printJson, printText, printable, say, table } from '../output.ts'
+import { titleOf, type Session } from '../session.ts'
+
+/** What the consumer has committed and not published yet, and why. */
+export async function showOutbox(
+  session: Session,
+  entry: ConfiguredConsumer,
+  head: { readonly consumer: string; readonly scope: string },
+): Promise<number> {
+  const outbox = outboxOf(entry.consumer)
+  const [backlog, refused] = await session.answer(Promise.all([outbox.backlog(), outbox.refused()]))
+  if (session.isJson) printJson('inspect', { ...head, backlog, refused })
+  else if (backlog.length === 0) say(`Nothing waits in the outbox of ${head.consumer}.`)
+  else printText([backlogTable(backlog), ...(refused.length === 0 ? [] : ['', refusedTable(refused)])].join('\n'))
+  if (refused.length > 0) say(`Try one now: consume-once redrive ${titleOf(entry)} --outbox ${refused[0]?.id}`)
+  return EXIT.ok
+}
+
+function backlogTable(backlog: readonly OutboxBacklog[]): string {
+  return table(
+    ['PLACE', 'BROKER', 'WAITING', 'REFUSED BEFORE', 'PARKED', 'OLDEST'],
+    backlog.map(({ place, system, waiting, failing, parked, oldestMs }) => [
+      printable(place),
+      system,
+      String(waiting),
+      String(failing),
+      String(parked),
+      waiting === 0 ? '' : durationText(Math.round(oldestMs / 1_000) * 1_000),
+    ]),
+  )
+}
+
+function refusedTable(refused: readonly OutboxRefused[]): string {
+  return table(
+    ['REFUSED', 'PLACE', 'MESSAGE ID', 'ATTEMPTS', 'STATE', 'WHY'],
+    refused.map(({ id, place, messageId, attempts, isParked, cause }) => [
+      id,
+      printable(place),
+      printable(messageId),
+      String(attempts),
+      isParked ? 'parked' : 'tried again',
+      printable(cause ?? ''),
+    ]),
+  )
+}

@@ -1,0 +1,49 @@
+import { outboxOf } from '../../src/index.ts'
+import { redriveOutbox } from '../../src/people/redrive-outbox.ts'
+import { confirm } from '../confirm.ts'
+import { EXIT, misuse } from '../exit.ts'
+import { printJson, printText, printable, say } from '../output.ts'
+import { deciderOf } from '../records/decider.ts'
+import { titleOf, type Session } from '../session.ts'
+
+export interface OutboxFlags {
+  /** IDs as `inspect --outbox` lists them, or `all`. */
+  readonly outbox: readonly string[]
+  readonly reason?: string
+  readonly by?: string
+  readonly dryRun: boolean
+  readonly yes: boolean
+}
+
+/** Flags that mean the same for dead letters and for the outbox. */
+const COMMON: ReadonlySet<string> = new Set(['outbox', 'reason', 'by', 'dryRun', 'yes', 'config', 'json', 'timeout'])
+
+/** @throws CommandError for a flag that only dead letters have */
+export function checkOutboxFlags(flags: object): void {
+  const other = Object.entries(flags).find(([name, value]) => !COMMON.has(name) && value !== undefined)
+  if (other === undefined) return
+  const flag = other[0].replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  throw misuse(`--outbox: expected no --${flag}, which is for dead letters`)
+}
+
+/** Has messages of the outbox tried now that were refused. */
+export async function redriveFromOutbox(session: Session, name: string, flags: OutboxFlags): Promise<number> {
+  const entry = session.consumer(name)
+  const refused = await session.answer(outboxOf(entry.consumer).refused())
+  const isAll = flags.outbox.includes('all')
+  const chosen = isAll ? refused : refused.filter(({ id }) => flags.outbox.includes(id))
+  const asked = isAll ? chosen.length : new Set(flags.outbox).size
+  for (const { id, place, messageId, cause = '' } of chosen) {
+    say(`  ${id}: ${printable(messageId)} to ${printable(place)}: ${printable(cause)}`)
+  }
+  if (asked > chosen.length) say(`  ${asked - chosen.length} not among the first ${refused.length} that were refused`)
+  if (flags.dryRun) return asked === chosen.length ? EXIT.ok : EXIT.findings
+  const { reason = '', by } = flags
+  const decider = deciderOf({ reason, ...(by === undefined ? {} : { by }) })
+  if (chosen.length > 0) await confirm(`${entry.consumer.name} ${chosen.length}`, flags.yes)
+  const { redriven, isNoted } = await session.answer(redriveOutbox(entry, chosen, decider))
+  if (!isNoted) say('The audit does not have it: the store keeps no notes.')
+  if (session.isJson) printJson('redrive', { consumer: titleOf(entry), asked, redriven })
+  else printText(`${redriven} of ${asked} had been refused: a relay tries them at its next look.`)
+  return redriven === asked ? EXIT.ok : EXIT.findings
+}

@@ -8,6 +8,7 @@ import type * as Checkups from './api/checkups.ts'
 import type * as Decisions from './api/decisions.ts'
 import type * as Jobs from './api/jobs.ts'
 import type * as Message from './api/message.ts'
+import type * as Outbox from './api/outbox.ts'
 import type * as Records from './api/records.ts'
 import type * as Session from './api/session.ts'
 
@@ -15,6 +16,7 @@ export type * from './api/checkups.ts'
 export type * from './api/decisions.ts'
 export type * from './api/jobs.ts'
 export type * from './api/message.ts'
+export type * from './api/outbox.ts'
 export type * from './api/records.ts'
 export type * from './api/session.ts'
 export type { DecideVerdict, RecordView } from '../src/core/record.ts'
@@ -71,6 +73,7 @@ export interface Api {
   'GET api/settings': { readonly query: Session.ConsumerQuery; readonly answer: Checkups.SettingsAnswer }
   /** Strategy `offsets` only: where each partition goes on. */
   'GET api/positions': { readonly query: Session.ConsumerQuery; readonly answer: Checkups.PositionsAnswer }
+  'GET api/outbox': { readonly query: Session.ConsumerQuery; readonly answer: Outbox.OutboxAnswer }
   'GET api/replays': { readonly query: Session.ConsumerQuery; readonly answer: Jobs.ReplaysAnswer }
   'GET api/replay': {
     readonly query: Session.ConsumerQuery & { readonly id: string }
@@ -113,6 +116,11 @@ export interface Api {
   /** Begins a replay, or goes on with one: a job of kind `replay`. */
   'POST api/replays/start': { readonly body: Jobs.StartRequest; readonly answer: Jobs.JobInfo }
   /** A replay or a redrive. */
+  /** Has messages published now that their broker has refused: type the count. */
+  'POST api/outbox/redrive': {
+    readonly body: Outbox.OutboxRedriveRequest
+    readonly answer: Outbox.OutboxRedriveAnswer
+  }
   'POST api/replays/pause': { readonly body: Jobs.StopRequest; readonly answer: Jobs.ReplayInfo }
   'POST api/replays/abort': { readonly body: Jobs.StopRequest; readonly answer: Jobs.ReplayInfo }
   /** Ends a job of this dashboard: a plan is dropped, a replay is paused. */

@@ -66,6 +66,8 @@ export interface ConsumerInfo {
     readonly place: boolean
     /** Dead letters can be looked at now: false on a queue while read-only. */
     readonly deadLetters: boolean
+    /** Its handlers may publish into an outbox. */
+    readonly outbox: boolean
   }
 }
 

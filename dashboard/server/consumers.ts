@@ -83,6 +83,7 @@ function shownOf(entry: ConfiguredConsumer): Shown {
       replay: replay !== undefined && store.admin?.replays !== undefined && admin !== undefined,
       place: admin !== undefined && replay?.system === 'kafka',
       deadLetters: admin !== undefined && deadLetters.length > 0 && !(readOnly && readingChanges),
+      outbox: store.outbox !== undefined,
     },
   })
   return { id, entry, definition, admin, readingChanges, info }

@@ -4,6 +4,7 @@ import { look, redriveFound } from './routes/dead-letters.ts'
 import { decide, preview } from './routes/decisions.ts'
 import { find } from './routes/find.ts'
 import { message } from './routes/message.ts'
+import { outbox, redriveRefused } from './routes/outbox.ts'
 import { counts, groups, records } from './routes/records.ts'
 import { pauseConsumer, resumeConsumer } from './routes/pausing.ts'
 import { abort, list, one, pause, plan, report, start } from './routes/replays.ts'
@@ -89,6 +90,7 @@ const TABLE: Table = {
   'GET api/guarantees': { fields: NONE, cost: 10, run: guarantees },
   'GET api/settings': { fields: ONE, cost: 4, run: settings },
   'GET api/positions': { fields: ONE, cost: 4, run: positions },
+  'GET api/outbox': { fields: ONE, cost: 4, run: outbox },
   'GET api/replays': { fields: ONE, cost: 3, run: list },
   'GET api/replay': { fields: { ...ONE, id: true }, cost: 3, run: one },
   'GET api/replay/report': { fields: { ...ONE, id: true, format: true }, cost: 20, run: report },
@@ -116,6 +118,12 @@ const TABLE: Table = {
     cost: 20,
     changes: true,
     run: redriveFound,
+  },
+  'POST api/outbox/redrive': {
+    fields: { ...ONE, ids: true, reason: true, confirm: true },
+    cost: 10,
+    changes: true,
+    run: redriveRefused,
   },
   'POST api/replays/start': { fields: START, cost: 20, changes: true, run: start },
   'POST api/replays/pause': { fields: { ...ONE, id: true, reason: true }, cost: 5, changes: true, run: pause },

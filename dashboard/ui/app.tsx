@@ -14,6 +14,7 @@ import { Consumers } from './screens/consumers.tsx'
 import { DeadLetters } from './screens/dead-letters.tsx'
 import { Doctor } from './screens/doctor.tsx'
 import { Message } from './screens/message.tsx'
+import { Outbox } from './screens/outbox.tsx'
 import { Overview } from './screens/overview.tsx'
 import { Plan } from './screens/plan.tsx'
 import { Records, RecordsOfAll } from './screens/records.tsx'
@@ -152,6 +153,8 @@ function Screen({ route, session }: { route: Route; session: SessionInfo }): JSX
       return <Records consumer={consumer} state={state} query={query} />
     case 'dead-letters':
       return <DeadLetters key={query.toString()} consumer={consumer} query={query} />
+    case 'outbox':
+      return <Outbox key={consumer.id} consumer={consumer} />
     case 'replays':
       if (part === 'plan') return <Plan key={consumer.id} consumer={consumer} query={query} />
       return part === undefined ? <Replays consumer={consumer} /> : <Replay key={part} consumer={consumer} id={part} />
@@ -170,6 +173,7 @@ const TITLES: Readonly<Record<string, string>> = {
   consumers: 'Consumers',
   message: 'Message',
   'dead-letters': 'Dead letters',
+  outbox: 'Outbox',
   replays: 'Replays',
   audit: 'Decisions',
   doctor: 'Guarantee',

@@ -9,6 +9,7 @@ import type { Admin } from '../../src/index.ts'
 jest.setTimeout(120_000)
 
 const REPLAYED = 12
+const refused = ['event-1', 'event-2'] as const
 const late = Array.from({ length: REPLAYED }, (_, at) => `late-${at}`)
 
 /** Everything fails at first; then the cause is mended, and a person decides. */
@@ -25,6 +26,7 @@ async function failFirst(rig: Rig): Promise<void> {
     const [sms, email] = [await rig.smsAdmin.stats(), await rig.emailAdmin.stats()]
     return sms['given-up'].count === REPLAYED + 2 && sms.parked.count === 1 && email['given-up'].count === 1
   })
+  await rig.refuse(refused)
   rig.mend()
 }
 
@@ -80,6 +82,24 @@ describePages('a person at the dashboard', failFirst, (on) => {
     await page.getByText('1 dead letter sent back.').first().waitFor()
     await becomesDone('mail', on.rig.emailAdmin)
     expect(on.rig.runsOf('mail')).toBe(2)
+  })
+
+  it('publishes what the broker of an outbox has refused, and it is handled', async () => {
+    const page = await on.browser.page()
+    await on.open(page, ['outbox'], { consumer: on.rig.emailId })
+    const row = page.getByRole('table', { name: 'By destination' }).getByRole('row', { name: on.rig.topic })
+    await row.waitFor()
+    await page.getByRole('button', { name: 'Choose all' }).click()
+    await page.getByText('2 messages chosen').waitFor()
+    await page.getByRole('button', { name: 'Publish now …' }).click()
+    await send(page.getByRole('dialog'), 'Publish now: 2 messages', 'the topic is there now', '2')
+    await page.getByText('A relay publishes 2 messages now.').first().waitFor()
+    await Promise.all(refused.map((id) => becomesDone(id)))
+    await page.getByText('Nothing waits').waitFor()
+    expect(refused.map((id) => on.rig.runsOf(id))).toEqual([1, 1])
+    await on.open(page, ['audit'], { consumer: on.rig.emailId })
+    const noted = page.getByRole('row', { name: new RegExp(`redrive.*${refused[0]}`) })
+    await noted.getByText('the topic is there now').waitFor()
   })
 
   it('pauses a replay, resumes it, and aborts it', async () => {

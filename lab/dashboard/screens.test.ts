@@ -25,6 +25,8 @@ function screensOf({ smsId, emailId }: Rig): readonly Screen[] {
     [['dead-letters'], sms],
     [['dead-letters'], { ...sms, id: 'wrong-number' }],
     [['records', 'parked'], { ...sms, id: 'wrong-number' }],
+    [['outbox'], sms],
+    [['outbox'], { consumer: emailId }],
     [['replays'], sms],
     [['replays', 'plan'], sms],
     [['audit'], sms],
@@ -72,6 +74,12 @@ describePages('each screen of the dashboard', prepare, (on) => {
     await page.getByRole('button', { name: 'Mark as done' }).click()
     await page.getByText('1 message would change.').waitFor()
     const found = [...(await violationsOf(page))]
+    await openLoaded(page, [['outbox'], { consumer: on.rig.emailId }])
+    await page.getByRole('button', { name: 'Choose all' }).click()
+    await page.getByRole('button', { name: 'Publish now …' }).click()
+    await page.getByRole('dialog', { name: 'Publish now' }).waitFor()
+    found.push(...(await violationsOf(page)))
+    await look(page, 'outbox-dialog')
     await openLoaded(page, [['replays', 'plan'], { consumer: on.rig.smsId }])
     await page.getByText('More options').click()
     await page.getByRole('button', { name: 'Make the plan' }).click()

@@ -4,12 +4,20 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { rabbitSubscription, runRabbit, type RabbitOptions } from '../../adapters/amqplib/index.ts'
-import { kafkaSubscription, runKafka, type KafkaOptions } from '../../adapters/kafkajs/index.ts'
-import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
+import {
+  confirmedPublisher,
+  kafkaSubscription,
+  runKafka,
+  type ConfirmedPublisher,
+  type IdentifiedMessage,
+  type KafkaOptions,
+} from '../../adapters/kafkajs/index.ts'
+import { postgresInbox, postgresOutbox, type PgTransaction, type PostgresOutbox } from '../../adapters/pg/index.ts'
 import { redisLease } from '../../adapters/redis/index.ts'
 import { serveDashboard, type ServedDashboard } from '../../dashboard/server/index.ts'
 import {
   adminOf,
+  BrokerError,
   defineConsumer,
   liveSignals,
   messageId,
@@ -24,6 +32,7 @@ import {
 } from '../../src/index.ts'
 import type { Key, LeaseStore } from '../../src/internal.ts'
 import { Cluster, FAST } from '../kafka/kit.ts'
+import { eventually } from '../kit/eventually.ts'
 import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { startPrivateRedis } from '../kit/servers/private-redis.ts'
@@ -63,6 +72,9 @@ export class Rig implements AsyncDisposable {
   readonly redisProxy: FaultProxy
   readonly sms: Consumer
   readonly email: Consumer
+  /** Of the store on Postgres. */
+  readonly outbox: PostgresOutbox
+  readonly #publisher: ConfirmedPublisher
   readonly #redisStore: LeaseStore
   readonly #cluster: Cluster
   readonly #rabbit: Rabbit
@@ -101,7 +113,15 @@ export class Rig implements AsyncDisposable {
     this.#pool = new Pool({ connectionString: postgres, max: 6 })
     this.#pool.on('error', () => {})
     this.#redisStore = redisLease({ redis: this.#redis, prefix: this.#prefix })
-    const postgresStore = postgresInbox({ pool: this.#pool, schema: this.#schema })
+    this.#publisher = confirmedPublisher(cluster.client())
+    this.outbox = postgresOutbox({
+      pool: this.#pool,
+      schema: this.#schema,
+      publishers: { kafka: { publish: (message: IdentifiedMessage) => this.#publish(message) } },
+      maxAttempts: 1,
+      observe: () => {},
+    })
+    const postgresStore = postgresInbox({ pool: this.#pool, schema: this.#schema, outbox: this.outbox })
     const isOnRedis = smsOn === 'redis'
     this.sms = this.#consumer('sms-sender', isOnRedis ? this.#redisStore : postgresStore, settings)
     this.email = this.#consumer('email-sender', isOnRedis ? postgresStore : this.#redisStore, settings)
@@ -173,6 +193,28 @@ export class Rig implements AsyncDisposable {
   /** From now on every handler succeeds. */
   mend(): void {
     this.#isMended = true
+  }
+
+  /** In the outbox, until `mend()`; their relay parks them. */
+  async refuse(ids: readonly string[]): Promise<void> {
+    const client = await this.#pool.connect()
+    await this.outbox.publish(
+      client,
+      ids.map((id) => ({
+        topic: this.topic,
+        value: bodyOf({ id }),
+        messageId: id,
+        headers: { id },
+      })),
+    )
+    client.release()
+    this.outbox.wake()
+    await eventually(async () => (await this.outbox.refused()).filter(({ isParked }) => isParked).length === ids.length)
+  }
+
+  async #publish(message: IdentifiedMessage): Promise<void> {
+    if (!this.#isMended) throw new BrokerError('BROKER_PUBLISH_REFUSED', 'the broker takes no message for this topic')
+    await this.#publisher.publish(message)
   }
 
   /** How often a handler began for this message. */
@@ -247,6 +289,7 @@ export class Rig implements AsyncDisposable {
     this.redisProxy.accept()
     await Promise.allSettled(this.#boards.map((board) => board.close()))
     await Promise.allSettled(this.#running.map((running) => running.stop({ deadlineMs: 5_000 })))
+    await this.#publisher.close()
     await this.#pool.query(`drop schema if exists ${this.#schema} cascade`).catch(() => {})
     this.#redis.disconnect()
     await Promise.allSettled([this.#pool.end(), this.redisProxy.stop()])

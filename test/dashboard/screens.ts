@@ -24,6 +24,7 @@ export async function prepare(rig: Rig): Promise<void> {
     return parked.count === 3 && givenUp.count === 1
   })
   await rig.sendSms([{ id: 'notification-0' }])
+  await rig.refuse(['mail-1-sent', HOSTILE])
 }
 
 /** Opens a screen, and waits for its title. */

@@ -25,6 +25,8 @@ export function Nav({ route }: { route: Route }): JSX.Element {
     if (nav && here) nav.scrollLeft = here.offsetLeft - nav.offsetLeft - (nav.clientWidth - here.offsetWidth) / 2
   }, [screen, part])
   const broken = brokenOf(guarantees.data)
+  const outboxes = session.consumers.filter(({ can }) => can.outbox).map(({ id }) => id)
+  const withOutbox = outboxes.find((id) => id === consumer) ?? outboxes[0]
   const link = (
     path: readonly string[],
     title: string,
@@ -57,6 +59,7 @@ export function Nav({ route }: { route: Route }): JSX.Element {
             }),
           )}
           {link(['dead-letters'], 'Dead letters')}
+          {withOutbox !== undefined && link(['outbox'], 'Outbox', null, { consumer: withOutbox })}
         </ul>
         <h2>Work</h2>
         <ul>

@@ -120,7 +120,7 @@ export class OutboxUse<Tx> {
   }
 }
 
-const late = (place: string): string => `weaker outbox.relay: ${place}: 1 wait, the oldest for 1 h`
+const waitsAt = (place: string): string => `weaker outbox.relay: ${place}: 1 wait, the oldest for 1 h`
 
 /** What every outbox keeps to. */
 export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
@@ -248,8 +248,8 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect((await found(quiet)).toSorted()).toEqual([fine, rights])
     await use.rig.age()
     const unpublished = 'weaker outbox.publishers: b: 1 wait, and there is no publisher for RabbitMQ'
-    expect((await found(quiet)).toSorted()).toEqual([rights, late('a'), late('b'), late('c')])
-    expect((await found(relaying)).toSorted()).toEqual([rights, unpublished, late('a'), late('c')])
+    expect((await found(quiet)).toSorted()).toEqual([rights, waitsAt('a'), waitsAt('b'), waitsAt('c')])
+    expect((await found(relaying)).toSorted()).toEqual([rights, unpublished, waitsAt('a'), waitsAt('c')])
     use.begin(relaying)
     await eventually(async () => (await relaying.refused()).length === 2)
     expect((await found(relaying)).toSorted()).toEqual([

@@ -6,7 +6,7 @@ import { LentPgTransaction, type PgQuery, type PgResult, type PgTransaction } fr
 import { openPglite, type OpenPglite } from './pglite-transaction.ts'
 import { OpenSession, type OpenConnection } from '../../sql/open-session.ts'
 import type { Lent, ToldOfQueries } from '../../sql/session.ts'
-import type { PgClaimed, PgOpening, PgSession, PgSessions, Pooling } from './session.ts'
+import type { PgClaimed, PgSession, PgSessions, Pooling } from './session.ts'
 import { PARSERS } from './parsers.ts'
 import { slotsOf, type Slots } from '../../sql/slots.ts'
 import type { Script, Statement } from '../statements/statement.ts'

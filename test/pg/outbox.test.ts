@@ -49,7 +49,7 @@ describePostgres('the outbox of Postgres', () => {
   }))
   itKeepsToTheLaws(use)
 
-  it('loses nothing and keeps the order of each line when its relays are killed, again and again', async () => {
+  it('loses nothing and keeps the order of each line when its relays are killed, again and again [T309]', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'consume-once-outbox-'))
     const file = join(folder, 'broker')
     writeFileSync(file, '')
@@ -118,7 +118,7 @@ describePostgres('the outbox of Postgres', () => {
     expect(outboxOldest[0]?.value).toBeGreaterThan(0)
   })
 
-  it('is flushed with its transaction, whatever the session or the store does', async () => {
+  it('is flushed with its transaction, whatever the session or the store does [T310]', async () => {
     const outbox = use.outbox(new Confirming(), { relay: false })
     await outbox.backlog()
     await place.alter(`create table ${place.schema}.flushed (setting text);

@@ -53,6 +53,29 @@ export const FUNCTIONS: readonly FunctionGuarantee[] = [
     ],
   },
   {
+    name: '`publish` of a handler or of `once()`, `outbox.publish(tx, …)`',
+    promise: {
+      says: 'no event of what was rolled back, and none lost of what was committed: each is published at least once, under one ID, in the order of its key',
+      tests: ['T302', 'T303', 'T304', 'T305', 'T307', 'T308', 'T309', 'T310', 'T311'],
+      models: ['outbox-relay', 'outbox-two-lines'],
+    },
+    breaksWhen: [
+      {
+        says: 'the next consumer takes another ID than `message-id`: a repeat has its effect again',
+        tests: ['T309'],
+      },
+      { says: 'a message is parked: its key goes on without it', tests: ['T306'] },
+      {
+        says: 'two transactions of one key do not wait for each other: their order is that of their rows',
+        models: ['outbox-unserialised'],
+      },
+      {
+        says: 'the database loses a COMMIT that it confirmed, and the event with it or after it',
+        notShown: 'No run of the outbox loses the database.',
+      },
+    ],
+  },
+  {
     name: '`Idempotency-Key` (`consume-once/http`)',
     promise: {
       says: 'as `once()`; a repeat of an answered request gets that answer, marked as replayed',

@@ -124,7 +124,7 @@ const waitsAt = (place: string): string => `weaker outbox.relay: ${place}: 1 wai
 
 /** What every outbox keeps to. */
 export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
-  it('publishes after the COMMIT what a handler wrote with its effect, and removes it then', async () => {
+  it('publishes after the COMMIT what a handler wrote with its effect, and removes it then [T302]', async () => {
     const kafka = new Confirming()
     const seen: number[] = []
     kafka.answer = async ({ value }) => void seen.push(await use.rig.committed(`charge ${String(value)}`))
@@ -141,7 +141,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect(kafka.sent.every(({ topic }) => topic === 'charged')).toBe(true)
   })
 
-  it('publishes nothing of a handler that fails, and under the same IDs what it writes in the end', async () => {
+  it('publishes nothing of a handler that fails, and under the same IDs what it writes in the end [T303]', async () => {
     const kafka = new Confirming()
     const ids: string[] = []
     const { send } = await use.consume(use.outbox(kafka), {
@@ -159,7 +159,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect(kafka.ids[0]).toBe(ids[0])
   })
 
-  it('keeps the order of a key, one after the other, whatever the others do', async () => {
+  it('keeps the order of a key, one after the other, whatever the others do [T304]', async () => {
     const kafka = new Confirming()
     const under = new Map<string, number>()
     kafka.answer = async ({ value }) => {
@@ -191,7 +191,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect(new Set(kafka.ids).size).toBe(200)
   })
 
-  it('skips no row whose transaction commits after those behind it', async () => {
+  it('skips no row whose transaction commits after those behind it [T305]', async () => {
     const kafka = new Confirming()
     const outbox = use.begin(use.outbox(kafka))
     const late = await use.rig.transaction()
@@ -210,7 +210,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect(() => outbox.statement([])).toThrow('statement: expected at least one message, got none')
   })
 
-  it('writes nothing through a pool, which would write outside of the transaction', async () => {
+  it('writes nothing through a pool, which would write outside of the transaction [T311]', async () => {
     const outbox = use.outbox(new Confirming())
     await expect(outbox.publish(use.rig.pool, { topic: 't', value: 'x' })).rejects.toThrow('got a pool')
     await expect(outbox.publish(use.rig.pool, [])).rejects.toThrow('outside of the transaction')
@@ -293,7 +293,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect(meter.counter('outboxPublished')).toHaveLength(2)
   })
 
-  it('holds up the line of a message that is refused, and no other; a limit parks it, and a person lets it go', async () => {
+  it('holds up the line of a message that is refused, and no other; a limit parks it, and a person lets it go [T306]', async () => {
     const kafka = new Confirming()
     let isRefused = true
     kafka.answer = ({ value }) => {
@@ -349,7 +349,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     await eventually(async () => kafka.sent.length === 1)
   })
 
-  it('is refused under a store without one, with what to do, and after the end of the handler', async () => {
+  it('is refused under a store without one, with what to do, and after the end of the handler [T307]', async () => {
     const kafka = new Confirming()
     let kept: ((message: { topic: string; value: string }) => Promise<string>) | undefined
     const { broker, send } = await use.consume(undefined, {
@@ -369,7 +369,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect(() => kept?.({ topic: 't', value: 'late' })).toThrow('the handler has ended')
   })
 
-  it('takes what a function publishes that is called once, under the IDs of its key, and nothing of one that fails', async () => {
+  it('takes what a function publishes that is called once, under the IDs of its key, and nothing of one that fails [T308]', async () => {
     const kafka = new Confirming()
     const outbox = use.begin(use.outbox(kafka))
     const store = use.rig.store(outbox)

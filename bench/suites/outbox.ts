@@ -8,20 +8,22 @@ const BY_HAND = 'by hand'
 const OURS = 'postgresOutbox'
 const PER_SECOND = 500
 
-function contenders(run: (open: 'byHand' | 'ofLibrary') => Contender['run']): Scenario['contenders'] {
-  return named({ [BY_HAND]: run('byHand'), [OURS]: run('ofLibrary') })
+const PACKAGE = 'pg-transactional-outbox'
+
+function contenders(run: (open: 'byHand' | 'ofPackage' | 'ofLibrary') => Contender['run']): Scenario['contenders'] {
+  return named({ [BY_HAND]: run('byHand'), [PACKAGE]: run('ofPackage'), [OURS]: run('ofLibrary') })
 }
 
 /** Messages that were committed with an effect, and the relay that publishes them. */
 export const outbox: Suite = {
   name: 'outbox',
-  packages: ['kafkajs', 'pg'],
+  packages: ['kafkajs', 'pg', 'pg-transactional-outbox'],
   smoke: 400,
   scenarios: [
     {
       name: 'drain',
       title: 'outbox in Postgres, 1 KB of 10,000 keys, all committed before: published to 8 partitions of Kafka',
-      messages: 20_000,
+      messages: 10_000,
       needs: ['kafka', 'postgres'],
       contenders: contenders((open) =>
         measured(({ drained }) => async (job) => {
@@ -29,7 +31,10 @@ export const outbox: Suite = {
           return drained(outboxes[open])(job)
         }),
       ),
-      ratios: [{ of: OURS, to: BY_HAND }],
+      ratios: [
+        { of: OURS, to: BY_HAND },
+        { of: OURS, to: PACKAGE },
+      ],
     },
     {
       name: 'pace',

@@ -2,8 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
 import { postgresOutbox } from 'consume-once/pg'
 import { confirmedPublisher } from 'consume-once/kafkajs'
+import {
+  getDisabledLogger,
+  initializeMessageStorage,
+  initializePollingMessageListener,
+  type StoredTransactionalMessage,
+} from 'pg-transactional-outbox'
 import type { Job } from '../../suite.ts'
 import { clientOf } from '../clients/kafka-client.ts'
+import { createMessageTable, idOf, pollingConfigOf, uuidOf } from '../clients/pg-transactional-outbox.ts'
 
 /** A message of one of 10,000 keys, 1 KB. */
 export interface Event {
@@ -68,6 +75,48 @@ export const byHand: OpenOutbox = async (job, pool) => {
     async stop() {
       now.isOver = true
       await loop
+      await producer.disconnect()
+    },
+  }
+}
+
+/** As many at once as its polling takes well: more connections were not quicker. */
+const AT_ONCE = 16
+
+/** The outbox of pg-transactional-outbox with its polling listener: each message in a transaction of its own, keys in order. */
+export const ofPackage: OpenOutbox = async (job, pool) => {
+  const config = pollingConfigOf(job, 'outbox', AT_ONCE)
+  await createMessageTable(pool, config)
+  const store = initializeMessageStorage(config, getDisabledLogger())
+  const producer = clientOf(job).producer()
+  await producer.connect()
+  let stopListening: (() => Promise<void>) | undefined
+  return {
+    async write(events) {
+      const client = await pool.connect()
+      try {
+        await client.query('begin')
+        for (const { id, key, value } of events) {
+          const type = { aggregateType: 'bench', messageType: 'sent', aggregateId: key, segment: key }
+          await store({ ...type, id: uuidOf(String(id)), payload: { value } }, client)
+        }
+        await client.query('commit')
+      } finally {
+        client.release()
+      }
+    },
+    async start(confirmed) {
+      const handle = async ({ id, aggregateId: key, payload }: StoredTransactionalMessage): Promise<void> => {
+        const messages = [
+          { key, value: (payload as { readonly value: string }).value, headers: { 'message-id': idOf(id) } },
+        ]
+        await producer.send({ topic: job.place, acks: -1, messages })
+        confirmed([Number(idOf(id))])
+      }
+      ;[stopListening] = initializePollingMessageListener(config, { handle }, getDisabledLogger())
+    },
+    async stop() {
+      await stopListening?.()
       await producer.disconnect()
     },
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 // #region readme
-import { defineConsumer, json, messageId, OutcomeUnknownError, TerminalError } from 'consume-once'
+import { defineConsumer, json, messageId, OutcomeUnknownError, RetryLaterError, TerminalError } from 'consume-once'
 import { memoryStore } from 'consume-once/memory'
 // #endregion
 import { MemoryBroker, runMemory } from 'consume-once/memory'
@@ -46,7 +46,7 @@ const sms = defineConsumer({
       },
     )
     if (response.status >= 500) throw new OutcomeUnknownError(`the provider failed: ${response.status}`)
-    if (response.status === 429) throw new Error('too many requests') // nothing was sent: it is tried again
+    if (response.status === 429) throw new RetryLaterError({ afterMs: 1_000 }) // nothing was sent: it is tried again
     if (!response.ok) throw new TerminalError(`refused for good: ${response.status}`) // to the dead letters
   },
   // In doubt: ask the provider. 'unknown' parks the message for a person.

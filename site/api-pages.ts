@@ -14,6 +14,7 @@ const ENTRY_POINTS: Readonly<Record<string, readonly [forWhat: string, guide: st
   lambda: ['events of Amazon MSK and Amazon MQ in AWS Lambda', 'lambda', 'AWS Lambda'],
   bullmq: ['jobs of BullMQ', 'bullmq', 'BullMQ'],
   'lru-cache': ['a cache in front of a store', 'stores', 'Stores'],
+  'rate-limiter-flexible': ['a `limit` that processes share', 'limits', 'Limits of a provider'],
   pino: ['a logger', 'observability', 'Observability'],
   prometheus: ['metrics for prom-client', 'observability', 'Observability'],
   otel: ['metrics and traces for OpenTelemetry', 'traces', 'Traces'],

@@ -70,6 +70,9 @@ export {
   isConsumeOnceError,
   type ErrorCode,
 } from './foundation/errors.ts'
+export { RetryLaterError, type RetryLaterOptions } from './foundation/retry-later.ts'
+export type { LimitOptions } from './consumer/limit.ts'
+export type { SharedLimit, SharedPermits, SharedQuota } from './ports/shared-limit.ts'
 export type { SequenceOptions } from './sequences/options.ts'
 export type { SourceSequenceOptions } from './identity/source-sequence.ts'
 export type { DecideVerdict, Key, Reason, RecordView } from './core/record.ts'

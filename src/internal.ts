@@ -105,6 +105,7 @@ export type {
   TakenRows,
 } from './ports/outbox.ts'
 export type { Logger } from './ports/logger.ts'
+export type { SharedLimit, SharedPermits, SharedQuota } from './ports/shared-limit.ts'
 export type { Observer } from './ports/observer.ts'
 export type { Migrations, MigrationStatus, UpOptions } from './ports/migrations.ts'
 export { isAskedFor } from './records/audit-filter.ts'

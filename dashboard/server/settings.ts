@@ -16,6 +16,8 @@ const ABOUT: Readonly<Record<Name, string>> = {
   graceMs: 'how long an aborted handler may take to end',
   maxAttempts: 'starts of the handler before a message is given up',
   backoff: 'delay between attempts',
+  limit: 'how many handlers begin in a second',
+  maxRetryLater: 'how often in a row a message is put off without spending an attempt',
   concurrency: 'handlers of a lease that run at once',
   transactions: 'transactions of an inbox that are open at once',
   batchSize: 'messages in one transaction or batch',
@@ -46,6 +48,7 @@ const ABOUT: Readonly<Record<Name, string>> = {
 const TEXT: { readonly [N in Name]?: (consumer: ResolvedConsumer) => string } = {
   store: ({ store }) => `strategy ${store.strategy}`,
   onInDoubt: ({ reconcile, onInDoubt }) => (reconcile === undefined ? onInDoubt : 'a function'),
+  limit: ({ limit }) => limitText(limit),
   hold: ({ holdAfter }) => String(Number.isFinite(holdAfter)),
   whenBusy: ({ busyWaitMs }) => busyText(busyWaitMs),
   id: ({ identities }) => (identities.length === 1 ? 'a function' : `${identities.length} identities`),
@@ -78,6 +81,13 @@ function busyText(busyWaitMs: number | undefined): string {
   if (busyWaitMs === undefined) return 'as the source says'
   if (busyWaitMs === Number.POSITIVE_INFINITY) return 'wait'
   return busyWaitMs === 0 ? 'hand-back' : `wait ${durationText(busyWaitMs)}, then hand back`
+}
+
+function limitText(limit: ResolvedConsumer['limit']): string {
+  if (limit === undefined) return 'none'
+  const { perSecond, burst, by, together, shared } = limit
+  const keys = by === undefined ? '' : together ? ', keys take turns' : ' for each key'
+  return `${perSecond} a second${keys}, burst ${burst}${shared === undefined ? '' : `, shared as ${shared.name}`}`
 }
 
 function textOf(name: string, value: unknown): string {

@@ -21,6 +21,7 @@ import { ID, ON_CONFLICT } from '../identity/identities.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Observer } from '../ports/observer.ts'
 import { json } from './decode.ts'
+import { LIMIT } from './limit.ts'
 import type { ConsumerOptions } from './options.ts'
 import { WHEN_BUSY } from './when-busy.ts'
 
@@ -39,6 +40,7 @@ export type WithoutDefault =
   | 'onConflict'
   | 'rememberFailure'
   | 'sealResult'
+  | 'limit'
   | 'observe'
   | 'trace'
   | 'scope'
@@ -72,6 +74,8 @@ export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
   handlerTimeoutMs: or(60_000, millis()),
   graceMs: or(5_000, millis()),
   maxAttempts: or(5, whole()),
+  limit: LIMIT,
+  maxRetryLater: or(20, whole({ least: 0 })),
   backoff: or({}, object(BACKOFF)),
   onConflict: ON_CONFLICT,
   onInDoubt: or('rerun', either(oneOf('rerun', 'park'), func<Reconcile>())),

@@ -9,6 +9,7 @@ import type { Tracing } from '../ports/tracing.ts'
 import type { Store } from '../ports/store.ts'
 import type { OutgoingMessage } from '../ports/outbox.ts'
 import type { Skipped } from './skipped.ts'
+import type { LimitOptions } from './limit.ts'
 import type { WhenBusy } from './when-busy.ts'
 
 /** The argument of every handler. */
@@ -50,6 +51,13 @@ interface HandlerContextBase<Payload> {
    * @throws TypeError for an empty reason
    */
   readonly skip: (reason: string) => Skipped
+  /**
+   * Ends the handler by a `RetryLaterError`: the message runs again at that time and not before, in the same attempt.
+   * Nothing of this run is kept.
+   *
+   * @throws RetryLaterError always; ConfigError for a date that is none
+   */
+  readonly retryAt: (at: Date) => never
 }
 
 /** The field that the strategy of the store adds: a transaction (inbox) or a fence (lease), never both. */
@@ -71,7 +79,7 @@ export type HandlerContext<Payload, Tx = never> = HandlerContextBase<Payload> & 
 type BatchItemFence<Tx> = [Tx] extends [never] ? { readonly fence: number } : unknown
 
 /** One message of a batch. */
-export type BatchItem<Payload, Tx = never> = Omit<HandlerContextBase<Payload>, 'signal' | 'log' | 'skip'> &
+export type BatchItem<Payload, Tx = never> = Omit<HandlerContextBase<Payload>, 'signal' | 'log' | 'skip' | 'retryAt'> &
   BatchItemFence<Tx>
 
 export type BatchContext<Payload, Tx = never> = {
@@ -266,6 +274,19 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    * @defaultValue 5
    */
   readonly maxAttempts?: number
+  /**
+   * How fast handlers begin, for a provider that allows so many calls a second: `{ perSecond: 20, by: tenantOf }`. A
+   * message beyond it waits before its claim (`health().limited`, `checks.limit`), in the bounds of `maxInFlight`.
+   * @defaultValue none
+   */
+  readonly limit?: LimitOptions
+  /**
+   * How often in a row a message may be put off by a `RetryLaterError` without spending an attempt. After that each one
+   * counts as a failed attempt, which waits as long as it asks to. Counted in this process: a restart or a rebalance begins
+   * again. 0: never.
+   * @defaultValue 20
+   */
+  readonly maxRetryLater?: number
   /** The delay between attempts: exponential with jitter, in the lane of the message. @defaultValue 200 ms to 30 s */
   readonly backoff?: {
     /** The first delay. @defaultValue 200 */

@@ -18,12 +18,13 @@ import type { Message } from '../ports/message.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Backoff } from '../core/backoff.ts'
 import { CONSUMER, type AnyConsumerOptions, type WithoutDefault } from './consumer-table.ts'
+import { limitOf, type Limit } from './limit.ts'
 import type { ConsumerOptions, Reconciled } from './options.ts'
 import { busyWaitOf } from './when-busy.ts'
 
 type CompleteOptions = Complete<AnyConsumerOptions, WithoutDefault>
 
-type Computed = 'id' | 'hold' | 'whenBusy' | 'observe' | 'onInDoubt' | 'onConflict' | 'backoff' | ByOthers
+type Computed = 'id' | 'hold' | 'whenBusy' | 'observe' | 'onInDoubt' | 'onConflict' | 'backoff' | 'limit' | ByOthers
 
 /** Options whose default depends on others. */
 type ByOthers = 'batchSize' | 'maxInFlight' | 'renewEveryMs'
@@ -37,6 +38,7 @@ export interface ResolvedConsumer extends Omit<CompleteOptions, Computed> {
   readonly maxInFlight: number
   readonly renewEveryMs: DurationMs
   readonly backoff: Backoff
+  readonly limit: Limit | undefined
   /** So many final failures in a row hold the consumer. `Infinity`: none do. */
   readonly holdAfter: number
   /** How long a message waits in its lane while another process has it; `undefined`: as the source says. */
@@ -67,6 +69,7 @@ export function resolveOptions<Decoded, Payload, Tx>(options: ConsumerOptions<De
     ...read,
     ...numbersOf(read),
     backoff: read.backoff as Backoff,
+    limit: limitOf(read.limit),
     // In mode `observe` no message waits for the store.
     onStoreDown: mode === 'observe' ? 'run-unprotected' : read.onStoreDown,
     // In mode `observe` no message ends without its effect.

@@ -3,9 +3,10 @@ import type { MarkVerdict } from './record.ts'
 
 /**
  * How a function of the user ended. `failed`: no effect happened and none will. `remembered`: the same, and this failure
- * is the final answer. `unknown`: the effect may have happened.
+ * is the final answer. `later`: the same as `failed`, and a later attempt was asked for. `unknown`: the effect may have
+ * happened.
  */
-export type HandlerResult = 'handled' | 'remembered' | 'failed' | 'fatal' | 'unknown'
+export type HandlerResult = 'handled' | 'remembered' | 'failed' | 'later' | 'fatal' | 'unknown'
 
 /** What it ran under. Only under a lease an effect can outlive a failure: a transaction is rolled back with it. */
 export type Ground = 'lease' | 'transaction' | 'nothing'
@@ -21,6 +22,8 @@ export interface Ran {
   readonly isInterrupted: boolean
   /** Transaction only: how often in a row the database ended it, through no fault of the function. */
   readonly losses: number
+  /** With `later`: its messages may still be put off without spending an attempt. @defaultValue false */
+  readonly mayPutOff?: boolean
 }
 
 export type AfterRun =
@@ -31,13 +34,15 @@ export type AfterRun =
   | { readonly next: 'again' }
   /** It runs again after a pause. */
   | { readonly next: 'retry' }
+  /** Each of its messages runs again after the time that was asked for, in the same attempt. */
+  | { readonly next: 'put-off' }
   /** Release it in doubt; it is then claimed again, alone. */
   | { readonly next: 'rerun-in-doubt' }
   | { readonly next: 'set-aside'; readonly as: 'given-up' | 'parked'; readonly reason: DeadLetterReason }
 
 /** The next step after a run of a function of the user: of a handler, and of `once`. */
 export function afterRun(
-  { result, attempt, doubt, messages, isInterrupted, losses }: Ran,
+  { result, attempt, doubt, messages, isInterrupted, losses, mayPutOff = false }: Ran,
   ground: Ground,
   policy: Policy,
 ): AfterRun {
@@ -55,6 +60,9 @@ export function afterRun(
       return policy.onInDoubt === 'park' // mutant: parked-though-to-run
         ? { next: 'set-aside', as: 'parked', reason: 'in-doubt' }
         : { next: 'rerun-in-doubt' }
+    case 'later':
+      if (mayPutOff) return { next: 'put-off' }
+      break
     case 'failed':
     case 'fatal':
   }

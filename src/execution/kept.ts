@@ -49,7 +49,7 @@ export function remember(end: RunEnd, run: Run, keeping: Keeping, told: KeepingT
   const { rememberResult, rememberFailure } = keeping
   if (end.result === 'handled') return rememberResult ? keepResult(end, run, keeping, told) : end
   // After an abort the error is a consequence of the abort, whatever it looks like.
-  if (rememberFailure === undefined || end.result === 'unknown' || run.isAborted) return end
+  if (rememberFailure === undefined || end.result === 'unknown' || end.result === 'later' || run.isAborted) return end
   const { error } = end
   let policy: 'rememberFailure' | 'sealResult' = 'rememberFailure'
   try {

@@ -21,6 +21,7 @@ export function resultOfThrow(error: unknown, isAborted: boolean): HandlerResult
   // Check the brand first: a handler may throw a proxy that breaks `instanceof`.
   const isOurs: boolean = isConsumeOnceError(error)
   if (!isOurs) return isAborted ? 'unknown' : 'failed' // mutant: time-out-as-failure
+  if (hasCode(error, 'RETRY_LATER')) return 'later'
   if (error instanceof NoEffectError || hasCode(error, 'NO_EFFECT')) return 'failed'
   if (error instanceof OutcomeUnknownError || hasCode(error, 'OUTCOME_UNKNOWN')) return 'unknown'
   if (isAborted) return 'unknown'

@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   LEASE_LOST: 'stop effects; the mark is still tried, the store decides',
   DELIVERY_LOST: 'stop effects; the mark is still tried, the settle is refused',
   HANDLER_TIMEOUT: 'stop effects; the message is in doubt unless the handler says otherwise',
+  RETRY_LATER: 'the claim is released; tried again after the time that was asked for, in the same attempt',
   NO_EFFECT: 'the claim is released and tried again',
   OUTCOME_UNKNOWN: 'the message is in doubt',
   TERMINAL: 'dead-lettered now, no more attempts',

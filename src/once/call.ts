@@ -195,7 +195,7 @@ export class Call {
   async #ended({ claim, doubt: wasInDoubt }: Granted, how: OnceEnd): Promise<Answered | undefined> {
     const { isStuck, isAborted } = how
     // A conflict of transactions is no answer of the function, whatever it made of the error.
-    if ((how.result === 'failed' || how.result === 'fatal') && isConflict(claim)) {
+    if ((how.result === 'failed' || how.result === 'later' || how.result === 'fatal') && isConflict(claim)) {
       await this.#store.release(claim, { refund: true, doubt: false, cause: errorClass(how.error) })
       return this.#again({ error: how.error, mostRuns: MOST_CONFLICTS })
     }
@@ -203,7 +203,12 @@ export class Call {
     const { result, error, kept } = end
     const step = afterRun(
       // The caller decides what follows a failure.
-      { ...ONE_RUN, result: result === 'fatal' ? 'failed' : result, attempt: claim.attempt, doubt: wasInDoubt },
+      {
+        ...ONE_RUN,
+        result: result === 'fatal' || result === 'later' ? 'failed' : result,
+        attempt: claim.attempt,
+        doubt: wasInDoubt,
+      },
       this.#store.ground,
       this.#policy,
     )

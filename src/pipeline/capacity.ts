@@ -13,5 +13,6 @@ export function capacityOf(consumer: ResolvedConsumer): Capacity {
     leaseMs: consumer.leaseMs,
     longestRunMs: consumer.handlerTimeoutMs + consumer.graceMs,
     maxAttempts: consumer.maxAttempts,
+    ...(consumer.limit === undefined ? {} : { perSecond: consumer.limit.perSecond }),
   }
 }

@@ -23,6 +23,8 @@ import { batchingOf } from './batching/batching-of.ts'
 import type { Apart } from './batching/doubt-queue.ts'
 import { capacityOf } from './capacity.ts'
 import { Lanes } from './intake/lanes.ts'
+import { Limiter } from './limit/limiter.ts'
+import { PutOffs } from './limit/put-offs.ts'
 import type { Load } from './load.ts'
 import { Telling, type Tell } from './telemetry/observe.ts'
 import { Purger } from './store/purger.ts'
@@ -35,7 +37,7 @@ import { StoreClient } from './store/store-client.ts'
 import { storedPositionsIn } from './store/stored-positions.ts'
 import { Deadlines } from '../execution/deadlines.ts'
 import { StoreLine, type OnCall } from '../execution/store-line.ts'
-import type { Task } from './task.ts'
+import type { Lane, Task } from './task.ts'
 import { Traces } from './handling/traces.ts'
 
 export interface PipelineDependencies {
@@ -68,6 +70,8 @@ export class Pipeline implements Intake, Services {
   readonly traces: Traces | undefined
   readonly lanes: Lanes
   readonly hold: Hold
+  readonly limiter: Limiter | undefined
+  readonly putOffs: PutOffs
   readonly line: StoreLine
   readonly store: StoreClient
   readonly decoding: Decoding
@@ -126,7 +130,10 @@ export class Pipeline implements Intake, Services {
       entropy,
       observe,
     })
-    this.lanes = new Lanes(clock, () => this.#batching.wake())
+    const wake = (): void => this.#batching.wake()
+    this.limiter = consumer.limit && new Limiter({ limit: consumer.limit, clock, entropy, observe, wake })
+    this.putOffs = new PutOffs(consumer.maxRetryLater)
+    this.lanes = new Lanes(clock, wake, this.limiter)
     this.hold = new Hold({
       consumer,
       clock,
@@ -210,7 +217,8 @@ export class Pipeline implements Intake, Services {
   get load(): Load {
     const { oldest } = this.#flights
     const oldestUnfinishedMs = oldest === undefined ? 0 : this.clock.monotonic() - oldest.arrival.at
-    return { inFlight: this.#inFlight, claimed: this.#batching.claimed, oldestUnfinishedMs }
+    const load: Load = { inFlight: this.#inFlight, claimed: this.#batching.claimed, oldestUnfinishedMs }
+    return this.limiter === undefined ? load : { ...load, limited: this.limiter.waiting }
   }
 
   get settledWithoutRun(): number {
@@ -310,6 +318,7 @@ export class Pipeline implements Intake, Services {
     this.storeCheck.stop()
     this.#stallWatch.stop()
     this.decoding.stop()
+    this.limiter?.stop()
     this.#batching.drain()
     this.#arrivals.handBack(this.lanes.removeQueued(() => true))
     this.#arrivals.drain()
@@ -349,6 +358,10 @@ export class Pipeline implements Intake, Services {
     return this.#copies.retryDelayMs(attempts)
   }
 
+  waitsElsewhere(forMs: DurationMs): boolean {
+    return this.#copies.waitsElsewhere(forMs)
+  }
+
   #begin(task: Task, delivery: Delivery): void {
     if (!this.#flights.begin(task, delivery)) return
     if (this.#isDraining) this.end(task, DROPPED)
@@ -357,8 +370,18 @@ export class Pipeline implements Intake, Services {
 
   *#work(): Iterable<Work> {
     yield* this.#unfetched()
-    for (const task of this.#flights.all()) yield workOf(task, task.message, task.history.attempts)
+    const waiting = this.limiter?.waitingOnes()
+    for (const task of this.#flights.all()) {
+      if (!this.#waitsForTime(task, waiting)) yield workOf(task, task.message, task.history.attempts)
+    }
     for (const delivery of this.#carryOut.unclaimed) yield workOf(delivery, delivery.message, 0)
+  }
+
+  /** For a permit, or until a provider's `Retry-After` is over: itself, or the head of its lane. */
+  #waitsForTime(task: Task, waiting: ReadonlySet<Lane | Task> | undefined): boolean {
+    if (waiting?.has(task.queuedIn ?? task) === true) return true
+    if (!this.putOffs.areAny) return false
+    return this.putOffs.isWaiting(task.queuedIn?.queue[0] ?? task, this.clock.monotonic())
   }
 
   #storeCalled(operation: StoreOperation, count: number, sentAt: MonotonicMs, error?: unknown): void {

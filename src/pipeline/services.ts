@@ -9,6 +9,8 @@ import type { RunItem } from './handling/handler-run.ts'
 import type { Ending } from './ending.ts'
 import type { Hold } from './hold.ts'
 import type { Lanes } from './intake/lanes.ts'
+import type { Limiter } from './limit/limiter.ts'
+import type { PutOffs } from './limit/put-offs.ts'
 import type { Tell } from './telemetry/observe.ts'
 import type { StoreClient } from './store/store-client.ts'
 import type { Task } from './task.ts'
@@ -21,6 +23,9 @@ export interface Services {
   readonly entropy: Entropy
   readonly lanes: Lanes
   readonly hold: Hold
+  /** `undefined`: the consumer has no `limit`. */
+  readonly limiter: Limiter | undefined
+  readonly putOffs: PutOffs
   readonly store: StoreClient
   readonly decoding: Decoding
   /** One timer for everything that a function of the user does. */
@@ -42,4 +47,6 @@ export interface Services {
   endTogether<T>(work: () => T): T
   /** How long a message with this many failed attempts waits in a retry place; `undefined`: it waits in its lane. */
   retryDelayMs(attempts: number): DurationMs | undefined
+  /** A message that waits for so long waits in a retry place, not in its lane. */
+  waitsElsewhere(forMs: DurationMs): boolean
 }

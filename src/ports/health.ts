@@ -30,7 +30,7 @@ export interface Health {
   readonly live: boolean
   /**
    * False while the source is paused, rebalancing or reconnecting, while the store is down, while messages wait because
-   * their payload cannot be decoded now (`checks.decode` says why), and while `state` is `stalled`, `paused` or
+   * their payload cannot be decoded now (`checks.decode` says why), while a shared limiter does not answer (`checks.limit`), and while `state` is `stalled`, `paused` or
    * `holding`. Also false when everything has waited for more than 4 s for a message in its last attempt, which may have killed a process before
    * (see `checks.handlers`).
    */
@@ -41,6 +41,8 @@ export interface Health {
   readonly inFlight: number
   /** Messages that are claimed, or being claimed, and not marked or given back. */
   readonly claimed: number
+  /** Messages that wait for a permit of the option `limit`, before their claim. `undefined`: it has no limit. */
+  readonly limited?: number | undefined
   /** How long ago the oldest unfinished message arrived in this process, in milliseconds; 0 if there is none. */
   readonly oldestUnfinishedMs: DurationMs
   /**

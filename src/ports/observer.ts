@@ -185,6 +185,21 @@ export type PipelineEvent =
       /** As in `delivery`. */
       readonly trace?: string | undefined
     }
+  /**
+   * The handler threw `RetryLaterError`, and its claim was released. The message runs again in `retryInMs`, in the same
+   * attempt, the `times`th time in a row.
+   */
+  | {
+      readonly type: 'put-off'
+      readonly key: Key
+      readonly message: Message
+      readonly attempt: number
+      readonly times: number
+      readonly error: unknown
+      readonly retryInMs: DurationMs
+      /** As in `delivery`. */
+      readonly trace?: string | undefined
+    }
   | {
       readonly type: 'in-doubt'
       readonly key: Key
@@ -213,7 +228,7 @@ export type PipelineEvent =
   /** A function in the options threw, and the library took the safe answer. */
   | {
       readonly type: 'policy-threw'
-      readonly policy: 'rememberFailure' | 'sealResult'
+      readonly policy: 'rememberFailure' | 'sealResult' | 'limit.by'
       readonly message: Message
       readonly key: Key
       readonly error: unknown
@@ -298,6 +313,12 @@ export type PipelineEvent =
       readonly runsOn?: true
     }
   | { readonly type: 'store-up' }
+  /**
+   * The shared limiter of the option `limit` does not answer: nothing begins, and it is asked again with growing delays.
+   * Told once; it ends with `limit-up`.
+   */
+  | { readonly type: 'limit-down'; readonly error: unknown }
+  | { readonly type: 'limit-up' }
   /**
    * The payload of this message cannot be decoded now, because what `decode` or `schema` asks does not answer, such as a
    * schema registry. It is tried again with growing delays and no attempt counts. Told for the first message that waits;

@@ -85,6 +85,11 @@ export interface Capacity {
   readonly longestRunMs: DurationMs
   /** How often a message is tried before it is dead-lettered. A broker that drops it earlier loses it. */
   readonly maxAttempts: number
+  /**
+   * With the option `limit`: how many handlers may begin in a second, at least. Deliveries beyond it wait unsettled.
+   * `undefined`: any number.
+   */
+  readonly perSecond?: number | undefined
 }
 
 /** Receives the deliveries and events of a source. Its methods never throw. */
@@ -258,6 +263,11 @@ export interface Publisher {
    * spent. `undefined`: it waits in its lane.
    */
   readonly busyWaitMs?: DurationMs | undefined
+  /**
+   * With `retryLater`: a message whose handler asks for a later time (`RetryLaterError`) waits in its lane for at most so
+   * long, and beyond it in a retry place. @defaultValue `busyWaitMs`
+   */
+  readonly laneWaitMs?: DurationMs | undefined
 }
 
 /** A message that was not handled, and why. */

@@ -1,3 +1,4 @@
+import type { Limit } from '../consumer/limit.ts'
 import type { Key } from '../core/record.ts'
 import type { ReplayRules, ReplayStep } from '../core/replay.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -17,6 +18,8 @@ export interface HandlingParts {
   readonly options: RunOptions
   readonly clock: Clock
   readonly pace: Pace
+  /** How fast its messages begin, in place of the limit of the consumer. */
+  readonly limit: Limit | undefined
   readonly recorder: Recorder
   readonly resumed: Resumed
   /** Records that this run has forgotten: a second message with the same ID happens again no second time. */

@@ -45,11 +45,11 @@ export class Handling {
   #failuresInARow = 0
 
   constructor(parts: HandlingParts) {
-    const { of, plan, options, clock, recorder } = parts
+    const { of, plan, options, clock, recorder, limit } = parts
     this.#with = parts
     // Whether absence proves anything is decided here, from the arrivals in the plan.
     // A failed message waits in its place, so the run pauses where a live consumer would hold.
-    const consumer = redefined(of.consumer, { onBeyondRetention: 'run', holdAfter: Number.POSITIVE_INFINITY })
+    const consumer = redefined(of.consumer, { onBeyondRetention: 'run', holdAfter: Number.POSITIVE_INFINITY, limit })
     this.#inline = runInline(consumer, { group: of.subscription.group, clock })
     this.#lookup = new Lookup(of, plan.selection)
     this.#proof = new Proof(plan)
@@ -311,7 +311,7 @@ export class Handling {
       totals,
       rate,
       leftSeconds: rate > 0 ? left / rate : undefined,
-      waits: waits ?? (pace.isQuiet ? 'quiet hours' : undefined),
+      waits: waits ?? (pace.isQuiet ? 'quiet hours' : this.#inline.limited > 0 ? 'limit' : undefined),
     })
   }
 }

@@ -1,3 +1,4 @@
+import type { LimitOptions } from '../consumer/limit.ts'
 import type { Decider } from '../people/decider.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
@@ -10,6 +11,12 @@ export interface RunOptions extends Decider {
   readonly journal: ReplayJournal
   /** Messages per second. @defaultValue 20 with a store of strategy lease, whose effects are calls of others; none for an inbox */
   readonly rate?: number | undefined
+  /**
+   * As the option `limit` of a consumer, in its place, for this run: keys take turns, and `shared` counts together with the
+   * live consumers. With it there is no default `rate`.
+   * @defaultValue as the consumer has it
+   */
+  readonly limit?: LimitOptions | undefined
   /** Messages that may run at once. @defaultValue as many as the consumer claims at once */
   readonly concurrency?: number | undefined
   /** Pauses after this many have been handled. */
@@ -39,8 +46,8 @@ export interface RunProgress {
   /** Messages per second of this run, and seconds until its end at this rate. */
   readonly rate: number
   readonly leftSeconds: number | undefined
-  /** It waits: for the end of quiet hours, or for the store. */
-  readonly waits: 'quiet hours' | 'store' | undefined
+  /** It waits: for the end of quiet hours, for the store, or for the rate of `limit`. */
+  readonly waits: 'quiet hours' | 'store' | 'limit' | undefined
 }
 
 export interface RunResult {

@@ -1,4 +1,5 @@
 import { REPLAY, watched } from '../pipeline/telemetry/channels.ts'
+import { LIMIT, limitOf } from '../consumer/limit.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
 import { DECIDER } from '../people/decider.ts'
 import { describeError } from '../foundation/errors.ts'
@@ -62,12 +63,13 @@ export function runReplay(
   })
 }
 
-type WithoutDefault = 'rate' | 'concurrency' | 'canary' | 'stopOnFailures' | 'quietHours' | 'unknown'
+type WithoutDefault = 'rate' | 'limit' | 'concurrency' | 'canary' | 'stopOnFailures' | 'quietHours' | 'unknown'
 
 const RUN: Table<RunOptions, WithoutDefault> = {
   ...DECIDER,
   journal: needed(JOURNAL),
   rate: RATE,
+  limit: LIMIT,
   concurrency: whole(),
   canary: whole(),
   stopOnFailures: whole(),
@@ -232,8 +234,10 @@ class Run {
         onWritten: () => handling?.tell(),
         onLost: end,
       })
-      const { rate = this.#of.definition.store.strategy === 'lease' ? LEASE_RATE : undefined, quietHours } =
-        this.#options
+      const { store, limit: usual } = this.#of.definition
+      const limit = limitOf(this.#options.limit) ?? usual
+      const usualRate = store.strategy === 'lease' && limit === undefined ? LEASE_RATE : undefined
+      const { rate = usualRate, quietHours } = this.#options
       const quiet = quietHours === undefined ? undefined : (parseQuietHours(quietHours) as QuietHours)
       handling = new Handling({
         of: this.#of,
@@ -242,6 +246,7 @@ class Run {
         options: this.#options,
         clock: this.#clock,
         pace: new Pace(this.#clock, rate, quiet),
+        limit,
         recorder,
         resumed,
         forgotten: new Set(),

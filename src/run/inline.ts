@@ -85,6 +85,8 @@ export interface InlineOptions {
  */
 export interface InlineRunning extends Omit<Running, keyof Pausable> {
   readonly capacity: Capacity
+  /** Messages that wait for the rate of the option `limit`. */
+  readonly limited: number
   /**
    * Opens the store. All calls share one promise. After a failure the next call tries again. Resolves with `stopped` as
    * soon as `stop()` is called before the store is open, and after that.
@@ -222,6 +224,10 @@ class RunningInline implements InlineRunning {
     return this.#pipeline.capacity
   }
 
+  get limited(): number {
+    return this.#pipeline.limiter?.waiting ?? 0
+  }
+
   ready(): Promise<StartResult> {
     return this.open()
   }
@@ -315,6 +321,7 @@ class RunningInline implements InlineRunning {
       deadLetter,
       retryDelayMs: (attempts) => backoffMs(attempts, this.#definition.backoff, entropy.fraction()),
       retryLater: async () => {},
+      laneWaitMs: 0,
     }
   }
 

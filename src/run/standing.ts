@@ -90,14 +90,14 @@ export class Standing {
   health({ state, source }: Now): Health {
     // For those who look next: an idle consumer has no call that shows that its store is gone.
     void this.#pipeline.storeCheck.look()
-    const { line, stuck, apart, isBroken, decoding, settledWithoutRun, stalls, load, hold } = this.#pipeline
+    const { line, stuck, apart, isBroken, decoding, settledWithoutRun, stalls, load, hold, limiter } = this.#pipeline
     // Nothing has begun for longer than the usual quiet time, because a last attempt runs beside nothing.
     const isHeldUp = apart !== undefined && apart.sinceMs > 2 * RETRY_TIMES.quietMs
     const decode = decoding.check
     return {
       consumer: this.#consumer.name,
       live: state !== 'failed' && stuck === 0 && !isBroken,
-      ready: state === 'running' && source.ready && !isHeldUp && decode === undefined,
+      ready: state === 'running' && source.ready && !isHeldUp && decode === undefined && limiter?.isDown !== true,
       state,
       checks: {
         source: source.detail,
@@ -105,6 +105,7 @@ export class Standing {
         handlers: handlersCheck(load.inFlight, stuck, apart),
         progress: progressCheck(stalls),
         ...(decode === undefined ? {} : { decode }),
+        ...(limiter === undefined ? {} : { limit: limiter.check }),
         hold: hold.check,
       },
       ...load,

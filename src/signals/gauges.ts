@@ -177,6 +177,7 @@ export class GaugeReader {
     merged.add('storeUp', { consumer, store }, isStoreDown(health) ? 0 : 1)
     merged.add('inFlight', { consumer }, health.inFlight)
     merged.add('claimsActive', { consumer }, health.claimed)
+    if (health.limited !== undefined) merged.add('limitWaiting', { consumer }, health.limited)
     if (health.partitions.length === 0) {
       const labels = { consumer, destination: this.#destinations.of(event.group), partition: '' }
       merged.add('oldestUnfinished', labels, health.oldestUnfinishedMs / 1_000)

@@ -80,6 +80,7 @@ export class LiveConsumerState {
       case 'delivery':
         return this.#delivered(event, now)
       case 'attempt-failed':
+      case 'put-off':
       case 'in-doubt':
       case 'lease-lost':
       case 'stuck':
@@ -125,6 +126,10 @@ export class LiveConsumerState {
         })
       case 'decode-up':
         return this.#tell({ at: now, event: 'decode-up' })
+      case 'limit-down':
+        return this.#tell({ at: now, event: event.type, detail: textOf(event.error), isWarning: true })
+      case 'limit-up':
+        return this.#tell({ at: now, event: event.type })
       case 'stalled':
       case 'stall-over': {
         if (event.type === 'stalled') this.#count(event.type)
@@ -253,7 +258,7 @@ function* latestAttempts(entries: Iterable<Numbered>): Iterable<Numbered> {
   const failed = new Set<string | undefined>()
   for (const one of entries) {
     const { type, key } = one.entry
-    if (type === 'attempt-failed') {
+    if (type === 'attempt-failed' || type === 'put-off') {
       if (failed.has(key)) continue
       failed.add(key)
     }

@@ -35,7 +35,9 @@ export function entryOfDelivery(event: EventOf<'delivery'>, at: EpochMs): LiveEn
   })
 }
 
-type StepEvent = EventOf<'attempt-failed' | 'in-doubt' | 'lease-lost' | 'stuck' | 'publish-failed' | 'beyond-retention'>
+type StepEvent = EventOf<
+  'attempt-failed' | 'put-off' | 'in-doubt' | 'lease-lost' | 'stuck' | 'publish-failed' | 'beyond-retention'
+>
 
 export function entryOfStep(event: StepEvent, at: EpochMs): LiveEntry {
   const { type, consumer, key, message } = event
@@ -55,6 +57,7 @@ function detailOf(event: StepEvent): string | undefined {
   const text = (error: unknown): string => cut(redactedError(error, event.message))
   switch (event.type) {
     case 'attempt-failed':
+    case 'put-off':
       return text(event.error)
     case 'publish-failed':
       return `${event.place}: ${text(event.error)}`

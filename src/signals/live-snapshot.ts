@@ -104,7 +104,14 @@ export type LiveEntry =
       readonly endToEndMs?: DurationMs
     })
   | (LivePlace & {
-      readonly type: 'attempt-failed' | 'in-doubt' | 'lease-lost' | 'stuck' | 'publish-failed' | 'beyond-retention'
+      readonly type:
+        | 'attempt-failed'
+        | 'put-off'
+        | 'in-doubt'
+        | 'lease-lost'
+        | 'stuck'
+        | 'publish-failed'
+        | 'beyond-retention'
       readonly at: EpochMs
       readonly attempt?: number
       /** The error or the policy, for people. No payload, no raw ID. */

@@ -38,6 +38,7 @@ const MOST_SYSTEMS = 16
 const ALARMS = [
   'store-down',
   'decode-down',
+  'limit-down',
   'stuck',
   'stalled',
   'holding',
@@ -104,6 +105,9 @@ export class Meter {
         return this.#count('unprotectedRuns', [this.#of(event.consumer).name])
       case 'source':
         return this.#event(event.consumer, event.event)
+      case 'put-off':
+      case 'limit-down':
+      case 'limit-up':
       case 'decode-down':
       case 'decode-up':
       case 'store-down':

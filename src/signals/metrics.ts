@@ -56,6 +56,7 @@ export type GaugeId =
   | 'storeUp'
   | 'inFlight'
   | 'claimsActive'
+  | 'limitWaiting'
   | 'oldestUnfinished'
   | 'watermarkLag'
   | 'partitionLag'
@@ -220,6 +221,13 @@ export const GAUGES: Readonly<Record<GaugeId, GaugeMetric>> = named<GaugeId, Gau
     otel: 'consume_once.claims.active',
     unit: '{message}',
     help: 'Messages that this process has claimed and not marked or given back.',
+    labels: ['consumer'],
+    merge: 'sum',
+  },
+  limitWaiting: {
+    otel: 'consume_once.limit.waiting',
+    unit: '{message}',
+    help: 'Messages that wait for the rate of the option `limit`, before their claim.',
     labels: ['consumer'],
     merge: 'sum',
   },

@@ -20,6 +20,7 @@ const FUNCTIONS: Readonly<Record<string, 'awaited' | 'refused' | 'told'>> = {
   'SourceSequenceOptions.source': 'refused',
   'SourceSequenceOptions.sequence': 'refused',
   'FingerprintOptions.scope': 'refused',
+  'LimitOptions.by': 'refused',
   'ConsumerSettings.rememberFailure': 'refused',
   'SealResult.seal': 'refused',
   'SealResult.open': 'refused',

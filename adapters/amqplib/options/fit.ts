@@ -5,6 +5,8 @@ import { MOST_PREFETCH, type RabbitSettings } from './resolve.ts'
 export type FittedSettings = RabbitSettings & { readonly prefetch: number; readonly maxAttempts: number }
 
 const LEAST_DEFAULT_PREFETCH = 10
+/** What is fetched may wait for a `limit` for this part of the consumer timeout: other processes may share its rate. */
+const SHARE_OF_TIMEOUT = 0.1
 
 /** The default of RabbitMQ since 3.8.17. */
 export const BROKERS_TIMEOUT_MS: DurationMs = 30 * 60_000
@@ -19,11 +21,14 @@ export function fitToCapacity(
   settings: RabbitSettings,
   capacity: Capacity,
 ): { readonly settings: FittedSettings; readonly warning: string | undefined } {
-  const { handlers, claims, leaseMs, longestRunMs, maxAttempts } = capacity
+  const { handlers, claims, leaseMs, longestRunMs, maxAttempts, perSecond = Number.POSITIVE_INFINITY } = capacity
+  const { consumerTimeoutMs } = settings
+  const timeoutMs = consumerTimeoutMs ?? BROKERS_TIMEOUT_MS
   const enough = Math.min(MOST_PREFETCH, Math.max(LEAST_DEFAULT_PREFETCH, 2 * claims))
-  const { prefetch = enough, consumerTimeoutMs } = settings
+  const byRate = Math.max(1, Math.floor((perSecond * timeoutMs * SHARE_OF_TIMEOUT) / 1_000))
+  const { prefetch = Math.min(enough, byRate) } = settings
   const problems: string[] = []
-  if (prefetch < Math.min(handlers, MOST_PREFETCH)) {
+  if (settings.prefetch !== undefined && prefetch < Math.min(handlers, MOST_PREFETCH)) {
     problems.push(
       `prefetch: expected at least the ${handlers} handlers that the consumer runs at once, got ${prefetch}: the others would never run. Raise it (at most ${MOST_PREFETCH}), leave it out, or lower concurrency or transactions of the consumer`,
     )
@@ -38,12 +43,23 @@ export function fitToCapacity(
     )
   }
   if (problems.length > 0) throw new ConfigError(problems.map((problem) => `RabbitMQ: ${problem}`))
-  const longestMs = Math.max(leaseMs, longestRunMs)
-  const isNear = consumerTimeoutMs === undefined && BROKERS_TIMEOUT_MS < 2 * longestMs
   return {
     settings: Object.freeze({ ...settings, prefetch, maxAttempts }),
-    warning: isNear
-      ? `a message may be under way for ${durationText(longestMs)}, and the broker's default consumer_timeout is ${durationText(BROKERS_TIMEOUT_MS)}: raise it there, and say so by consumerTimeoutMs`
-      : undefined,
+    warning:
+      nearTimeout(Math.max(leaseMs, longestRunMs), consumerTimeoutMs) ??
+      slowPrefetch(settings.prefetch, perSecond, timeoutMs),
   }
+}
+
+function nearTimeout(longestMs: DurationMs, consumerTimeoutMs: DurationMs | undefined): string | undefined {
+  if (consumerTimeoutMs !== undefined || BROKERS_TIMEOUT_MS >= 2 * longestMs) return undefined
+  return `a message may be under way for ${durationText(longestMs)}, and the broker's default consumer_timeout is ${durationText(BROKERS_TIMEOUT_MS)}: raise it there, and say so by consumerTimeoutMs`
+}
+
+/** The last of what was fetched waits for all before it. */
+function slowPrefetch(prefetch: number | undefined, perSecond: number, timeoutMs: DurationMs): string | undefined {
+  if (prefetch === undefined) return undefined
+  const waitMs = Math.ceil(prefetch / perSecond) * 1_000
+  if (waitMs <= timeoutMs / 2) return undefined
+  return `prefetch: ${prefetch} messages at ${perSecond} a second (limit) wait up to ${durationText(waitMs)}, and the broker takes back what is unacked for ${durationText(timeoutMs)}: lower prefetch, or leave it out`
 }

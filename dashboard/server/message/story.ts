@@ -61,6 +61,8 @@ function sentenceOf(entry: LiveEntry, isAgain: boolean): string {
   switch (entry.type) {
     case 'attempt-failed':
       return `${which} failed${why}${againOf(entry)}.`
+    case 'put-off':
+      return `Its handler asked for a later time${why}${againOf(entry)}. No attempt was spent.`
     case 'in-doubt':
       return `It came to be in doubt${why}: nobody knows whether its effect happened.`
     case 'lease-lost':

@@ -20,6 +20,9 @@ export function observed(event: ObserverEvent): Observed | undefined {
     case 'source':
       return { what: event.event, detail: event.detail }
     case 'attempt-failed':
+    case 'put-off':
+    case 'limit-down':
+    case 'limit-up':
     case 'invariant-broken':
     case 'lease-lost':
     case 'policy-threw':

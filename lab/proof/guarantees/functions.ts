@@ -107,4 +107,34 @@ export const FUNCTIONS: readonly FunctionGuarantee[] = [
       },
     ],
   },
+  {
+    name: '`limit` of a consumer',
+    promise: {
+      says: 'in any time no more handlers begin than its rate and burst allow; keys take turns; what waits holds no claim and spends no attempt',
+      tests: ['T350', 'T351', 'T352', 'T353', 'T354', 'T357', 'T358'],
+    },
+    breaksWhen: [
+      {
+        says: 'several processes without `shared`',
+        notShown: 'each of them has a quota for itself',
+      },
+      {
+        says: 'the shared limiter loses its data: one window twice',
+        notShown: 'its counter begins anew',
+      },
+    ],
+  },
+  {
+    name: '`RetryLaterError`',
+    promise: {
+      says: 'its message runs again after the time, in the same attempt, up to `maxRetryLater` times in a row',
+      tests: ['T355', 'T356'],
+    },
+    breaksWhen: [
+      {
+        says: 'an inbox after a rebalance: it keeps no time, and the handler asks again',
+        notShown: 'another process knows nothing of the time',
+      },
+    ],
+  },
 ]

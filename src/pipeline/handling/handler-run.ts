@@ -11,6 +11,7 @@ import type { Held } from '../../execution/deadlines.ts'
 import { resultOfThrow, type RunEnd } from '../../execution/run-end.ts'
 import { TimedRun } from '../../execution/timed-run.ts'
 import { withoutOutbox } from '../../execution/without-outbox.ts'
+import { retryAt } from '../../foundation/retry-later.ts'
 import type { Publishing } from '../../ports/outbox.ts'
 import { withoutTransaction, type Asked } from '../../execution/without-transaction.ts'
 
@@ -151,6 +152,11 @@ abstract class AnyContext extends Item {
     super(run, item)
     this.log = log
     Object.defineProperty(this, 'signal', AnyContext.#signal)
+  }
+
+  /** Called by few handlers, so no context has a copy of it. */
+  get retryAt(): typeof retryAt {
+    return retryAt
   }
 
   /**

@@ -10,6 +10,14 @@ export class Fifo<T> {
     return this.#items.length - this.#head
   }
 
+  get hasNext(): boolean {
+    return this.length > 0
+  }
+
+  *[Symbol.iterator](): Generator<T> {
+    yield* this.#items.slice(this.#head) as T[]
+  }
+
   get first(): T | undefined {
     return this.#items[this.#head]
   }

@@ -2,6 +2,7 @@ import type { DurationMs } from '../../core/units.ts'
 import { PassingMap } from '../../foundation/passing-map.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { Fifo } from './fifo.ts'
+import type { Permitted, Ready } from './ready.ts'
 import { Task, type Lane } from '../task.ts'
 
 /**
@@ -21,20 +22,24 @@ export class Lanes {
   allowance: number = Number.POSITIVE_INFINITY
   #order = 0
   /** Lanes whose head may be taken now, and tasks without a lane, in the order in which they became ready. */
-  readonly #ready = new Fifo<Lane | Task>()
+  readonly #ready: Ready
+  /** `undefined`: all that is ready may begin. */
+  readonly #limiter: Permitted | undefined
 
-  constructor(clock: Clock, wake: () => void) {
+  constructor(clock: Clock, wake: () => void, limiter?: Permitted) {
     this.#clock = clock
     this.#wake = wake
+    this.#limiter = limiter
+    this.#ready = limiter ?? new Fifo<Lane | Task>()
   }
 
-  /** Lanes and tasks that may be taken now. */
+  /** Lanes and tasks that are ready. A limit may let fewer of them begin now. */
   get ready(): number {
     return this.#ready.length
   }
 
   get hasReady(): boolean {
-    return !this.isHeld && this.allowance > 0 && this.#ready.length > 0
+    return !this.isHeld && this.allowance > 0 && this.#ready.hasNext
   }
 
   enqueue(task: Task): void {
@@ -100,11 +105,13 @@ export class Lanes {
       let count = 0
       for (const task of heads) {
         if (task.state === 'blocked' || taken.length >= most || !mayJoin(task)) break
+        if (count > 0 && this.#limiter?.mayJoin(task) === false) break
         taken.push(task)
         most = Math.min(most, companyOf(task))
         count++
       }
       if (count > 0) left--
+      if (count === 0 && heads[0] !== undefined) this.#limiter?.giveBack(heads[0])
       if (count === 0 && heads[0]?.state === 'queued') later.push(ready)
       else if (!(ready instanceof Task)) leave(ready, count)
     }
@@ -122,6 +129,7 @@ export class Lanes {
 
   /** A task that was out has ended; the next of its lane may be taken. */
   finish(task: Task): void {
+    this.#limiter?.giveBack(task)
     const lane = task.queuedIn
     if (lane === undefined) return
     task.queuedIn = undefined
@@ -156,6 +164,7 @@ export class Lanes {
   /** Puts a task that was out back to its place in its lane. It is ready after `delayMs`. */
   putBack(task: Task, delayMs: DurationMs = 0): void {
     if (!task.move('queued')) return
+    this.#limiter?.giveBack(task)
     if (task.queuedIn !== undefined) task.queuedIn.out--
     const lane = (task.queuedIn ??= this.#laneFor(task))
     // Others of its batch may be back already.
@@ -189,8 +198,10 @@ export class Lanes {
       lane.isReady = false
       return
     }
-    if (!lane.isReady) this.#ready.push(lane)
-    lane.isReady = true
+    if (!lane.isReady) {
+      lane.isReady = true
+      this.#ready.push(lane)
+    }
     this.#wake()
   }
 

@@ -7,6 +7,7 @@ import { remember, remembers } from '../../execution/kept.ts'
 import type { RunEnd } from '../../execution/run-end.ts'
 import type { TimedRun } from '../../execution/timed-run.ts'
 import { LeaseLostError, describeError } from '../../foundation/errors.ts'
+import { laterOf } from '../../foundation/retry-later.ts'
 import type { PipelineEvent } from '../../ports/observer.ts'
 import type { ReleaseOptions } from '../../ports/store.ts'
 import { DROPPED, RERUN, type Ending, type SettingAside } from '../ending.ts'
@@ -165,7 +166,8 @@ export class Executor {
 
   /** Calls `onEnd` once, later, with what `ended` is then called with. */
   begin(run: HandlerRun, tx: unknown, now: MonotonicMs, onEnd: OnEnd): void {
-    const { consumer, traces } = this.#services
+    const { consumer, traces, limiter } = this.#services
+    if (limiter !== undefined) for (const { task } of run.items) limiter.begun(task)
     run.begin(now)
     this.deadlines.keep(run.held, run)
     traces?.begin(run)
@@ -175,6 +177,8 @@ export class Executor {
   /** A handler has ended, in time or late: computes what is kept of it, and tells. */
   ended(run: HandlerRun, how: RunEnd): RunEnd {
     this.#stuck.delete(run)
+    const { putOffs } = this.#services
+    if (putOffs.areAny && how.result !== 'later') for (const { task } of run.items) putOffs.ended(task)
     const end = this.#remembers ? this.#remember(run, how) : how
     const { isHeard, isEachHeard, traces, clock, observe, counts, consumer } = this.#services
     traces?.handled(run, end)
@@ -257,7 +261,7 @@ export class Executor {
     const { task, claim } = item
     const { attempt } = claim
     const elsewhereMs = this.#services.retryDelayMs(attempt)
-    const delayMs = elsewhereMs ?? this.#backoffMs(Math.max(attempt, losses))
+    const delayMs = elsewhereMs ?? this.#delayMs(Math.max(attempt, losses), error)
     this.#failed(item, error, delayMs)
     const cause = causeOf({ detail: describeError(error), error }, task.message)
     const releaseMs = elsewhereMs === undefined ? delayMs : heldBackMs(elsewhereMs)
@@ -266,10 +270,48 @@ export class Executor {
     else this.end(task, { end: 'retry', why: 'failed', attempts: attempt, delayMs, error })
   }
 
+  /**
+   * Their handler asked for a later time: they run again after it, in the same attempt, and with `limit` all messages of
+   * their keys wait as long.
+   */
+  async putOff(items: readonly RunItem[], error: unknown): Promise<void> {
+    const { clock, putOffs, observe } = this.#services
+    const delayMs = laterOf(error, clock.now())?.forMs ?? 0
+    for (const { task, claim } of items) {
+      const times = putOffs.putOff(task, delayMs, clock.monotonic())
+      const { attempt } = claim
+      const { key, message } = task
+      this.#holdBack(task, error)
+      task.tried(attempt - 1, true)
+      observe({ type: 'put-off', key, message, attempt, times, error, retryInMs: delayMs, ...tracedBy(task) })
+    }
+    const isElsewhere = this.#services.waitsElsewhere(delayMs)
+    const releaseMs = isElsewhere ? heldBackMs(delayMs) : delayMs
+    const [first] = items
+    const cause = first && causeOf({ detail: describeError(error), error }, first.task.message)
+    await this.release(items, { ...REFUND, delayMs: releaseMs, cause })
+    const ending: Ending = isElsewhere
+      ? { end: 'retry', why: 'busy', attempts: 0, delayMs, error }
+      : { end: 'rerun', delayMs }
+    for (const { task } of items) this.end(task, ending)
+  }
+
+  /** How long a message waits that failed: as long as it asks for, or its backoff. */
+  #delayMs(failures: number, error: unknown): DurationMs {
+    return laterOf(error, this.#services.clock.now())?.forMs ?? this.#backoffMs(failures)
+  }
+
+  /** Its provider said "later": all messages of its key wait. */
+  #holdBack(task: Task, error: unknown): void {
+    const { limiter, clock } = this.#services
+    const later = limiter && laterOf(error, clock.now())
+    if (later?.isOfKey === true) limiter?.holdBack(task, later.forMs)
+  }
+
   /** As `retry`, without a claim and always in its lane. */
   retryUnclaimed(item: RunItem, error: unknown): void {
     const { task, claim } = item
-    const delayMs = this.#backoffMs(claim.attempt)
+    const delayMs = this.#delayMs(claim.attempt, error)
     task.tried(claim.attempt, true)
     this.#failed(item, error, delayMs)
     this.end(task, { end: 'rerun', delayMs })
@@ -279,6 +321,7 @@ export class Executor {
     const { clock, observe } = this.#services
     const { key, message } = task
     task.firstFailureAt ??= clock.now()
+    this.#holdBack(task, error)
     observe({ type: 'attempt-failed', key, message, attempt, error, retryInMs, ...tracedBy(task) })
   }
 
@@ -292,8 +335,9 @@ export class Executor {
    * with its attempt; what may have had its effect is always set aside.
    */
   async giveUp(item: ClaimedTask, as: 'given-up' | 'parked', why: SettingAside): Promise<void> {
-    const { hold } = this.#services
+    const { hold, putOffs } = this.#services
     const { task, claim } = item
+    putOffs.ended(task)
     if (why.reason === 'in-doubt') hold.failed(why, task.message, task)
     else if (!hold.admits(why, task)) {
       await this.release([item], REFUND)

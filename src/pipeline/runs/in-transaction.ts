@@ -240,8 +240,15 @@ export class InTransaction {
     const { attempt } = item.claim
     // A deadlock victim or a lost backend: the attempt is given back, even the last one.
     const losses = transactionOf(item)?.lossesInARow ?? 0 // mutant: deadlock-fails-for-good
-    const step = afterRun({ result, attempt, doubt: false, messages, isInterrupted, losses }, 'transaction', consumer)
-    if (step.next === 'set-aside' || step.next === 'retry') {
+    const mayPutOff = this.#services.putOffs.mayPutOff(culprit === undefined ? items : [item])
+    const ran = { result, attempt, doubt: false, messages, isInterrupted, losses, mayPutOff }
+    const step = afterRun(ran, 'transaction', consumer)
+    if (step.next === 'put-off') {
+      const later = culprit === undefined ? items : [item]
+      const innocent = this.#leave(items.filter((one) => !later.includes(one)))
+      await this.#executor.putOff(later, error)
+      this.#without(innocent)
+    } else if (step.next === 'set-aside' || step.next === 'retry') {
       const { task } = item
       const innocent = this.#leave(items.filter((one) => one !== item))
       task.limitCompany(1)

@@ -51,7 +51,9 @@ export function culpritOf(
   { store, maxAttempts }: ResolvedConsumer,
 ): RunItem | undefined {
   const culprit = failed === undefined || store.strategy === 'offsets' ? undefined : items[failed]
-  if (culprit === undefined || culprit.claim.attempt >= maxAttempts) return undefined
+  if (culprit === undefined) return undefined
+  if (result === 'later') return culprit
+  if (culprit.claim.attempt >= maxAttempts) return undefined
   return result === 'failed' || result === 'unknown' ? culprit : undefined
 }
 

@@ -1,6 +1,6 @@
 import { backoffMs } from '../../core/backoff.ts'
 import type { InDoubtPolicy } from '../../core/after-claim.ts'
-import { afterRun, type AfterRun, type HandlerResult } from '../../core/after-run.ts'
+import { afterRun, type AfterRun, type HandlerResult, type Ran } from '../../core/after-run.ts'
 import type { MonotonicMs } from '../../core/units.ts'
 import type { Reconciled } from '../../consumer/options.ts'
 import { Held, timeoutError } from '../../execution/deadlines.ts'
@@ -120,7 +120,8 @@ export class UnderLease {
     const { consumer } = this.#services
     const executor = this.#executor
     const { task, claim } = first
-    const step = this.#after(first, result, items.length, isInterrupted)
+    const mayPutOff = this.#services.putOffs.mayPutOff(items)
+    const step = this.#after(first, result, { messages: items.length, isInterrupted, mayPutOff })
     switch (step.next) {
       case 'mark':
         return this.#mark(lease)
@@ -132,6 +133,9 @@ export class UnderLease {
         break
       case 'again':
         await executor.giveBack(items, NO_REFUND)
+        break
+      case 'put-off':
+        await executor.putOff(items, error)
         break
       case 'retry':
         await executor.retry(first, error)
@@ -182,9 +186,12 @@ export class UnderLease {
     deadlines.release(lease)
   }
 
-  #after({ claim, doubt }: RunItem, result: HandlerResult, messages: number, isInterrupted: boolean): AfterRun {
-    const ran = { result, attempt: claim.attempt, doubt, messages, isInterrupted, losses: 0 }
-    return afterRun(ran, 'lease', this.#services.consumer)
+  #after(
+    { claim, doubt }: RunItem,
+    result: HandlerResult,
+    how: Pick<Ran, 'messages' | 'isInterrupted' | 'mayPutOff'>,
+  ): AfterRun {
+    return afterRun({ ...how, result, attempt: claim.attempt, doubt, losses: 0 }, 'lease', this.#services.consumer)
   }
 
   #abandon(lease: Held<RunItem>, run: TimedRun): void {
@@ -195,7 +202,7 @@ export class UnderLease {
     const { consumer } = this.#services
     const detail = `${timeoutError(run, consumer).message} and did not end when aborted`
     for (const item of items) {
-      const step = this.#after(item, 'unknown', 1, false)
+      const step = this.#after(item, 'unknown', { messages: 1, isInterrupted: false })
       if (step.next !== 'set-aside') executor.end(item.task, { end: 'rerun', delayMs: consumer.leaseMs })
       else {
         this.inDoubt([item], { policy: 'park' })

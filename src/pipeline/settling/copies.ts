@@ -75,6 +75,12 @@ export class Copies {
     return (publisher.retryLater && (busyWaitMs ?? publisher.busyWaitMs)) ?? Number.POSITIVE_INFINITY
   }
 
+  /** A message that waits for so long waits in a retry place, not in its lane. */
+  waitsElsewhere(forMs: DurationMs): boolean {
+    const { publisher } = this.#parts
+    return publisher.retryLater !== undefined && forMs > (publisher.laneWaitMs ?? this.busyWaitMs)
+  }
+
   /**
    * Resolves with `undefined` if `end()` came before the confirm. `key` is the key of the task, if the message is one.
    */

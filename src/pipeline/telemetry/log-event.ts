@@ -77,6 +77,18 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
         },
         'attempt failed, will be tried again',
       )
+    case 'put-off':
+      return log.info(
+        {
+          ...about(event),
+          attempt: event.attempt,
+          times: event.times,
+          retry_in_ms: event.retryInMs,
+          ...traceField(event.trace),
+          err: errorOf(event),
+        },
+        'put off: its handler asked for a later time, no attempt is spent',
+      )
     case 'in-doubt':
       return log.warn(
         {
@@ -100,12 +112,7 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
         'result not kept: the effect happened and is marked, duplicates get RESULT_NOT_KEPT in place of the result',
       )
     case 'policy-threw':
-      return log.error(
-        { ...about(event), policy: event.policy, err: errorOf(event) },
-        event.policy === 'sealResult'
-          ? 'sealResult threw: the failure is not remembered'
-          : 'rememberFailure threw: treated as false',
-      )
+      return log.error({ ...about(event), policy: event.policy, err: errorOf(event) }, POLICY_THREW[event.policy])
     case 'beyond-retention':
       // During a replay every message may be one, so `debug`. The outcome of a parked message is a warning.
       return log.debug(
@@ -171,6 +178,13 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
       )
     case 'decode-up':
       return log.info({ consumer }, 'decode up: no message waits for its payload')
+    case 'limit-down':
+      return log.error(
+        { consumer, err: loggedError(event.error) },
+        'limit down: the shared limiter does not answer, nothing begins',
+      )
+    case 'limit-up':
+      return log.info({ consumer }, 'limit up: going on')
     case 'invariant-broken':
       return log.error(
         { consumer, err: loggedError(event.error) },
@@ -187,6 +201,12 @@ export function logEvent({ log, consumer, idOf }: EventLog, event: ObserverEvent
     case 'settles':
       return undefined
   }
+}
+
+const POLICY_THREW: Readonly<Record<Extract<ObserverEvent, { type: 'policy-threw' }>['policy'], string>> = {
+  rememberFailure: 'rememberFailure threw: treated as false',
+  sealResult: 'sealResult threw: the failure is not remembered',
+  'limit.by': "limit.by gave no key: the message waits under the key ''",
 }
 
 /** A promise counts as yes. */

@@ -120,6 +120,27 @@ describe('options of runRabbit', () => {
     expect(fitted({}, { handlers: 1, claims: of.claims }).settings.prefetch).toBe(of.prefetch)
   })
 
+  it.each([
+    [{ perSecond: 100 }, {}, 100],
+    [{ perSecond: 0.1 }, {}, 18],
+    [{ perSecond: 0.1 }, { consumerTimeoutMs: 120_000 }, 1],
+    [{ perSecond: 0.01 }, { consumerTimeoutMs: 120_000 }, 1],
+  ])(
+    'fetches with a limit what it lets through in a tenth of the consumer timeout: %p, %p',
+    (rate, options, prefetch) => {
+      const fit = fitted(options, rate)
+      expect(fit.settings.prefetch).toBe(prefetch)
+      expect(fit.warning).toBeUndefined()
+    },
+  )
+
+  it('warns of a prefetch that waits for its limit until the broker takes it back', () => {
+    expect(fitted({ prefetch: 100 }, { perSecond: 1 }).warning).toBeUndefined()
+    expect(fitted({ prefetch: 100 }, { perSecond: 0.1 }).warning).toBe(
+      'prefetch: 100 messages at 0.1 a second (limit) wait up to 1000 s, and the broker takes back what is unacked for 30 min: lower prefetch, or leave it out',
+    )
+  })
+
   it('refuses a prefetch below the handlers that run at once, naming both', () => {
     expect(fitted({ prefetch: 50 }).settings.prefetch).toBe(50)
     expect(() => fitted({ prefetch: 49 })).toThrow(

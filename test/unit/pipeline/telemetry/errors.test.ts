@@ -22,6 +22,7 @@ import {
   TerminalError,
   TransactionError,
 } from '../../../../src/foundation/errors.ts'
+import { RetryLaterError } from '../../../../src/foundation/retry-later.ts'
 
 const EVERY: readonly ConsumeOnceError[] = [
   new ConfigError(['one']),
@@ -34,6 +35,7 @@ const EVERY: readonly ConsumeOnceError[] = [
   new LeaseLostError('LEASE_LOST', 'x'),
   new LeaseLostError('DELIVERY_LOST', 'x'),
   new LeaseLostError('HANDLER_TIMEOUT', 'x'),
+  new RetryLaterError({ afterMs: 1 }),
   new NoEffectError('x'),
   new OutcomeUnknownError('x'),
   new TerminalError('x'),

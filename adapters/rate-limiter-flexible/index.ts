@@ -1,0 +1,2 @@
+export { postgresLimit, type PostgresLimitOptions, type PostgresLimitPool } from './postgres-limit.ts'
+export { redisLimit, type RedisLimitClient, type RedisLimitOptions } from './redis-limit.ts'

@@ -58,8 +58,22 @@ export const KAFKAJS_MUTANTS: readonly Mutant[] = mutants('unit', {
   'platformatic-aborted-not-listed': {
     what: 'The list of aborted transactions in a fetch of @platformatic/kafka is not read, and their messages are handed over (C1, C2).',
     layer: 'real servers',
-    changes: [{ value: (made) => made.replace(/\(.*\)$/, '([])') }],
-    tests: ['test/platformatic-kafka/aborted.test.ts', '-t', 'also where another one of their producer follows'],
+    changes: [{ value: () => '[]' }],
+    tests: ['test/platformatic-kafka/aborted.test.ts', '-t', 'also where the marker comes in a later fetch'],
+  },
+  'kafka-aborted-as-listed': {
+    what: 'A broker whose list of aborted transactions is too short is believed, though the abort marker is in the fetch (K29).',
+    changes: ['remove'],
+    tests: [
+      'test/unit/kafka/fetch/aborted-transactions.test.ts',
+      '-t',
+      'are aborted though the broker does not list them',
+    ],
+  },
+  'kafka-abort-past-compaction': {
+    what: 'A committed message is passed over because of the abort marker of a later transaction, where compaction has removed its own.',
+    changes: ['never'],
+    tests: ['test/unit/kafka/fetch/aborted-transactions.test.ts', '-t', 'that compaction has parted from a marker'],
   },
   'kafka-unchecked-taken': {
     what: 'A message is handled though nobody knows whether its transaction was aborted.',

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { AbortedTransactions } from './aborted-transactions.ts'
+import { abortedAmong, type Listed, type TransactionalBatch } from './aborted-transactions.ts'
 import { Bytes } from './bytes.ts'
 
 /** What kafkajs tells of the batch of a message, under its names. */
@@ -31,11 +31,9 @@ export interface FetchedMessage {
   readonly batchContext: BatchContext
 }
 
-interface RecordBatch {
+interface RecordBatch extends TransactionalBatch {
   readonly context: BatchContext
-  readonly firstOffset: bigint
-  readonly lastOffset: bigint
-  readonly producerId: bigint
+  marker: TransactionalBatch['marker']
   readonly codec: number
   readonly count: number
   readonly records: Bytes
@@ -108,26 +106,30 @@ export interface Reading {
  *
  * @throws NotReadHere; RangeError if the bytes are no records
  */
-export async function readRecords(
-  given: Buffer,
-  aborted: AbortedTransactions,
-  reading: Reading,
-): Promise<FetchedMessage[]> {
+export async function readRecords(given: Buffer, listed: Listed, reading: Reading): Promise<FetchedMessage[]> {
   const messages: FetchedMessage[] = []
-  const bytes = new Bytes(given)
-  for (let batch = nextBatch(bytes); batch !== undefined; batch = nextBatch(bytes)) {
-    const { context, lastOffset, producerId } = batch
-    const { isControlBatch, inTransaction } = context
-    const marker = isControlBatch ? (await recordsOf(batch, reading, [])).at(0)?.key : undefined
-    const isAborted = aborted.isAborted({ lastOffset, producerId, isTransactional: inTransaction, marker })
-    if (isControlBatch || isAborted) {
+  const batches = await batchesIn(new Bytes(given), reading)
+  const aborted = batches.some(({ isTransactional }) => isTransactional) ? abortedAmong(listed, batches) : NONE
+  for (const batch of batches) {
+    if (batch.marker !== undefined || aborted.has(batch)) {
       for (const offset of shownOf(batch, reading.fetchedOffset())) messages.push(passedOver(batch, offset))
     } else {
       await recordsOf(batch, reading, messages)
-      if (messages.at(-1)?.offset !== String(lastOffset)) messages.push(passedOver(batch, lastOffset))
+      if (messages.at(-1)?.offset !== String(batch.lastOffset)) messages.push(passedOver(batch, batch.lastOffset))
     }
   }
   return messages
+}
+
+const NONE: ReadonlySet<RecordBatch> = new Set()
+
+async function batchesIn(bytes: Bytes, reading: Reading): Promise<readonly RecordBatch[]> {
+  const batches: RecordBatch[] = []
+  for (let batch = nextBatch(bytes); batch !== undefined; batch = nextBatch(bytes)) {
+    if (batch.context.isControlBatch) batch.marker = (await recordsOf(batch, reading, [])).at(0)?.key ?? null
+    batches.push(batch)
+  }
+  return batches
 }
 
 /** `undefined` at the end, where a broker may cut the last batch off. */
@@ -170,6 +172,8 @@ function batchIn(firstOffset: bigint, bytes: Bytes): RecordBatch {
     firstOffset,
     lastOffset: firstOffset + BigInt(lastOffsetDelta),
     producerId,
+    isTransactional: context.inTransaction,
+    marker: undefined,
     codec: attributes & CODEC,
     count: bytes.int32(),
     records: bytes,

@@ -1,5 +1,5 @@
 import { describeError } from '../../../src/internal.ts'
-import { AbortedTransactions, type AbortedTransaction } from '../../kafka/fetch/aborted-transactions.ts'
+import { abortedIn, type Listed } from '../../kafka/fetch/aborted-transactions.ts'
 import { Bytes } from '../../kafka/fetch/bytes.ts'
 import { readRecords, Turns, type FetchedMessage } from '../../kafka/fetch/record-batch.ts'
 import { decompressionOf } from './codecs.ts'
@@ -65,7 +65,7 @@ export async function readFetchResponse(
 
 interface PartitionHeader {
   readonly told: Omit<FetchedPartition, 'abortedTransactions' | 'messages'>
-  readonly aborted: readonly AbortedTransaction[]
+  readonly aborted: Listed
   readonly records: Buffer
 }
 
@@ -77,10 +77,7 @@ function partitionHeader(bytes: Bytes, version: number): PartitionHeader {
     lastStableOffset: String(bytes.int64()),
     ...(version >= 5 && { lastStartOffset: String(bytes.int64()) }),
   }
-  const aborted: AbortedTransaction[] = []
-  for (let count = bytes.int32(); count > 0; count--) {
-    aborted.push({ producerId: bytes.int64(), firstOffset: bytes.int64() })
-  }
+  const aborted = abortedIn(bytes, bytes.int32())
   const replica = version >= 11 ? { preferredReadReplica: bytes.int32() } : {}
   const records = bytes.take(Math.max(0, bytes.int32()))
   return { told: { ...told, ...replica }, aborted, records }
@@ -92,7 +89,7 @@ async function partitionOf(
   place: { readonly fetchedOffset: () => bigint; readonly turns: Turns },
 ): Promise<FetchedPartition> {
   try {
-    const messages = await readRecords(records, new AbortedTransactions(aborted), { ...place, decompressionOf })
+    const messages = await readRecords(records, aborted, { ...place, decompressionOf })
     return { ...told, abortedTransactions: [], messages }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error

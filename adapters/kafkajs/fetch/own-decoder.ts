@@ -1,6 +1,6 @@
 import type { MemberConfig, RawMessage } from '../../kafka/client.ts'
 import type { ConsumerLike, KafkaLike } from '../kafkajs-like.ts'
-import { AbortedTransactions } from '../../kafka/fetch/aborted-transactions.ts'
+import { abortedAmong, type TransactionalBatch } from '../../kafka/fetch/aborted-transactions.ts'
 import { FIRST_VERSION, LAST_VERSION, readFetchResponse, type FetchedOffsets } from './fetch-response.ts'
 import { checkedHere, isCheckedHere, NotReadHere } from '../../kafka/fetch/record-batch.ts'
 
@@ -24,6 +24,7 @@ interface BrokerOfKafkajs {
 type Lookup = (apiKey: number, definition: unknown) => (request: FetchRequest) => Protocol
 
 interface FetchRequest {
+  readonly isolationLevel: number
   readonly topics: readonly {
     readonly topic: string
     readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string }[]
@@ -55,6 +56,7 @@ interface MessageOfKafkajs {
 
 const CREATE_CLUSTER = 'private:Kafka:createCluster'
 const FETCH = 1
+const READ_UNCOMMITTED = 0
 
 /**
  * A consumer of this client whose fetched messages are decoded here. Nothing else of the client changes. `isReached` is
@@ -177,7 +179,8 @@ function withOwnDecoder(protocol: Protocol, request: FetchRequest): Protocol {
       return await readFetchResponse(bytes, version, offsetsIn(request))
     } catch (error) {
       if (!(error instanceof NotReadHere)) throw error
-      return withoutAborted((await protocol.response.decode(bytes)) as ResponseOfKafkajs)
+      const response = (await protocol.response.decode(bytes)) as ResponseOfKafkajs
+      return withoutAborted(response, request.isolationLevel === READ_UNCOMMITTED)
     }
   }
   return { ...protocol, response: { ...protocol.response, decode } }
@@ -191,26 +194,34 @@ function offsetsIn({ topics }: FetchRequest): FetchedOffsets {
 }
 
 /** Passes aborted messages over in what kafkajs has decoded: it hands no control records over. */
-function withoutAborted(response: ResponseOfKafkajs): ResponseOfKafkajs {
+function withoutAborted(response: ResponseOfKafkajs, isUncommitted: boolean): ResponseOfKafkajs {
   for (const partition of response.responses.flatMap(({ partitions }) => partitions)) {
     const listed = (partition.abortedTransactions ?? []).map(({ producerId, firstOffset }) => ({
       producerId: BigInt(producerId),
       firstOffset: BigInt(firstOffset),
     }))
-    const aborted = new AbortedTransactions(listed)
-    for (const message of partition.messages) {
-      const { offset, key, isControlRecord, batchContext } = message
-      if (batchContext === undefined) continue
-      const isAborted = aborted.isAborted({
-        lastOffset: BigInt(offset),
-        producerId: BigInt(batchContext.producerId),
-        isTransactional: batchContext.inTransaction,
-        marker: isControlRecord === true ? key : undefined,
-      })
-      if (isAborted) message.isControlRecord = true
-      checkedHere(batchContext)
+    const batches = partition.messages.flatMap((message) => batchOf(message))
+    const aborted = abortedAmong(isUncommitted ? undefined : listed, batches)
+    for (const batch of batches) {
+      if (aborted.has(batch)) batch.message.isControlRecord = true
+      checkedHere(batch.context)
     }
     partition.abortedTransactions = []
   }
   return response
+}
+
+interface BatchOfMessage extends TransactionalBatch {
+  readonly message: MessageOfKafkajs
+  readonly context: object
+}
+
+/** A message as a batch of one; none if it is older than transactions. */
+function batchOf(message: MessageOfKafkajs): BatchOfMessage[] {
+  const { offset, key, isControlRecord, batchContext: context } = message
+  if (context === undefined) return []
+  const at = BigInt(offset)
+  const [producerId, isTransactional] = [BigInt(context.producerId), context.inTransaction]
+  const marker = isControlRecord === true ? key : undefined
+  return [{ message, context, firstOffset: at, lastOffset: at, producerId, isTransactional, marker }]
 }

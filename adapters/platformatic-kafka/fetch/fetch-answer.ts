@@ -1,5 +1,5 @@
 import { Bytes } from '../../kafka/fetch/bytes.ts'
-import type { AbortedTransaction } from '../../kafka/fetch/aborted-transactions.ts'
+import { abortedIn, type Listed } from '../../kafka/fetch/aborted-transactions.ts'
 import type { ApiModuleLike, PlatformaticLike, ReaderLike } from '../platformatic-like.ts'
 import type { Api } from '../wire/wire.ts'
 
@@ -9,7 +9,7 @@ export interface FetchedPartition {
   readonly partition: number
   readonly errorCode: number
   readonly highWatermark: bigint
-  readonly aborted: readonly AbortedTransaction[]
+  readonly aborted: Listed
   /** Where the log parted from the one that was read so far: it was truncated (KIP-320, KIP-595). */
   readonly divergesAt: bigint | undefined
   readonly records: Buffer
@@ -73,11 +73,7 @@ function partitionIn(topicId: string, bytes: Bytes): FetchedPartition {
   const highWatermark = bytes.int64()
   bytes.int64() // The last stable offset.
   bytes.int64() // The first offset of the log.
-  const aborted: AbortedTransaction[] = []
-  for (let count = bytes.uvarint() - 1; count > 0; count--) {
-    aborted.push({ producerId: bytes.int64(), firstOffset: bytes.int64() })
-    bytes.tagged()
-  }
+  const aborted = abortedIn(bytes, bytes.uvarint() - 1, () => bytes.tagged())
   bytes.int32() // A replica that is nearer.
   const records = bytes.take(Math.max(0, bytes.uvarint() - 1))
   const diverging = bytes.tagged().get(DIVERGING_EPOCH)

@@ -1,6 +1,5 @@
 import { describeError } from '../../../src/internal.ts'
 import type { BatchPayload, CommitRequest, EndBatchProcess, RawMessage } from '../../kafka/client.ts'
-import { AbortedTransactions } from '../../kafka/fetch/aborted-transactions.ts'
 import { readRecords, type Decompress, type Turns } from '../../kafka/fetch/record-batch.ts'
 import type { Report } from '../../kafka/report.ts'
 import { nameOf } from '../../kafka/topic-partition.ts'
@@ -61,10 +60,10 @@ export class PartitionAnswers {
       return true
     }
     if (answer.records.length === 0) return true
-    const aborted = new AbortedTransactions(answer.aborted) // mutant: platformatic-aborted-not-listed
+    const listed = answer.aborted // mutant: platformatic-aborted-not-listed
     let messages: Awaited<ReturnType<typeof readRecords>>
     try {
-      messages = await readRecords(answer.records, aborted, {
+      messages = await readRecords(answer.records, listed, {
         fetchedOffset: () => offset,
         turns,
         decompressionOf: this.#parts.decompressionOf,

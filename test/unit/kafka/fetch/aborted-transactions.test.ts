@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { array, assert, constant, constantFrom, integer, nat, oneof, property, record, tuple } from 'fast-check'
-import { AbortedTransactions } from '../../../../adapters/kafka/fetch/aborted-transactions.ts'
+import { abortedAmong, type TransactionalBatch } from '../../../../adapters/kafka/fetch/aborted-transactions.ts'
 import { marker } from './fetch-bytes.ts'
 
 const PRODUCERS = [1, 2, 3, 4] as const
@@ -92,35 +92,56 @@ describe('the batches of a fetch', () => {
         .slice(0, length)
       const [begin, end] = [window[0]?.firstOffset ?? 0n, window.at(-1)?.lastOffset ?? -1n]
       const listed = aborted.filter(({ firstOffset, endOffset }) => endOffset >= begin && firstOffset <= end)
-      const filter = new AbortedTransactions(listed)
-      const told = window.map((batch) => (filter.isAborted(batch) ? 'aborted' : 'committed'))
-      expect(told).toEqual(window.map(({ fate }) => fate))
+      const told = abortedAmong(listed, window)
+      expect(window.map((batch) => (told.has(batch) ? 'aborted' : 'committed'))).toEqual(window.map(({ fate }) => fate))
     })
     assert(law, { numRuns: 1_000 })
   })
 
   it('are told apart where two transactions of one list begin in one fetch, listed by their ends', () => {
-    const filter = new AbortedTransactions([
+    const listed = [
       { producerId: 2n, firstOffset: 1n },
       { producerId: 1n, firstOffset: 0n },
-    ])
-    const batch = { isTransactional: true, marker: undefined }
-    expect(filter.isAborted({ ...batch, producerId: 1n, lastOffset: 0n })).toBe(true)
-    expect(filter.isAborted({ ...batch, producerId: 2n, lastOffset: 1n })).toBe(true)
-    expect(filter.isAborted({ ...batch, producerId: 1n, lastOffset: 2n })).toBe(true)
+    ]
+    expect(abortedOf(listed, [of(1n, 0), of(2n, 1), of(1n, 2)])).toEqual([0, 1, 2])
   })
 
   it('that are no transaction are never aborted, nor does a commit marker end what is', () => {
-    const filter = new AbortedTransactions([{ producerId: 1n, firstOffset: 0n }])
-    const ofProducer = { producerId: 1n, isTransactional: true }
-    expect(filter.isAborted({ ...ofProducer, lastOffset: 0n, marker: undefined })).toBe(true)
-    expect(filter.isAborted({ ...ofProducer, lastOffset: 1n, isTransactional: false, marker: undefined })).toBe(false)
-    filter.isAborted({ ...ofProducer, lastOffset: 2n, marker: marker('commit') })
-    expect(filter.isAborted({ ...ofProducer, lastOffset: 3n, marker: undefined })).toBe(true)
-    filter.isAborted({ ...ofProducer, lastOffset: 4n, marker: Buffer.alloc(0) })
-    filter.isAborted({ ...ofProducer, lastOffset: 5n, marker: null })
-    expect(filter.isAborted({ ...ofProducer, lastOffset: 6n, marker: undefined })).toBe(true)
-    filter.isAborted({ ...ofProducer, lastOffset: 7n, marker: marker('abort') })
-    expect(filter.isAborted({ ...ofProducer, lastOffset: 8n, marker: undefined })).toBe(false)
+    const listed = [{ producerId: 1n, firstOffset: 0n }]
+    const ended = [of(1n, 0), plain(1), of(1n, 2, marker('commit')), of(1n, 3), of(1n, 4, Buffer.alloc(0))]
+    const rest = [of(1n, 5, null), of(1n, 6), of(1n, 7, marker('abort')), of(1n, 8)]
+    expect(abortedOf(listed, [...ended, ...rest])).toEqual([0, 3, 6])
+  })
+
+  it('are aborted though the broker does not list them, if their abort marker is in the fetch (K29)', () => {
+    const first = [of(1n, 0), of(1n, 1, marker('abort'))]
+    const second = [of(1n, 2), of(2n, 3), plain(4), of(1n, 5), of(1n, 6, marker('abort')), of(1n, 7)]
+    const committed = [of(1n, 8, marker('commit'))]
+    expect(abortedOf([{ producerId: 1n, firstOffset: 0n }], [...first, ...second, ...committed])).toEqual([0, 2, 5])
+  })
+
+  it('are not aborted by the marker of a later transaction, that compaction has parted from a marker of their own', () => {
+    const [committed, itsMarkerIsGone] = [of(1n, 0), 2]
+    const later = [of(1n, itsMarkerIsGone), of(1n, 3, marker('abort'))]
+    expect(abortedOf([], [committed, ...later])).toEqual([2])
+    expect(abortedOf([], [committed, of(1n, 1, null), ...later])).toEqual([2])
   })
 })
+
+function of(producerId: bigint, offset: number, end?: Buffer | null): TransactionalBatch {
+  const at = BigInt(offset)
+  return { producerId, firstOffset: at, lastOffset: at, isTransactional: true, marker: end }
+}
+
+function plain(offset: number): TransactionalBatch {
+  return { ...of(1n, offset), isTransactional: false }
+}
+
+/** Offsets of those that are no markers. */
+function abortedOf(
+  listed: Parameters<typeof abortedAmong>[0],
+  batches: readonly TransactionalBatch[],
+): readonly number[] {
+  const aborted = abortedAmong(listed, batches)
+  return batches.flatMap((one) => (one.marker === undefined && aborted.has(one) ? [Number(one.firstOffset)] : []))
+}

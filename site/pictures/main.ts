@@ -1,4 +1,4 @@
-// npm run pictures: draws the pictures of the README. That of the demo is what `npm run demo` prints in a new run.
+// npm run pictures: draws the pictures of the README and of docs/outbox.md. That of the demo is what `npm run demo` prints in a new run.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,37 +7,75 @@ import { join } from 'node:path'
 const OUT = 'docs/pictures'
 mkdirSync(OUT, { recursive: true })
 writeFileSync(`${OUT}/what-goes-wrong.svg`, whatGoesWrong())
+writeFileSync(`${OUT}/outbox.svg`, outbox())
 writeFileSync(`${OUT}/demo.svg`, terminal('npm run demo', outputOfDemo()))
 
 type Look = 'plain' | 'crash' | 'bad' | 'good'
 
-/** Two stories of one message, step by step. */
+type Steps = readonly (readonly [Look, ...string[]])[]
+
+interface Story {
+  readonly title: string
+  readonly steps: Steps
+}
+
 function whatGoesWrong(): string {
-  const without: readonly (readonly [Look, ...string[]])[] = [
+  const without: Steps = [
     ['plain', 'payment p-1', 'is delivered'],
     ['plain', 'the account', 'is charged'],
     ['crash', 'the process dies', 'before the ack'],
     ['plain', 'payment p-1 is', 'delivered again'],
     ['bad', 'the account is', 'charged twice'],
   ]
-  const withLibrary: typeof without = [
+  const withLibrary: Steps = [
     ['plain', 'payment p-1', 'is delivered'],
     ['good', 'charge and ID', 'commit together'],
     ['crash', 'the process dies', 'before the ack'],
     ['plain', 'payment p-1 is', 'delivered again'],
     ['good', 'its ID is there:', 'charged once'],
   ]
-  const story = (title: string, steps: typeof without, y: number): string => {
+  return twoStories(
+    'Without the library a crash between effect and ack charges the account twice; with an inbox the ID is found and the account is charged once',
+    { title: 'At least once, as brokers deliver', steps: without },
+    { title: 'The same crash with an inbox', steps: withLibrary },
+  )
+}
+
+function outbox(): string {
+  const without: Steps = [
+    ['plain', 'order o-1', 'is delivered'],
+    ['plain', 'its event', 'is published'],
+    ['crash', 'the process dies', 'before COMMIT'],
+    ['plain', 'the charge', 'is rolled back'],
+    ['bad', 'the event tells of', 'what never was'],
+  ]
+  const withLibrary: Steps = [
+    ['plain', 'order o-1', 'is delivered'],
+    ['good', 'charge and event', 'commit together'],
+    ['crash', 'the process dies', 'before it is sent'],
+    ['plain', 'a relay publishes', 'it, under one ID'],
+    ['good', 'the next consumer', 'drops repeats'],
+  ]
+  return twoStories(
+    'Published in the handler, an event may tell of what is rolled back; with an outbox it commits with the effect and is published after that, under one ID',
+    { title: 'Published in the handler', steps: without },
+    { title: 'With an outbox', steps: withLibrary },
+  )
+}
+
+/** Of one message, step by step. */
+function twoStories(title: string, ...[first, second]: readonly [Story, Story]): string {
+  const drawn = ({ title: name, steps }: Story, y: number): string => {
     const boxes = steps.map(([look, ...lines], index) => {
       const x = 12 + index * 154
       const texts = lines.map((line, row) => `<text x="${x + 66}" y="${y + 38 + row * 18}">${line}</text>`)
       const arrow = `<path class="arrow" d="M${x - 20} ${y + 41} h14 m-5 -4 l5 4 l-5 4"/>`
       return `${index === 0 ? '' : arrow}<rect class="${look}" x="${x}" y="${y + 14}" width="132" height="54" rx="6"/>${texts.join('')}`
     })
-    return `<text class="title" x="12" y="${y}">${title}</text>\n${boxes.join('\n')}`
+    return `<text class="title" x="12" y="${y}">${name}</text>\n${boxes.join('\n')}`
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" width="772" height="212" viewBox="0 0 772 212" role="img">
-<title>Without the library a crash between effect and ack charges the account twice; with an inbox the ID is found and the account is charged once</title>
+<title>${title}</title>
 <style>
   text { font: 13px system-ui, sans-serif; fill: #1f2328; text-anchor: middle }
   .title { font-weight: 600; text-anchor: start }
@@ -58,8 +96,8 @@ function whatGoesWrong(): string {
   }
 </style>
 <rect class="ground" width="772" height="212"/>
-${story('At least once, as brokers deliver', without, 26)}
-${story('The same crash with an inbox', withLibrary, 130)}
+${drawn(first, 26)}
+${drawn(second, 130)}
 </svg>
 `
 }

@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import type { PgTransaction } from '../../../adapters/pg/index.ts'
-import { defineConsumer, messageId, type ObserverEvent } from '../../../src/index.ts'
+import { postgresOutbox, type PgTransaction, type PostgresOutbox } from '../../../adapters/pg/index.ts'
+import { defineConsumer, messageId, type HandlerContext, type ObserverEvent } from '../../../src/index.ts'
 import { MemoryBroker, runMemory } from '../../../src/memory/index.ts'
 import { hold, newItem } from '../../../testing/contract/store/claims.ts'
+import { eventually } from '../../../test/kit/eventually.ts'
 import { turns } from '../../../test/kit/manual-clock.ts'
 import { uniqueName } from '../../../test/kit/namespace.ts'
+import { Confirming } from '../../../test/kit/suites/outbox.ts'
 import { Signal } from '../../../test/kit/signal.ts'
 import { describePostgres, lend, newPlace, type PgPlace } from '../../../test/pg/support.ts'
 
@@ -35,7 +37,9 @@ export interface Orm {
   readonly close?: () => Promise<unknown>
 }
 
-type Work = (work: { readonly tx: PgTransaction; readonly attempt: number }) => Promise<void>
+type Work = (
+  work: Pick<HandlerContext<unknown>, 'attempt' | 'publish'> & { readonly tx: PgTransaction },
+) => Promise<void>
 
 interface Run {
   readonly outcomes: readonly string[]
@@ -67,14 +71,14 @@ export function describeOrm(name: string, create: (place: PgPlace) => Promise<Or
     }
 
     /** One message, in as many copies, tried twice. */
-    const consume = async (handle: Work, copies: number = 1): Promise<Run> => {
+    const consume = async (handle: Work, copies: number = 1, outbox?: PostgresOutbox): Promise<Run> => {
       const events: ObserverEvent[] = []
       const consumer = defineConsumer({
         name: 'orm',
         id: messageId.header('id'),
         maxAttempts: 2,
         backoff: { initialMs: 1 },
-        store: await place.newInbox(),
+        store: await place.newInbox(outbox && { outbox }),
         observe: (event) => void events.push(event),
         handle,
       })
@@ -95,6 +99,25 @@ export function describeOrm(name: string, create: (place: PgPlace) => Promise<Or
       expect(outcomes[0]).toBe('handled')
       expect(outcomes).toHaveLength(3)
       expect(await committed()).toEqual(['once'])
+    })
+
+    it('has what is published with ctx.publish commit with its writes, and nothing of a handler that throws', async () => {
+      const kafka = new Confirming()
+      const outbox = postgresOutbox({ pool: place.newPool(), schema: place.schema, publishers: { kafka } })
+      outbox.start()
+      const run = await consume(
+        async ({ tx, attempt, publish }) => {
+          await orm.insert(tx, `attempt ${attempt}`)
+          await publish({ topic: 'charged', value: `event of attempt ${attempt}` })
+          if (attempt === 1) throw new Error('thrown')
+        },
+        1,
+        outbox,
+      )
+      expect(run).toEqual({ outcomes: ['handled'], failures: ['thrown'] })
+      await eventually(async () => kafka.sent.length > 0)
+      await outbox.stop(0)
+      expect([await committed(), kafka.texts]).toEqual([['attempt 2'], ['event of attempt 2']])
     })
 
     it('sees what it wrote, in its own types, and how many rows it changed', async () => {

@@ -9,8 +9,9 @@ import { factsOf, Reading as Asking, withinASecond, type StoreFacts } from './st
 
 export interface GaugeOptions {
   /**
-   * Reads `parked_messages`, `given_up_messages`, `held_partitions` and `purge_horizon` from the stores. A store is asked
-   * when the gauges are read, not more often than every 15 s, and never for more than about 1 % of the time.
+   * Reads `parked_messages`, `given_up_messages`, `held_partitions`, `purge_horizon` and what waits in an outbox from the
+   * stores. A store is asked when the gauges are read, not more often than every 15 s, and never for more than about 1 % of
+   * the time.
    * @defaultValue true
    */
   readonly readStores?: boolean

@@ -25,7 +25,7 @@ async function publish(session: Session, name: string): Promise<number> {
   const entry = session.consumer(name)
   const outbox = outboxOf(entry.consumer)
   // Is the database there?
-  await session.answer(outbox.backlog())
+  await session.answer(outbox.open())
   using interrupts = new Interrupts()
   outbox.start()
   say(`publishes the outbox of ${titleOf(entry)}`)

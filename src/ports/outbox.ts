@@ -159,7 +159,7 @@ export interface Outbox {
   wake(): void
   /** Whether messages can be written and published here, and what waits. Changes nothing. Rejects only without an answer. */
   checkup(): Promise<readonly CheckFinding[]>
-  /** What waits, by place. Of more than 10,000 rows the oldest are counted. */
+  /** What waits, by place. Of more than 10,000 rows the oldest are counted. Like `refused` and `redrive` it makes no table. */
   backlog(): Promise<readonly OutboxBacklog[]>
   /** What was refused, at most 100, the oldest first. */
   refused(): Promise<readonly OutboxRefused[]>

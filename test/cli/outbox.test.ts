@@ -23,7 +23,7 @@ describePostgres('consume-once, on an outbox', () => {
     pool = new Pool({ connectionString: (await server('postgres')).url, max: 3 })
     await pool.query(`create schema ${schema}`)
     outbox = postgresOutbox({ pool, schema, relay: false })
-    await outbox.backlog()
+    await outbox.open()
   })
   afterEach(async () => {
     await pool.query(`drop schema ${schema} cascade`)

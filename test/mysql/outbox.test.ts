@@ -36,7 +36,7 @@ describeMariadb('the outbox of MySQL and MariaDB', () => {
 
   it('has its lanes again when somebody has emptied all tables, at the next start', async () => {
     const kafka = new Confirming()
-    await use.outbox(kafka).backlog()
+    await use.outbox(kafka).open()
     await place.rows('delete from consume_once_outbox_lane')
     const outbox = use.begin(use.outbox(kafka))
     await use.commit(outbox, { topic: 't', value: Buffer.from([0, 255]), key: Buffer.from([1]) })

@@ -76,6 +76,8 @@ describeMariadb('a user without rights', () => {
     const publishers = { kafka: new Confirming() }
     await grant('select, insert, update, delete')
     expect(await found({ publishers })).toEqual([`weaker outbox.table: no outbox in ${place.database}`])
+    const unopened = mysqlOutbox({ pool: await weak(), publishers })
+    expect([await unopened.backlog(), await unopened.refused(), await unopened.redrive(['1'])]).toEqual([[], [], 0])
     await (await place.newInbox()).open()
     const fine = ['holds outbox.rights: a message was written, and rolled back', 'holds outbox.backlog: nothing is parked, refused or late'] // prettier-ignore
     expect(await found({ publishers })).toEqual(fine)

@@ -54,7 +54,7 @@ describePostgres('the outbox of Postgres', () => {
     const file = join(folder, 'broker')
     writeFileSync(file, '')
     const outbox = use.outbox(new Confirming(), { relay: false })
-    await outbox.backlog() // makes the table
+    await outbox.open()
     const relays = new Set<ChildProcess>()
     const relay = async (): Promise<void> => {
       const { url } = await server('postgres')
@@ -120,7 +120,7 @@ describePostgres('the outbox of Postgres', () => {
 
   it('is flushed with its transaction, whatever the session or the store does [T310]', async () => {
     const outbox = use.outbox(new Confirming(), { relay: false })
-    await outbox.backlog()
+    await outbox.open()
     await place.alter(`create table ${place.schema}.flushed (setting text);
       create function ${place.schema}.note() returns trigger language plpgsql as
         $$ begin insert into ${place.schema}.flushed values (current_setting('synchronous_commit')); return null; end $$;
@@ -144,7 +144,7 @@ describePostgres('the outbox of Postgres', () => {
 
   it('is written with a position too', async () => {
     const outbox = use.outbox(new Confirming(), { relay: false })
-    await outbox.backlog()
+    await outbox.open()
     const store = await place.newOffsets({ outbox })
     const item = { ...newItem(), position: { stream: 't/0', offset: 0n, follows: undefined, timestamp: undefined } }
     const [answer] = await claimAll(store, [item])

@@ -53,6 +53,7 @@ describePostgres('a role without rights', () => {
     expect(await outbox.checkup()).toEqual([
       expect.objectContaining({ check: 'outbox.table', verdict: 'weaker', found: `no outbox in ${schema}` }),
     ])
+    expect([await outbox.backlog(), await outbox.refused(), await outbox.redrive(['1'])]).toEqual([[], [], 0])
     await (await place.newInbox()).open()
     const lacks = {
       check: 'outbox.rights',

@@ -133,7 +133,7 @@ export const ofLibrary: OpenOutbox = async (job, pool) => {
     },
   }
   const outbox = postgresOutbox({ pool, schema: `${job.name}_inbox`, publishers: { kafka } })
-  await outbox.backlog()
+  await outbox.open()
   return {
     async write(events) {
       const messages = events.map(({ id, key, value }) => ({ topic: job.place, messageId: `${id}`, key, value }))

@@ -90,6 +90,7 @@ export class OutboxUse<Tx> {
   }
 
   async commit(outbox: SqlOutbox, messages: OutgoingMessage | readonly OutgoingMessage[]): Promise<void> {
+    await outbox.open()
     const { tx, commit } = await this.rig.transaction()
     await outbox.publish(tx, messages)
     await commit()

@@ -86,11 +86,15 @@ function ofRunning({ live, instance, isReachable, at, since }: Running, session:
   const lease = live.leaseMs
   for (const { name, watermarkAgeMs, inFlight } of health?.partitions ?? []) {
     if (lease === undefined || watermarkAgeMs <= lease * 3) continue
+    // What waits for its provider's rate gets on, slowly.
+    const isLimited = (health?.limited ?? 0) > 0
     raise(
-      'alarm',
+      isLimited ? 'watch' : 'alarm',
       `stuck ${name}`,
       `${name} has not moved for ${duration(watermarkAgeMs)}`,
-      `${plural(inFlight, 'message')} under way. See the handler's time limit, and the message at the watermark.`,
+      isLimited
+        ? `${plural(health?.limited ?? 0, 'message')} of the consumer: ${health?.checks['limit'] ?? ''}`
+        : `${plural(inFlight, 'message')} under way. See the handler's time limit, and the message at the watermark.`,
     )
   }
   const happened = (name: string): number => counts[name] ?? 0

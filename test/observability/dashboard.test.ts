@@ -126,6 +126,7 @@ describe('a Prometheus that scrapes consumers on Kafka, of Redis and of an outbo
       store: redisLease({ redis, prefix: uniqueName('signals') }),
       id: messageId.header('message-id'),
       onInDoubt: 'park',
+      limit: { perSecond: 1_000 },
       observe: [prometheus({ registry })],
       handle: async ({ message, attempt }) => {
         const id = String(message.headers['message-id'])

@@ -1,4 +1,11 @@
-import { NoEffectError, OutcomeUnknownError, StoreError, TerminalError, type StandardSchema } from '../../src/index.ts'
+import {
+  NoEffectError,
+  OutcomeUnknownError,
+  RetryLaterError,
+  StoreError,
+  TerminalError,
+  type StandardSchema,
+} from '../../src/index.ts'
 import { turns } from '../kit/manual-clock.ts'
 import type { Sent } from '../kit/recording-source.ts'
 import { aborted, gate, startRig, type Rig, type RigOptions, type Style, type Work } from '../kit/rig.ts'
@@ -9,6 +16,9 @@ const SENT: Sent = { id: CANARY_ID, payload: CANARY_PAYLOAD, headers: { to: CANA
 const apply = (work: Work): Promise<void> => work.apply()
 const failForGood = (): never => {
   throw new TerminalError(careless().message, { cause: careless() })
+}
+const failLaterOn = (): never => {
+  throw new RetryLaterError({ afterMs: 1_000, message: careless().message, cause: careless() })
 }
 const failUnknown = (): never => {
   throw new OutcomeUnknownError(careless().message)
@@ -99,6 +109,28 @@ export const WAYS: readonly Way[] = [
           return CANARY_PAYLOAD
         },
       })
+      await rig.deliver(SENT)
+      await pass(rig)
+      return rig
+    },
+  ],
+  [
+    'a handler whose provider says "later", until its attempts are spent',
+    ['put-off', 'attempt-failed', 'dead-lettered'],
+    sent({ effect: failLaterOn, maxRetryLater: 1 }, pass),
+  ],
+  [
+    'a shared limit whose server is away for a while',
+    ['limit-down', 'limit-up', 'handled'],
+    async (recorder, style) => {
+      let asked = 0
+      const take = async (): Promise<{ readonly granted: number; readonly retryAfterMs: number }> => {
+        // It is told no message: keys are hashed.
+        if (asked++ === 0) throw new Error(`no connection to ${CANARY_ADDRESS}`)
+        return { granted: 1, retryAfterMs: 0 }
+      }
+      const shared = { name: 'sms', quota: () => ({ take, holdBack: async () => {} }) }
+      const rig = await start(recorder, style, { limit: { perSecond: 10, shared } })
       await rig.deliver(SENT)
       await pass(rig)
       return rig

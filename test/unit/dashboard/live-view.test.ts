@@ -143,6 +143,25 @@ describe('alarms', () => {
     ])
   })
 
+  it('tell of a partition that waits for a limit as such, and do not alarm', () => {
+    const partition = {
+      name: 'sms/3',
+      watermark: '7',
+      committed: '7',
+      lag: 10,
+      committedLag: 10,
+      watermarkAgeMs: 100_000,
+      inFlight: 9,
+      bytesInFlight: 10,
+      paused: [],
+    }
+    const checks = { limit: '8 wait for the limit of 1 a second' }
+    const health = { ...HEALTHY, limited: 8, checks, partitions: [partition] } as const
+    expect(alarmsOf(SESSION, undefined, answer({ ...LIVE, health }))).toMatchObject([
+      { tone: 'watch', about: '8 messages of the consumer: 8 wait for the limit of 1 a second' },
+    ])
+  })
+
   it('tell of a conflict, and lead to the message that was refused', () => {
     const place = { consumer: 'sms', key: 'k', system: 'kafka', destination: 'sms', origin: 'sms', position: '3@7' }
     const refused = { ...place, type: 'delivery', at: NOW, outcome: 'dead-lettered', reason: 'conflict' } as const

@@ -312,3 +312,39 @@ describe('a run', () => {
     await expect(world.run(await world.plan(), bad)).rejects.toThrow(/4 problems/)
   })
 })
+
+describe('a limit', () => {
+  it('of a run is kept by its handlers, in place of the usual rate', async () => {
+    const world = await adopted()
+    world.publish(ids(20, 'more'))
+    const plan = await world.plan()
+    const began = performance.now()
+    const progress = new Set<unknown>()
+    const { rate: _, ...how } = {
+      ...WHY,
+      journal: memoryJournal(),
+      limit: { perSecond: 25, burst: 1 },
+      rate: undefined,
+    }
+    const job = runReplay(world.consumer, world.subscription, plan, how)
+    for await (const { waits } of job) progress.add(waits)
+    const { status, totals } = await job.result
+    expect([status, totals.handled]).toEqual(['finished', 25])
+    const seconds = (performance.now() - began) / 1_000
+    expect(seconds).toBeGreaterThan(0.9)
+    expect(seconds).toBeLessThan(3)
+    expect(progress).toContain('limit')
+  })
+
+  it('that is wrong is refused before anything begins', async () => {
+    const world = await adopted()
+    const plan = await world.plan()
+    const before = world.effects.length
+    const limit = { perSecond: 0, burst: 0, per: 'second' } as never
+    await expect(world.run(plan, { limit })).rejects.toThrow(
+      /limit\.perSecond: expected a number from 0\.01 to 100000, got 0/,
+    )
+    await expect(world.run(plan, { limit })).rejects.toThrow(/limit\.per: unknown option/)
+    expect(world.effects).toHaveLength(before)
+  })
+})

@@ -109,6 +109,7 @@ export class ObserveBatching implements Choice {
   }
 
   #failed(task: Task, attempt: number, result: HandlerResult, undecoded: Unreadable | undefined): void {
+    if (result === 'later') return
     if (undecoded !== undefined) this.#tellDeadLetter(task, undecoded.reason)
     else if (result === 'fatal') this.#tellDeadLetter(task, 'handler-failed')
     else if (attempt >= this.#services.consumer.maxAttempts) this.#tellDeadLetter(task, 'attempts-spent')

@@ -173,9 +173,10 @@ export class Limiter implements Permitted {
     return new Set([...this.#turns.values()].flatMap(({ line }) => [...line]))
   }
 
-  /** Its handler begins: the permit is used. */
+  /** Its handler begins: the permit is used. One that runs again beside its lane has none, and the next ones wait for it. */
   begun(task: Task): void {
-    this.#permits.delete(task)
+    if (this.#permits.delete(task)) return
+    this.#quotaOf(this.#keyOf(task)).take(this.#parts.clock.monotonic())
   }
 
   /** No handler of it begins now. Does nothing if it has no permit. */

@@ -256,6 +256,37 @@ describe('messages of one transaction', () => {
   })
 })
 
+describe('a limit of an inbox', () => {
+  it('counts also what runs once more without the message that failed', async () => {
+    let isFirst = true
+    const rig = await startRig({
+      style: { strategy: 'inbox', handler: 'handle' },
+      transactions: 1,
+      limit: { perSecond: 10, burst: 4 },
+      effect: (work) => {
+        if (work.id === 'c' && isFirst) {
+          isFirst = false
+          throw new Error('broken')
+        }
+        return work.apply()
+      },
+    })
+    // Its transactions learn that its handlers are quick.
+    for (const warm of [1, 2, 4]) {
+      await rig.deliver(...Array.from({ length: warm }, (_, n) => `warm${warm}-${n}`))
+      await rig.clock.advance(2_000)
+    }
+    rig.started.length = 0
+    await rig.deliver('a', 'b', 'c', ...Array.from({ length: 20 }, (_, n) => `d${n}`))
+    await rig.clock.advance(1_000)
+    // a and b ran twice.
+    expect(rig.started.filter((id) => id === 'a' || id === 'b').length).toBe(4)
+    expect(rig.started.length).toBeLessThanOrEqual(4 + 10 + 1)
+    await rig.clock.advance(5_000)
+    expect(rig.world.effects.length).toBe(7 + 23)
+  })
+})
+
 describe('RetryLaterError', () => {
   it.each<[object, RegExp]>([
     [

@@ -71,7 +71,7 @@ describeMariadb('mysqlLease whose answers are lost', () => {
     const { claim: fourth } = await hold(lease, parked)
     expect(await despiteLoss(() => lease.setAside([fourth], 'parked', { reason: 'why' }))).toEqual(['parked'])
     expect(await claim(harness.store, parked)).toMatchObject({ verdict: 'parked', reason: 'why' })
-  })
+  }, 120_000) // A call is up to 13 messages on MySQL, each of which is lost once.
 
   it('says that a mark is unknown while its connection is frozen, and marks once it thaws', async () => {
     const item = newItem()

@@ -50,7 +50,7 @@ export interface WorkerTransaction {
 /** With a fence of a lease, with a transaction of an inbox or of offsets. */
 export type WorkerContext<Payload> = Pick<
   HandlerContext<Payload, WorkerTransaction>,
-  'payload' | 'message' | 'attempt' | 'signal' | 'idempotencyKey'
+  'payload' | 'message' | 'attempt' | 'signal' | 'idempotencyKey' | 'publish'
 > & { readonly fence?: number; readonly tx?: WorkerTransaction }
 
 interface WorkerBatch<Payload> {

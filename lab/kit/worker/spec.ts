@@ -67,7 +67,15 @@ export interface PostgresSpec {
   readonly connections?: number
   /** @defaultValue the name of the process */
   readonly applicationName?: string
-  readonly options?: Omit<PostgresInboxOptions, 'pool' | 'schema'>
+  readonly options?: Omit<PostgresInboxOptions, 'pool' | 'schema' | 'outbox'>
+  /** What its handlers publish goes here, and its relay runs in this process. @defaultValue none */
+  readonly outbox?: OutboxSpec
+}
+
+export interface OutboxSpec {
+  readonly kafka?: readonly string[]
+  /** Its address. */
+  readonly rabbitmq?: string
 }
 
 export interface MariadbSpec {

@@ -1,7 +1,8 @@
 // Clients are loaded where they are used: what a worker does not need must not make its start longer.
+import type { PostgresOutbox, PostgresOutboxOptions } from '../../../adapters/pg/index.ts'
 import type { Store } from '../../../src/index.ts'
 import type { WorkerTransaction } from './module.ts'
-import type { MariadbSpec, PostgresSpec, RedisSpec, StoreSpec } from './spec.ts'
+import type { MariadbSpec, OutboxSpec, PostgresSpec, RedisSpec, StoreSpec } from './spec.ts'
 
 /** Its connections end with the process. */
 export function storeOf(spec: StoreSpec, name: string): Promise<Store<WorkerTransaction>> {
@@ -34,7 +35,9 @@ async function onPostgres(spec: PostgresSpec, name: string): Promise<Store<Worke
     application_name: applicationName,
     ...(schema !== undefined && { options: `-c search_path=${schema}` }),
   })
-  const options = { pool, ...(schema !== undefined && { schema }), ...spec.options }
+  const place = { pool, ...(schema !== undefined && { schema }) }
+  const outbox = spec.outbox && (await outboxOf(spec.outbox, place))
+  const options = { ...place, ...spec.options, ...(outbox && { outbox }) }
   switch (strategy) {
     case 'inbox':
       return postgresInbox(options)
@@ -43,6 +46,23 @@ async function onPostgres(spec: PostgresSpec, name: string): Promise<Store<Worke
     case 'lease':
       return postgresLease(options)
   }
+}
+
+/** Its publishers end with the process. */
+async function outboxOf(
+  spec: OutboxSpec,
+  place: Pick<PostgresOutboxOptions, 'pool' | 'schema'>,
+): Promise<PostgresOutbox> {
+  const { Kafka, logLevel } = await import('kafkajs')
+  const onKafka = await import('../../../adapters/kafkajs/index.ts')
+  const onRabbit = await import('../../../adapters/amqplib/index.ts')
+  const { postgresOutbox } = await import('../../../adapters/pg/index.ts')
+  const { kafka, rabbitmq } = spec
+  const publishers = {
+    ...(kafka && { kafka: onKafka.confirmedPublisher(new Kafka({ brokers: [...kafka], logLevel: logLevel.NOTHING })) }),
+    ...(rabbitmq !== undefined && { rabbitmq: onRabbit.confirmedPublisher(rabbitmq) }),
+  }
+  return postgresOutbox({ ...place, publishers })
 }
 
 async function onMariadb({ url, strategy }: MariadbSpec): Promise<Store<WorkerTransaction>> {

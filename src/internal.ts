@@ -55,7 +55,13 @@ export { LostRun } from './once/lost.ts'
 export { ONCE, problemsOfOnce } from './once/options.ts'
 export type { OnceContext, OnceOptions } from './once/options.ts'
 export type { Health } from './ports/health.ts'
-export { ConsumeOnceError, LeaseLostError, OutcomeUnknownError, isConsumeOnceError } from './foundation/errors.ts'
+export {
+  ConsumeOnceError,
+  LeaseLostError,
+  OutcomeUnknownError,
+  isConsumeOnceError,
+  unanswered,
+} from './foundation/errors.ts'
 export { isoTime } from './foundation/clock.ts'
 export { within } from './foundation/within.ts'
 export { atOnce, promiseRefused } from './foundation/at-once.ts'
@@ -92,7 +98,6 @@ export { outgoingOf } from './outbox/outgoing.ts'
 export { RunPublishing } from './outbox/publishing.ts'
 export { Relay } from './outbox/relay.ts'
 export type {
-  FailedRow,
   Outbox,
   OutboxBacklog,
   OutboxRefused,
@@ -100,9 +105,11 @@ export type {
   Outgoing,
   OutgoingMessage,
   OutgoingRow,
+  OutgoingSystem,
   Publishing,
   RelayEvent,
   TakenRows,
+  UnpublishedRow,
 } from './ports/outbox.ts'
 export type { Logger } from './ports/logger.ts'
 export type { SharedLimit, SharedPermits, SharedQuota } from './ports/shared-limit.ts'

@@ -2,7 +2,8 @@
    second statement, sends each when the one before it is confirmed, removes what was confirmed, and commits. It has no position.
 
    Sizes:       ROWS  LINES  RELAYS
-   Faults:      CRASHES (of a relay, whose backend ends with it)  FREEZES (of a relay: its backend is ended, and it goes on later)
+   Faults:      CRASHES (of a relay, whose backend ends with it)  FREEZES (of a relay: its lock is lost, and it goes on later; so does a
+                message that is answered too late for its transaction)
                 REFUSALS (of a row by the broker)
    Bent rules:  EARLY (a row is published before its COMMIT)  NOLOCK (several relays work on one line)  REMOVEFIRST (rows are removed before they
                 are confirmed)  POSITION (a relay goes on behind the highest row that it has read)  SKIPREFUSED (a relay goes on behind a row that
@@ -131,7 +132,8 @@ send:
        if :: SKIPREFUSED -> r++ :: else -> r = ROWS fi }; goto send
   :: atomic { isLocked && crashes < CRASHES -> crashes++; locked[l]--; isLocked = false; l = 0; printf("> a relay dies\n") }; goto again
   :: atomic { isLocked && freezes < FREEZES -> freezes++; locked[l]--; isLocked = false; printf("> a relay freezes, and loses its lock\n") }; goto send
-  :: atomic { r == ROWS -> if :: isLocked -> remove(confirmed); locked[l]--; isLocked = false :: else fi; l = 0 }; goto again
+  /* What was confirmed too late for its transaction is removed by another, without the lock. */
+  :: atomic { r == ROWS -> remove(confirmed); if :: isLocked -> locked[l]--; isLocked = false :: else fi; l = 0 }; goto again
   fi;
 stop:
   skip }

@@ -112,6 +112,19 @@ export class BrokerError extends CodedError<'BROKER_UNREACHABLE' | 'BROKER_PUBLI
   override readonly name = 'BrokerError'
 }
 
+const UNANSWERED = Symbol.for('consume-once.unanswered')
+
+/** Marks the error of a publisher that says nothing about its message: nobody answered, or nobody takes messages now. */
+export function unanswered<E extends BrokerError>(error: E): E {
+  return Object.defineProperty(error, UNANSWERED, { value: true })
+}
+
+/** Whether the error of a publisher says nothing about its message. */
+export function isUnanswered(error: unknown): boolean {
+  if (hasCode(error, 'BROKER_UNREACHABLE') || hasCode(error, 'STOPPED')) return true
+  return typeof error === 'object' && error !== null && UNANSWERED in error
+}
+
 /** The reason of `ctx.signal`: stop your effects. */
 export class LeaseLostError extends ConsumeOnceError {
   override readonly name = 'LeaseLostError'

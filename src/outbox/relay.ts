@@ -1,19 +1,22 @@
 import { backoffMs, type Backoff } from '../core/backoff.ts'
 import type { DurationMs, MonotonicMs } from '../core/units.ts'
 import { unawaited } from '../foundation/at-once.ts'
-import { describeError, hasCode } from '../foundation/errors.ts'
+import { describeError, isUnanswered } from '../foundation/errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
 import type {
-  FailedRow,
   Outbox,
   OutboxTable,
   OutgoingRow,
   OutgoingSystem,
   RelayEvent,
   TakenRows,
+  UnpublishedRow,
 } from '../ports/outbox.ts'
-import { published } from './outgoing.ts'
+import { Batch, type Ended, type Late } from './batch.ts'
+import { ASK_AGAIN, Brokers } from './brokers.ts'
+import { LateRows, type Judged } from './late-rows.ts'
+import { published as asPublished } from './outgoing.ts'
 
 /** Resolves when the broker has confirmed the message. */
 type Publish = (message: Readonly<Record<string, unknown>>) => Promise<void>
@@ -30,19 +33,13 @@ export interface RelayOptions {
   readonly tell: (event: RelayEvent) => unknown
 }
 
-/** Rows of one transaction. */
-const MOST = 500
 /** Transactions at once: one is settled and taken while the broker answers another. */
 const WORKERS = 2
-/** No message is sent later in a transaction: it must end before the server ends it. */
-const SEND_WITHIN_MS = 5_000
 const RETRY: Backoff = { initialMs: 1_000, maxMs: 60_000 }
-
-type Ended =
-  | { readonly row: OutgoingRow; readonly end: 'published' }
-  | { readonly row: OutgoingRow; readonly end: 'failed'; readonly cause: string }
-  /** It says nothing about the row. */
-  | { readonly row: OutgoingRow; readonly end: 'down'; readonly cause: string }
+/** Of a row that a broker did not answer while it answered others. */
+const UNANSWERED_RETRY_MS = 5_000
+/** Longer than publishers wait for a broker: until then this relay settles it, if it lives. */
+const LATE_FOR_MS = 40_000
 
 /** From a start to its stop. */
 interface Run {
@@ -57,23 +54,36 @@ interface Waiting {
   readonly goOn: () => void
 }
 
+type Found = 'some' | 'none' | { readonly waitMs: DurationMs }
+
 /**
  * Publishes the rows of an outbox, and removes those that the broker has confirmed: each at least once, under the same
- * message ID. Rows of one line go one after the other. A row that fails holds up its line alone.
+ * message ID. Rows of one line go one after the other. A row that fails, or is not answered, holds up its line alone; a
+ * broker that is down holds up its own rows alone.
  */
 export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> {
   readonly #options: RelayOptions
+  readonly #brokers: Brokers
+  readonly #late: LateRows
   readonly #waiting = new Set<Waiting>()
   readonly #listeners: ((event: RelayEvent) => unknown)[]
   #starts = 0
   #run: Run | undefined
   /** Rows were committed since a worker last looked. */
   #isWoken = false
-  #downInARow = 0
+  #databaseDownInARow = 0
 
   constructor(options: RelayOptions) {
+    const { table, clock, entropy } = options
     this.#options = options
     this.#listeners = [options.tell]
+    this.#brokers = new Brokers(clock, entropy)
+    this.#late = new LateRows({
+      table,
+      brokers: this.#brokers,
+      judge: (ended) => this.#judge(ended),
+      wake: () => this.#wakeAll(),
+    })
   }
 
   start(): void {
@@ -88,8 +98,9 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> 
     if (run === undefined || --this.#starts > 0) return
     this.#run = undefined
     run.endsAt = this.#options.clock.monotonic() + withinMs
-    for (const { goOn } of this.#waiting) goOn()
+    this.#wakeAll()
     await Promise.all(run.workers)
+    if (this.#starts === 0) await this.#late.giveUp()
   }
 
   watch(listener: (event: RelayEvent) => void): void {
@@ -101,30 +112,37 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> 
     for (const { isWakeable, goOn } of this.#waiting) if (isWakeable) goOn()
   }
 
+  #wakeAll(): void {
+    for (const { goOn } of this.#waiting) goOn()
+  }
+
   /** After a stop it goes on until nothing is left, or until its time is over. */
   async #work(run: Run): Promise<void> {
     const { clock, pollMs } = this.#options
     while (run.endsAt === undefined || clock.monotonic() < run.endsAt) {
-      const found = await this.#publishSome()
+      const found = await this.#publishSome(run.endsAt !== undefined)
       if (found === 'some') continue
       if (run.endsAt !== undefined) return
-      if (found === 'none') await this.#wait(pollMs, true)
+      if (found === 'none') await this.#wait(Math.min(pollMs, this.#brokers.waitMs ?? pollMs), true)
       else await this.#wait(found.waitMs, false)
     }
   }
 
-  /** What it found; or how long to wait, because broker or database is down. */
-  async #publishSome(): Promise<'some' | 'none' | { readonly waitMs: DurationMs }> {
+  /** What it found; or how long to wait, because all brokers or the database are down. */
+  async #publishSome(isLast: boolean): Promise<Found> {
+    const { systems, most } = isLast ? this.#brokers.all : this.#brokers.next()
+    if (systems.length === 0) return { waitMs: this.#brokers.waitMs ?? UNANSWERED_RETRY_MS }
     try {
       this.#isWoken = false
-      const taken = await this.#options.table.take(MOST)
+      const taken = await this.#options.table.take(most, systems)
+      this.#databaseDownInARow = 0
       if (taken === undefined) return 'none'
-      const down = await this.#publishAll(taken)
-      if (down !== undefined) return this.#down(down)
-      this.#downInARow = 0
-      return 'some'
+      const isDown = await this.#publishAll(taken)
+      return isLast && isDown ? 'none' : 'some'
     } catch (error) {
-      return this.#down(describeError(error))
+      const waitMs = backoffMs(++this.#databaseDownInARow, ASK_AGAIN, this.#options.entropy.fraction())
+      this.#tell({ event: 'waits', cause: describeError(error), forMs: waitMs })
+      return { waitMs }
     }
   }
 
@@ -137,12 +155,6 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> 
         // It is theirs.
       }
     }
-  }
-
-  #down(cause: string): { readonly waitMs: DurationMs } {
-    const waitMs = backoffMs(++this.#downInARow, RETRY, this.#options.entropy.fraction())
-    this.#tell({ event: 'waits', cause, forMs: waitMs })
-    return { waitMs }
   }
 
   #wait(ms: DurationMs, isWakeable: boolean): Promise<void> {
@@ -159,32 +171,48 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> 
     })
   }
 
-  /** Returns why broker or database is down, if that is so. */
-  async #publishAll(taken: TakenRows): Promise<string | undefined> {
-    const until = this.#options.clock.monotonic() + SEND_WITHIN_MS
-    const lines = new Map<number, OutgoingRow[]>()
-    for (const row of taken.rows) {
-      const line = lines.get(row.line)
-      if (line === undefined) lines.set(row.line, [row])
-      else line.push(row)
+  /** Returns whether a broker is down. */
+  async #publishAll(taken: TakenRows): Promise<boolean> {
+    const { ended, late } = await new Batch(taken.rows, (row) => this.#publish(row), this.#options.clock).run()
+    const silent = this.#silentIn(ended, late)
+    // What a broker does not answer that answers nothing stays as it is: it is not about the row.
+    const judged = this.#judge(ended.filter(({ row, end }) => end !== 'unanswered' || !silent.has(row.system)))
+    const putOff = late.map(({ row }): UnpublishedRow => ({ row, ...LATE }))
+    try {
+      await taken.settle(judged.published, [...judged.unpublished, ...putOff])
+    } finally {
+      for (const one of late) this.#late.watch(one)
     }
-    const ended: Ended[] = []
-    await Promise.all([...lines.values()].map((line) => this.#publishLine(line, until, ended)))
-    await this.#judgeAlone(ended, until)
-    const done = ended.flatMap(({ row, end }) => (end === 'published' ? [row] : []))
-    const failed = ended.flatMap((one) => (one.end === 'failed' ? [this.#failed(one.row, one.cause)] : []))
-    await taken.settle(
-      done.map(({ id }) => id),
-      failed,
-    )
-    this.#tellPublished(done)
-    for (const one of ended) {
-      if (one.end !== 'failed') continue
-      const isParked = failed.some(({ id, retryAfterMs }) => id === one.row.id && retryAfterMs === undefined)
-      const { place, messageId } = one.row
-      this.#tell({ event: isParked ? 'parked' : 'failed', place, messageId, cause: one.cause })
+    judged.tell()
+    return silent.size > 0
+  }
+
+  /** Brokers that have answered nothing in this batch, though they were asked. */
+  #silentIn(ended: readonly Ended[], late: readonly Late[]): ReadonlySet<OutgoingSystem> {
+    const answered = new Set(ended.flatMap(({ row, end }) => (end === 'unanswered' ? [] : [row.system])))
+    for (const system of answered) this.#brokers.answered(system)
+    const causes = new Map<OutgoingSystem, string>(late.map(({ row }) => [row.system, 'the broker does not answer']))
+    for (const one of ended) if (one.end === 'unanswered') causes.set(one.row.system, one.cause)
+    for (const system of answered) causes.delete(system)
+    for (const [system, cause] of causes) {
+      this.#tell({ event: 'waits', cause, forMs: this.#brokers.silent(system) })
     }
-    return ended.find((one) => one.end === 'down')?.cause
+    return new Set(causes.keys())
+  }
+
+  /** What to write down, and what to tell once it is written. */
+  #judge(ended: readonly Ended[]): Judged {
+    const published = ended.flatMap(({ row, end }) => (end === 'published' ? [row] : []))
+    const unpublished = ended.flatMap((one) => (one.end === 'published' ? [] : [this.#unpublished(one)]))
+    const tell = (): void => {
+      this.#tellPublished(published)
+      for (const one of unpublished) {
+        const { place, messageId } = one.row
+        if (one.as === 'unanswered') continue
+        this.#tell({ event: one.as === 'parked' ? 'parked' : 'failed', place, messageId, cause: one.cause })
+      }
+    }
+    return { published, unpublished, tell }
   }
 
   /** Once for each place. */
@@ -194,48 +222,27 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> 
     for (const [place, count] of counts) this.#tell({ event: 'published', place, count })
   }
 
-  /**
-   * RabbitMQ closes the channel for a message to an exchange that is not there, and with it all that were sent beside it. So
-   * each that was refused is sent once more by itself. Those for which there is no time stay as they are.
-   */
-  async #judgeAlone(ended: Ended[], until: MonotonicMs): Promise<void> {
-    const suspects = ended.filter(({ row, end }) => end === 'failed' && row.system === 'rabbitmq')
-    if (suspects.length < 2) return
-    for (const suspect of suspects) {
-      const at = ended.indexOf(suspect)
-      if (this.#options.clock.monotonic() < until) ended[at] = await this.#publish(suspect.row)
-      else ended.splice(at, 1)
-    }
-  }
-
-  /** A row is sent when the broker has confirmed the one before. */
-  async #publishLine(rows: readonly OutgoingRow[], until: number, ended: Ended[]): Promise<void> {
-    for (const row of rows) {
-      if (this.#options.clock.monotonic() >= until) return
-      const end = await this.#publish(row)
-      ended.push(end)
-      if (end.end !== 'published') return
-    }
+  #unpublished({ row, end, cause }: Exclude<Ended, { readonly end: 'published' }>): UnpublishedRow {
+    const { maxAttempts, entropy } = this.#options
+    if (end === 'unanswered') return { row, as: 'unanswered', cause, retryAfterMs: UNANSWERED_RETRY_MS }
+    const attempt = row.attempts + 1
+    if (maxAttempts !== undefined && attempt >= maxAttempts) return { row, as: 'parked', cause }
+    return { row, as: 'refused', cause, retryAfterMs: backoffMs(attempt, RETRY, entropy.fraction()) }
   }
 
   async #publish(row: OutgoingRow): Promise<Ended> {
     const publish = this.#options.publish[row.system]
     if (publish === undefined) {
       const cause = `the outbox has no publisher for ${row.system === 'kafka' ? 'Kafka' : 'RabbitMQ'}`
-      return { row, end: 'failed', cause }
+      return { row, end: 'refused', cause }
     }
     try {
-      await publish(published(row))
+      await publish(asPublished(row))
       return { row, end: 'published' }
     } catch (error) {
-      const isDown = hasCode(error, 'BROKER_UNREACHABLE') || hasCode(error, 'STOPPED')
-      return { row, end: isDown ? 'down' : 'failed', cause: describeError(error) }
+      return { row, end: isUnanswered(error) ? 'unanswered' : 'refused', cause: describeError(error) }
     }
   }
-
-  #failed({ id, attempts }: OutgoingRow, cause: string): FailedRow {
-    const { maxAttempts, entropy } = this.#options
-    const isLast = maxAttempts !== undefined && attempts + 1 >= maxAttempts
-    return { id, cause, retryAfterMs: isLast ? undefined : backoffMs(attempts + 1, RETRY, entropy.fraction()) }
-  }
 }
+
+const LATE = { as: 'unanswered', cause: undefined, retryAfterMs: LATE_FOR_MS } as const

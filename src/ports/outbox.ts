@@ -61,36 +61,43 @@ export type OutgoingSystem = 'kafka' | 'rabbitmq'
 export interface OutgoingRow extends Outgoing {
   /** The place in the order. */
   readonly id: string
-  /** How often it could not be published. */
+  /** How often it was refused. */
   readonly attempts: number
+  /** It was put off before, so rows of its line may have been put behind it. */
+  readonly hasWaited: boolean
 }
 
-export interface FailedRow {
-  readonly id: string
-  /** For people. */
-  readonly cause: string
-  /** After how long it is tried again; `undefined`: it is parked for a person. */
-  readonly retryAfterMs: DurationMs | undefined
-}
+/** A row that no broker has confirmed, and what becomes of it. It holds up its line, unless it is parked. */
+export type UnpublishedRow = { readonly row: OutgoingRow } & (
+  | { readonly as: 'refused'; readonly cause: string; readonly retryAfterMs: DurationMs }
+  /** For a person. */
+  | { readonly as: 'parked'; readonly cause: string }
+  /** The broker did not answer, which says nothing about the row: no attempt is counted. */
+  | { readonly as: 'unanswered'; readonly cause: string | undefined; readonly retryAfterMs: DurationMs }
+)
+
+/** Removes what was published, and writes down what was not. Rows of neither stay as they are. */
+type Settle = (published: readonly OutgoingRow[], unpublished: readonly UnpublishedRow[]) => Promise<void>
 
 /** Where outgoing messages wait. Several relays may work on one table at once. */
 export interface OutboxTable {
   /** Checks the table. */
   open(): Promise<void>
   /**
-   * Takes the oldest rows that are due, of lines that no other relay is working on, in a transaction. A row behind one of
-   * its line that waits is not due. `undefined`: there are none.
+   * Takes rows that are due, of lines that no other relay is working on, in a transaction; of each line the oldest. A row
+   * behind one of its line that waits is not due. `undefined`: there are none.
    */
-  take(most: number): Promise<TakenRows | undefined>
+  take(most: number, systems: readonly OutgoingSystem[]): Promise<TakenRows | undefined>
+  /** In a transaction of its own, of rows that are put off meanwhile. */
+  readonly settle: Settle
 }
 
 /** Rows whose lines belong to this relay until the end of the transaction. One that froze loses them with its connection. */
 export interface TakenRows {
+  /** None: rows were put behind others, and there may be more. */
   readonly rows: readonly OutgoingRow[]
-  /** Removes what was published, writes down what failed, and commits. Rows of neither stay as they are. */
-  settle(published: readonly string[], failed: readonly FailedRow[]): Promise<void>
-  /** Nothing is changed. Never rejects. */
-  abandon(): Promise<void>
+  /** And commits. */
+  readonly settle: Settle
 }
 
 /** The message being handled, or the call. */

@@ -21,6 +21,8 @@ describeMariadb('the outbox of MySQL and MariaDB', () => {
     committed: (effect) => place.committed(effect),
     rows,
     age: () => place.rows('update consume_once_outbox set created_at = created_at - interval 1 hour'),
+    due: async () =>
+      Number((await place.rows('select count(*) as n from consume_once_outbox where not_before is null'))[0]?.['n']),
     pool: place.pool,
     transaction: async () => {
       const connection = await place.pool.getConnection()

@@ -9,6 +9,7 @@ import { somethingToFlush } from '../../adapters/mysql2/statements/flush.ts'
 import { notePurge, removeOver } from '../../adapters/mysql2/statements/purge.ts'
 import type { Script } from '../../adapters/mysql2/statements/script.ts'
 import { rowOf } from '../../adapters/sql/lease/record.ts'
+import { outgoingOf } from '../../src/outbox/outgoing.ts'
 import type { Script as AnyScript } from '../../adapters/sql/session.ts'
 import { tablesIn, type Tables } from '../../adapters/mysql2/statements/tables.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
@@ -17,6 +18,12 @@ import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
 const BY_KEY = ['const', 'eq_ref', 'unique_subquery', 'range', null]
 
 const SCOPE = 1
+
+const ROW = {
+  ...outgoingOf({ topic: 't', value: '' }, { messageId: 'id', order: '' }),
+  attempts: 0,
+  hasWaited: false,
+}
 
 describeMariadb('The plans of statements that lock', () => {
   let place: MysqlPlace
@@ -68,8 +75,16 @@ describeMariadb('The plans of statements that lock', () => {
     } of [fillLanes(tables)])
       await place.pool.query(filled)
     for (const table of [outbox, outboxLane]) await place.pool.query(`analyze table ${table}`)
-    const failed = [{ id: ids[0] ?? '', cause: 'x', retryAfterMs: 5 }]
-    const scripts = [statements.settle(ids, failed), statements.settle(ids.slice(0, 1), []), statements.unpark(ids)]
+    const some = ids.map((id) => ({ ...ROW, id }))
+    const [first = { ...ROW, id: '' }] = some
+    const refused = [{ row: first, as: 'refused', cause: 'x', retryAfterMs: 5 }] as const
+    const scripts = [
+      statements.settle(some, refused),
+      statements.settle([first], []),
+      statements.unpark(ids),
+      statements.putBehind(ids.slice(0, 1), ids.slice(1)),
+      statements.letGo(ids),
+    ]
     const explain = place.isMariadb ? 'explain' : 'explain format = traditional'
     const scans: object[] = []
     for (const statement of (scripts as readonly AnyScript[] as readonly Script[]).flatMap(
@@ -81,10 +96,11 @@ describeMariadb('The plans of statements that lock', () => {
       }
     }
     expect(scans).toEqual([])
-    // The subquery, which chooses the lane, locks nothing.
-    const lock = (statements.lockLanes() as AnyScript as Script).statements.at(-1) ?? ''
+    // The statement before it has chosen the lane, and locks nothing.
+    await place.pool.query('set @consume_once_lane = 1')
+    const lock = (statements.lockLanes([0, 1, 32]) as AnyScript as Script).statements.at(-1) ?? ''
     const [outer] = await place.rows(`${explain} ${lock}`)
-    expect(outer).toMatchObject({ select_type: 'PRIMARY', table: 'consume_once_outbox_lane', type: 'const' })
+    expect(outer).toMatchObject({ select_type: 'SIMPLE', table: 'consume_once_outbox_lane', type: 'const' })
   })
 })
 

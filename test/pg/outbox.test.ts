@@ -36,6 +36,10 @@ describePostgres('the outbox of Postgres', () => {
     committed: (effect) => place.committed(effect),
     rows,
     age: () => place.pool.query(`update ${place.schema}.outbox set created_at = created_at - interval '1 hour'`),
+    due: async () =>
+      Number(
+        (await place.pool.query(`select count(*) as n from ${place.schema}.outbox where not_before is null`)).rows[0].n,
+      ),
     pool: place.pool,
     transaction: async () => {
       const client = await place.pool.connect()
@@ -98,6 +102,25 @@ describePostgres('the outbox of Postgres', () => {
     }
     rmSync(folder, { recursive: true })
   }, 60_000)
+
+  it('goes on a minute after somebody has deleted the message that held up a line', async () => {
+    const kafka = new Confirming()
+    kafka.answer = ({ value }) => {
+      if (String(value) === '0') throw new BrokerError('BROKER_PUBLISH_REFUSED', 'no topic yet')
+    }
+    const outbox = use.begin(use.outbox(kafka, { observe: () => {} }))
+    await outbox.open()
+    const values = Array.from({ length: 700 }, (_, n) => String(n))
+    await use.commit(
+      outbox,
+      values.map((value) => ({ topic: 't', key: 'a', value })),
+    )
+    await eventually(async () => (await use.rig.due()) === 0)
+    await place.pool.query(`delete from ${place.schema}.outbox where cause is not null`)
+    await place.pool.query(`update ${place.schema}.outbox set not_before = not_before - interval '1 minute'`)
+    await eventually(async () => (await rows()) === 0)
+    expect(kafka.texts).toEqual(values.slice(1))
+  })
 
   it('is read as gauges of the consumer', async () => {
     const kafka = new Confirming()

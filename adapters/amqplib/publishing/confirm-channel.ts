@@ -1,4 +1,4 @@
-import { BrokerError, COPY_HEADER, systemEntropy, withoutUndefined } from '../../../src/internal.ts'
+import { BrokerError, COPY_HEADER, systemEntropy, unanswered, withoutUndefined } from '../../../src/internal.ts'
 import { closeQuietly } from '../connection/close.ts'
 import type { Connector } from '../connection/connector.ts'
 import { openChannel } from '../connection/open-channel.ts'
@@ -75,7 +75,7 @@ export class ConfirmChannel {
   async publish(message: OutgoingMessage, givenUp: AbortSignal): Promise<void> {
     const id = `${this.#prefix}-${++this.#published}`
     if (!(await this.#semaphore.enter(givenUp)))
-      throw refused(`more messages wait for their turn than there is room for`)
+      throw unanswered(refused(`more messages wait for their turn than there is room for`))
     try {
       if (givenUp.aborted) throw new Error('given up')
       if (this.#endedBecause !== undefined) throw new Error(this.#endedBecause)
@@ -85,7 +85,10 @@ export class ConfirmChannel {
       const returned = this.#returned.get(id)
       if (returned !== undefined) throw new Error(`${returned} (${placeOf(message)})`) // mutant: rabbit-return-unread
     } catch (cause) {
-      throw refused(this.#link.lostBecause ?? this.#endedBecause ?? reasonOf(cause), cause)
+      const { lostBecause, blockedBecause } = this.#link
+      const error = refused(lostBecause ?? this.#endedBecause ?? reasonOf(cause), cause)
+      // A channel that is closed alone is closed because of what was sent on it.
+      throw lostBecause === undefined && blockedBecause === undefined ? error : unanswered(error)
     } finally {
       this.#semaphore.leave()
       this.#returned.delete(id)

@@ -1,4 +1,4 @@
-import { BrokerError, StoppedError } from '../../../src/internal.ts'
+import { BrokerError, StoppedError, unanswered } from '../../../src/internal.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
 import { bytesOf, checkMessage, type IdentifiedMessage } from './check-message.ts'
 import { ConfirmChannel, refused, type OutgoingMessage } from './confirm-channel.ts'
@@ -78,7 +78,7 @@ export class ReopeningPublisher {
     try {
       await answerWithin(this.#confirmWithinMs, 'publish', publishing())
     } catch (error) {
-      throw error instanceof NoAnswerError ? refused(channel?.lateBecause ?? error.message, error) : error
+      throw error instanceof NoAnswerError ? unanswered(refused(channel?.lateBecause ?? error.message, error)) : error
     } finally {
       // It must not be sent after the caller was told that it was not.
       attempt.abort()

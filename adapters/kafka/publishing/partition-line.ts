@@ -1,9 +1,9 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
-import { backoffMs, BrokerError, describeError, systemEntropy } from '../../../src/internal.ts'
+import { backoffMs, BrokerError, describeError, systemEntropy, unanswered } from '../../../src/internal.ts'
 import type { SentMessage } from '../client.ts'
 import { chunksOf } from '../copies/chunks.ts'
 import { isTooLarge, type ConfirmedProducer } from '../copies/confirmed-producer.ts'
-import { isAnswer, isTransient, isUnanswered } from '../protocol-error.ts'
+import { errorType, isAnswer, isTransient, isUnanswered } from '../protocol-error.ts'
 
 /** The time limit of one send: if its broker does not answer, another one may lead the partition by then. */
 const ANSWER_WITHIN_MS = 10_000
@@ -117,7 +117,13 @@ export function refused(topic: string, reason: unknown, mayBeThere: boolean): Br
     : 'It is not in the topic'
   const code = isUnanswered(cause) && !mayBeThere ? 'BROKER_UNREACHABLE' : 'BROKER_PUBLISH_REFUSED'
   const text = `Kafka did not confirm the message for topic ${topic}: ${describeError(cause)}. ${where}${adviceFor(cause)}`
-  return new BrokerError(code, text, { cause })
+  const error = new BrokerError(code, text, { cause })
+  return saysNothing(cause) ? unanswered(error) : error
+}
+
+/** Of a topic that is not there a broker says that it may come. */
+function saysNothing(cause: unknown): boolean {
+  return isUnanswered(cause) || (isTransient(cause) && errorType(cause) !== 'UNKNOWN_TOPIC_OR_PARTITION')
 }
 
 function adviceFor(cause: unknown): string {

@@ -1,8 +1,10 @@
-import type { FailedRow, Outgoing } from '../../../src/internal.ts'
+import type { Outgoing, OutgoingRow, UnpublishedRow } from '../../../src/internal.ts'
 import {
+  ALL_LANES,
+  BEHIND_FOR_MS,
   COLUMNS,
-  LANES,
   MOST_COUNTED,
+  MOST_FOLLOWING,
   valuesOf,
   type OutboxStatements,
   type StoredBacklog,
@@ -11,7 +13,7 @@ import {
   type Value,
 } from '../../sql/outbox/statements.ts'
 import { errnoOf, isBeforeTables, isLockTimeout } from '../sql-errors.ts'
-import { bytes, deleteIds, fromHex, fromNow, inHex, text } from '../statements/literals.ts'
+import { bytes, deleteIds, fromHex, fromNow, inHex, text, updateIds } from '../statements/literals.ts'
 import type { Script } from '../statements/script.ts'
 import type { Tables } from '../statements/tables.ts'
 
@@ -42,32 +44,37 @@ function literal(value: Value): string {
   return typeof value === 'string' ? text(value) : bytes(Buffer.from(value).toString('hex'))
 }
 
-const isDue = (o: string): string => `${o}.parked_at is null and (${o}.not_before is null or ${o}.not_before <= ${NOW})`
+/** Rows `o` of a lane that were never put off, and those whose time has come. */
+const NEVER = 'o.parked_at is null and o.not_before is null'
+const AGAIN = `o.parked_at is null and o.not_before <= ${NOW}`
 
-/** Lines that are held up, and by which row: few, so each row is compared with all of them. */
-const heldUp = (outbox: string): string =>
-  `(select line, min(id) as id from ${outbox} where not_before > ${NOW} and parked_at is null group by line)`
+/** On a lane `l`. */
+const hasDue = (outbox: string): string => `(exists (select 1 from ${outbox} o where o.lane = l.lane and ${NEVER})
+  or exists (select 1 from ${outbox} o where o.lane = l.lane and ${AGAIN}))`
 
-/** Rows `o` that are due and not behind one of their line that waits; the rest of a condition follows. */
-const dueOf = (outbox: string): string =>
-  `${outbox} o left join ${heldUp(outbox)} as held_up on held_up.line = o.line and held_up.id < o.id
-where held_up.line is null and ${isDue('o')}`
-
-function anyDue({ outbox }: Tables): Script<{ readonly is_any: number }> {
-  return { statements: [`select exists (select 1 from ${dueOf(outbox)}) as is_any`] }
+function anyDue({ outbox, outboxLane }: Tables, lanes: readonly number[]): Script<{ readonly is_any: number }> {
+  const some = `select 1 from ${outboxLane} l where l.lane in (${lanes.join(', ')}) and ${hasDue(outbox)}`
+  return { statements: [`select exists (${some}) as is_any`] }
 }
 
 /**
- * One lane. MariaDB before 10.6 cannot skip what is locked, and takes no NOWAIT in a compound statement, but a wait of 0;
- * MySQL takes no such wait. So it fails where another relay has the lane (1205, 3572). The subquery locks nothing.
+ * One lane. It is chosen by a statement of its own: MySQL would choose anew for each lane that it reads. As the value of a SET
+ * it would lock the rows that it reads.
+ * MariaDB before 10.6 cannot skip what is locked, and takes no NOWAIT in a compound statement, but a wait of 0; MySQL takes
+ * no such wait. So it fails where another relay has the lane (1205, 3572).
  */
-function lockLane({ outbox, outboxLane }: Tables, isMariadb: boolean): Script<{ readonly lane: number }> {
+function lockLane(
+  { outbox, outboxLane }: Tables,
+  lanes: readonly number[],
+  isMariadb: boolean,
+): Script<{ readonly lane: number }> {
   return {
     statements: [
       ...(isMariadb ? ['set session innodb_lock_wait_timeout = 0'] : []),
-      `select lane from ${outboxLane} where lane = (select lane from (
-  select l.lane from ${outboxLane} l where exists (select 1 from ${dueOf(outbox)} and o.lane = l.lane)
-  order by rand() limit 1) as busy) for update${isMariadb ? '' : ' nowait'}`,
+      'set @consume_once_lane = null',
+      `select l.lane into @consume_once_lane from ${outboxLane} l where l.lane in (${lanes.join(', ')}) and ${hasDue(outbox)}
+  order by rand() limit 1`,
+      `select lane from ${outboxLane} where lane = @consume_once_lane for update${isMariadb ? '' : ' nowait'}`,
     ],
     read: ({ lane }: { readonly lane: number | string }) => ({ lane: Number(lane) }),
   }
@@ -75,7 +82,7 @@ function lockLane({ outbox, outboxLane }: Tables, isMariadb: boolean): Script<{ 
 
 /** Where somebody has emptied all tables, as tests do. */
 export function fillLanes({ outboxLane }: Tables): Script {
-  const rows = Array.from({ length: LANES }, (_, lane) => `(${lane})`)
+  const rows = Array.from({ length: ALL_LANES }, (_, lane) => `(${lane})`)
   return { statements: [`insert ignore into ${outboxLane} (lane) values ${rows.join(', ')}`] }
 }
 
@@ -91,17 +98,38 @@ interface DueRow {
   readonly k: string | null
   readonly v: string | null
   readonly attributes: string
+  readonly has_waited: number | string
+  readonly any_waits: number | string
 }
 
-/** Text is asked for in hex: it depends on no character set and no setting of the client. */
+/** Text is asked for in hex: it depends on no character set and no setting of the client. As many of each lane. */
 function dueRows({ outbox }: Tables, lanes: readonly number[], most: number): Script<StoredRow> {
+  const each = Math.ceil(most / lanes.length)
+  const waits = `select 1 from ${outbox} w where w.lane in (${lanes.join(', ')}) and w.parked_at is null and w.not_before is not null`
+  const columns = `cast(o.id as char) as id, o.attempts, o.line, ${inHex(COLUMN.system)} as sys, ${inHex('o.message_id')} as message_id,
+  ${inHex('o.place')} as place, ${inHex(COLUMN.key)} as k, ${inHex(COLUMN.value)} as v, ${inHex('o.attributes')} as attributes,
+  o.not_before is not null as has_waited, exists (${waits}) as any_waits`
+  const parts = lanes.flatMap((lane) => {
+    const from = `select ${columns} from ${outbox} o force index (outbox_due) where o.lane = ${lane}`
+    return [
+      `(${from} and ${NEVER} order by o.id limit ${each})`,
+      `(${from} and ${AGAIN} order by o.not_before, o.id limit ${each})`,
+    ]
+  })
   return {
-    statements: [
-      `select cast(o.id as char) as id, o.attempts, o.line, ${inHex(COLUMN.system)} as sys, ${inHex('o.message_id')} as message_id,
-  ${inHex('o.place')} as place, ${inHex(COLUMN.key)} as k, ${inHex(COLUMN.value)} as v, ${inHex('o.attributes')} as attributes
-from ${dueOf(outbox)} and o.lane in (${lanes.join(', ')}) order by o.id limit ${most}`,
-    ],
-    read: ({ id, attempts, line, sys, message_id: messageId, place, k: key, v: value, attributes }: DueRow) => ({
+    statements: [parts.join('\nunion all\n')],
+    read: ({
+      id,
+      attempts,
+      line,
+      sys,
+      message_id: messageId,
+      place,
+      k: key,
+      v: value,
+      attributes,
+      ...row
+    }: DueRow) => ({
       id,
       attempts: Number(attempts),
       line: Number(line),
@@ -111,18 +139,73 @@ from ${dueOf(outbox)} and o.lane in (${lanes.join(', ')}) order by o.id limit ${
       key,
       value,
       attributes: fromHex(attributes),
+      has_waited: Boolean(Number(row.has_waited)),
+      any_waits: Boolean(Number(row.any_waits)),
     }),
   }
 }
 
-function settleRows({ outbox }: Tables, published: readonly string[], failed: readonly FailedRow[]): Script {
-  const removed = published.length === 0 ? [] : [deleteIds(outbox, published)]
-  const written = failed.map(({ id, cause, retryAfterMs }) => {
-    const when =
-      retryAfterMs === undefined ? `parked_at = ${NOW}, not_before = null` : `not_before = ${fromNow(retryAfterMs)}`
-    return `update ${outbox} set attempts = attempts + 1, ${when}, cause = ${text(cause)} where id = ${id}`
-  })
-  return { statements: [...removed, ...written] }
+interface LineOfRow {
+  readonly line: number | string
+  readonly id: string
+}
+
+function waitingBefore(
+  { outbox }: Tables,
+  rows: readonly StoredRow[],
+): Script<{ readonly line: number; readonly id: string }> {
+  const ids = rows.map(({ id }) => id).join(', ')
+  const parts = [...new Set(rows.map(({ line }) => line))].map(
+    (line) => `(select o.line, cast(o.id as char) as id from ${outbox} o force index (outbox_line)
+  where o.line = ${line} and o.id < ${rows.at(-1)?.id ?? 0} and o.parked_at is null and o.not_before is not null
+    and o.id not in (${ids}) order by o.id limit 2)`,
+  )
+  return { statements: [parts.join('\nunion all\n')], read: ({ line, id }: LineOfRow) => ({ line: Number(line), id }) }
+}
+
+function putBehind({ outbox }: Tables, first: readonly string[], others: readonly string[]): Script {
+  const by = (ids: readonly string[], ms: number): readonly string[] =>
+    ids.length === 0 ? [] : [updateIds(outbox, `not_before = ${fromNow(ms)}`, ids)]
+  return { statements: [...by(first, BEHIND_FOR_MS.first), ...by(others, BEHIND_FOR_MS.others)] }
+}
+
+/** Of the next rows of a line, whatever they are: those behind another are rarely after more of others than these. */
+function following({ outbox }: Tables, lines: readonly number[]): Script<{ readonly id: string }> {
+  const parts = lines.map(
+    (line) => `(select cast(next.id as char) as id from (select o.id, o.not_before, o.cause
+  from ${outbox} o force index (outbox_line) where o.line = ${line} and o.parked_at is null
+  order by o.id limit ${MOST_FOLLOWING}) as next where next.not_before is not null and next.cause is null)`,
+  )
+  return { statements: [parts.join('\nunion all\n')] }
+}
+
+function letGo({ outbox }: Tables, ids: readonly string[]): Script {
+  return { statements: [updateIds(outbox, `not_before = ${NOW}`, ids)] }
+}
+
+function settleRows(
+  { outbox }: Tables,
+  published: readonly OutgoingRow[],
+  unpublished: readonly UnpublishedRow[],
+): Script {
+  const ids = published.map(({ id }) => id)
+  return {
+    statements: [
+      ...(ids.length > 0 ? [deleteIds(outbox, ids)] : []),
+      ...unpublished.map((one) => updateIds(outbox, whatFollows(one), [one.row.id])),
+    ],
+  }
+}
+
+function whatFollows(one: UnpublishedRow): string {
+  switch (one.as) {
+    case 'refused':
+      return `attempts = attempts + 1, not_before = ${fromNow(one.retryAfterMs)}, cause = ${text(one.cause)}`
+    case 'parked':
+      return `attempts = attempts + 1, parked_at = ${NOW}, not_before = null, cause = ${text(one.cause)}`
+    case 'unanswered':
+      return `not_before = ${fromNow(one.retryAfterMs)}${one.cause === undefined ? '' : `, cause = ${text(one.cause)}`}`
+  }
 }
 
 type Counted = Readonly<Record<'waiting' | 'failing' | 'parked' | 'oldest_s', number | string | null>> & {
@@ -134,7 +217,7 @@ function backlog({ outbox }: Tables): Script<StoredBacklog> {
   return {
     statements: [
       `select ${inHex(COLUMN.anySystem)} as sys, ${inHex('place')} as place, sum(parked_at is null) as waiting,
-  sum(parked_at is null and attempts > 0) as failing, sum(parked_at is not null) as parked,
+  sum(parked_at is null and cause is not null) as failing, sum(parked_at is not null) as parked,
   timestampdiff(microsecond, min(case when parked_at is null then created_at end), ${NOW}) / 1000000 as oldest_s
 from (select * from ${outbox} order by id limit ${MOST_COUNTED}) as oldest group by \`system\`, place order by 1, 2`,
     ],
@@ -158,14 +241,11 @@ interface RefusedRow {
   readonly attempts: number | string
 }
 
-/** Of a row. */
-const WAS_REFUSED = '(parked_at is not null or not_before is not null)'
-
 function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
   return {
     statements: [
       `select cast(id as char) as id, ${inHex('place')} as place, ${inHex('message_id')} as message_id, ${inHex('cause')} as cause, attempts,
-  parked_at is not null as is_parked from ${outbox} where ${WAS_REFUSED} order by id limit ${most}`,
+  parked_at is not null as is_parked from ${outbox} where cause is not null order by id limit ${most}`,
     ],
     read: ({ id, place, message_id: messageId, cause, attempts, is_parked: isParked }: RefusedRow) => ({
       id,
@@ -178,13 +258,15 @@ function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
   }
 }
 
+/** `not_before` is not null: rows may be behind it. */
 function unpark({ outbox }: Tables, ids: readonly string[]): Script<{ readonly id: string }> {
   return {
     statements: [
-      `select cast(id as char) as id from ${outbox} where ${WAS_REFUSED} and id in (${ids.join(', ')})`,
-      ...ids.map(
-        (id) =>
-          `update ${outbox} set parked_at = null, not_before = null, attempts = 0 where id = ${id} and ${WAS_REFUSED}`,
+      `select cast(id as char) as id from ${outbox} where cause is not null and id in (${ids.join(', ')})`,
+      updateIds(
+        outbox,
+        `parked_at = null, not_before = case when cause is null then not_before else ${NOW} end, attempts = 0, cause = null`,
+        ids,
       ),
     ],
   }
@@ -195,12 +277,16 @@ export function mysqlOutboxStatements(tables: Tables, isMariadb: () => boolean):
   return {
     write: (messages) => writeOutgoing(tables, messages),
     writeWith: (messages) => writeOutgoingWith(tables, messages),
-    anyDue: () => anyDue(tables),
-    lockLanes: () => lockLane(tables, isMariadb()),
+    anyDue: (lanes) => anyDue(tables, lanes),
+    lockLanes: (lanes) => lockLane(tables, lanes, isMariadb()),
     isBeforeTables,
     isBusy: (error) => isLockTimeout(error) || errnoOf(error) === NOWAIT_REFUSED,
     due: (lanes, most) => dueRows(tables, lanes, most),
-    settle: (published, failed) => settleRows(tables, published, failed),
+    waitingBefore: (rows) => waitingBefore(tables, rows),
+    putBehind: (first, others) => putBehind(tables, first, others),
+    settle: (published, unpublished) => settleRows(tables, published, unpublished),
+    following: (lines) => following(tables, lines),
+    letGo: (ids) => letGo(tables, ids),
     backlog: () => backlog(tables),
     refused: (most) => refused(tables, most),
     unpark: (ids) => unpark(tables, ids),

@@ -2,7 +2,7 @@ import type { Migration } from '../../sql/schema/migrations.ts'
 import type { Tables } from '../statements/tables.ts'
 
 /**
- * `outbox` is read by lanes, in the order of `id`; `outbox_waiting` is for the rows that failed, which hold up their line. A
+ * `outbox` is read by lanes, in the order of `id`, and by lines where rows were put off. A
  * relay locks rows of `outbox_lane`, which are made when an outbox is opened and never changed.
  */
 export const outboxMigration: Migration<Tables> = {
@@ -25,8 +25,9 @@ export const outboxMigration: Migration<Tables> = {
   \`value\`    longblob,
   attributes longtext         not null,
   cause      text,
-  index outbox_due (parked_at, lane, id),
-  index outbox_waiting (not_before, line)
+  index outbox_due (lane, parked_at, not_before, id),
+  index outbox_line (line, id),
+  index outbox_refused (cause(1), id)
 ) engine = InnoDB default charset = utf8mb4 collate = utf8mb4_bin`,
     `create table if not exists ${outboxLane} (
   lane tinyint unsigned not null primary key

@@ -48,6 +48,11 @@ export function deleteIds(table: string, ids: readonly string[]): string {
   return `delete gone from ${table} as gone force index (${PRIMARY}) where gone.id in (${ids.join(', ')}) and gone.attempts >= 0`
 }
 
+/** Updates rows of a table by its primary key `id`, and locks no other row (`deleteKeys`). */
+export function updateIds(table: string, set: string, ids: readonly string[]): string {
+  return `update ${table} force index (${PRIMARY}) set ${set} where id in (${ids.join(', ')})`
+}
+
 /** Updates these keys, and locks no other row (`deleteKeys`). */
 export function updateKeys(
   tables: Tables,

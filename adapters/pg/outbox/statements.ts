@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
-import type { FailedRow, Outgoing } from '../../../src/internal.ts'
+import type { Outgoing, OutgoingRow, UnpublishedRow } from '../../../src/internal.ts'
 import {
+  BEHIND_FOR_MS,
   COLUMNS,
-  LANES,
   MOST_COUNTED,
+  MOST_FOLLOWING,
   valuesOf,
   type OutboxStatements,
   type StoredBacklog,
@@ -56,21 +57,24 @@ function literal(value: Value): string {
   return typeof value === 'string' ? text(value) : bytes(Buffer.from(value).toString('hex'))
 }
 
-const isDue = (o: string): string => `${o}.parked_at is null and (${o}.not_before is null or ${o}.not_before <= now())`
+// Each look names its lane or line by two bounds and is ordered by it: then one index alone has the order, and the planner cannot
+// choose to read the table by its number instead, in which most rows wait.
 
-/** Lines that are held up, and by which row: few, so each row is compared with all of them. */
-const heldUp = (outbox: string): string =>
-  `with held_up as materialized (
-  select line, min(id) as id from ${outbox} where not_before > now() and parked_at is null group by line)`
+/** Of lane `n`. */
+const hasDue = (outbox: string): string =>
+  `(select 1 from ${outbox} where lane between n and n and not_before is null and parked_at is null
+    order by lane, id limit 1) is not null`
 
-/** On a row `o`. */
-const IS_FREE = 'not exists (select 1 from held_up h where h.line = o.line and h.id < o.id)'
+/** Of lane `n`. */
+const hasWaited = (outbox: string): string =>
+  `(select 1 from ${outbox} where lane = n and not_before <= now() and parked_at is null
+    order by not_before, id limit 1) is not null`
 
 /** Locks nothing; one row. */
-function anyDue({ outbox }: Tables): Script<{ readonly is_any: boolean }> {
+function anyDue({ outbox }: Tables, lanes: readonly number[]): Script<{ readonly is_any: boolean }> {
   return {
-    text: `${heldUp(outbox)}
-select exists (select 1 from ${outbox} o where ${isDue('o')} and ${IS_FREE}) as is_any`,
+    text: `select exists (select 1 from unnest('{${lanes.join(',')}}'::smallint[]) as n where ${hasDue(outbox)}
+  or ${hasWaited(outbox)}) as is_any`,
   }
 }
 
@@ -78,69 +82,118 @@ select exists (select 1 from ${outbox} o where ${isDue('o')} and ${IS_FREE}) as 
  * Locks lanes that have due rows and that no other relay has locked, until the transaction ends. The locks are advisory, with
  * a number made of the schema.
  */
-function lockLanes({ outbox, schema }: Tables): Script<{ readonly lane: number }> {
+function lockLanes({ outbox, schema }: Tables, lanes: readonly number[]): Script<{ readonly lane: number }> {
   const lock = hash('sha256', `consume-once outbox ${schema}`, 'hex').slice(0, 8)
   return {
-    text: `${heldUp(outbox)}
-select busy.lane from (
-  select n as lane from generate_series(0, ${LANES - 1}) as n
-  where exists (select 1 from ${outbox} o where o.lane = n and ${isDue('o')} and ${IS_FREE})
+    text: `select busy.lane from (
+  select n as lane from unnest('{${lanes.join(',')}}'::smallint[]) as n
+  where ${hasDue(outbox)} or ${hasWaited(outbox)}
   order by random() offset 0) as busy
 where pg_try_advisory_xact_lock(${Buffer.from(lock, 'hex').readInt32BE()}, busy.lane) limit ${MOST_LANES}`,
   }
 }
 
-/** Rows of locked lanes, the oldest first, but for those behind one of their line that waits. */
+/** As many of each lane: one that is full does not hold up the others. */
 function dueRows({ outbox }: Tables, lanes: readonly number[], most: number): Script<StoredRow> {
+  const each = Math.ceil(most / lanes.length)
   return {
-    text: `${heldUp(outbox)}
-select o.id::text as id, o.attempts, o.line, o.system::text as system, o.message_id, o.place,
-  encode(o.key, 'hex') as key, encode(o.value, 'hex') as value, o.attributes
-from ${outbox} o
-where o.lane in (${lanes.join(', ')}) and ${isDue('o')} and ${IS_FREE}
-order by o.id limit ${most}`,
+    text: `select o.id::text as id, o.attempts, o.line, o.system::text as system, o.message_id, o.place,
+  encode(o.key, 'hex') as key, encode(o.value, 'hex') as value, o.attributes, o.not_before is not null as has_waited,
+  (select 1 from ${outbox} where not_before is not null and parked_at is null order by lane, not_before limit 1) is not null
+    as any_waits
+from unnest('{${lanes.join(',')}}'::smallint[]) as mine (lane), lateral (
+  (select * from ${outbox} d where d.lane between mine.lane and mine.lane and d.not_before is null
+    and d.parked_at is null order by d.lane, d.id limit ${each})
+  union all
+  (select * from ${outbox} w where w.lane = mine.lane and w.not_before <= now() and w.parked_at is null
+    order by w.not_before, w.id limit ${each})) as o`,
   }
 }
 
-/** The end of the transaction of a relay. */
-function settleRows({ outbox }: Tables, published: readonly string[], failed: readonly FailedRow[]): Script {
-  const removed =
-    published.length === 0 ? [] : [`delete from ${outbox} where id = any ('{${published.join(',')}}'::bigint[])`]
-  const written = failed.map(({ id, cause, retryAfterMs }) => {
-    const when =
-      retryAfterMs === undefined
-        ? 'parked_at = now(), not_before = null'
-        : `not_before = now() + ${retryAfterMs} * interval '1 millisecond'`
-    return `update ${outbox} set attempts = attempts + 1, ${when}, cause = ${text(cause)} where id = ${id}`
-  })
-  return { text: [...removed, ...written].join(';\n') }
+function waitingBefore(
+  { outbox }: Tables,
+  rows: readonly StoredRow[],
+): Script<{ readonly line: number; readonly id: string }> {
+  const lines = [...new Set(rows.map(({ line }) => line))]
+  return {
+    text: `select mine.line, w.id::text as id
+from unnest('{${lines.join(',')}}'::int[]) as mine (line), lateral (
+  select id from ${outbox} w where w.line between mine.line and mine.line and w.not_before is not null
+    and w.parked_at is null and w.id < ${rows.at(-1)?.id ?? 0} and w.id <> all ('{${rows.map(({ id }) => id).join(',')}}'::bigint[])
+  order by w.line, w.id limit 2) as w
+order by w.id`,
+  }
+}
+
+const fromNow = (ms: number): string => `now() + ${ms} * interval '1 millisecond'`
+
+function putBehind({ outbox }: Tables, first: readonly string[], others: readonly string[]): Script {
+  return {
+    text: `update ${outbox} as o set not_before = case when o.id = any ('{${first.join(',')}}'::bigint[])
+  then ${fromNow(BEHIND_FOR_MS.first)} else ${fromNow(BEHIND_FOR_MS.others)} end
+where o.id = any ('{${[...first, ...others].join(',')}}'::bigint[])`,
+  }
+}
+
+function following({ outbox }: Tables, lines: readonly number[]): Script<{ readonly id: string }> {
+  return {
+    text: `select next.id::text as id from unnest('{${lines.join(',')}}'::int[]) as mine (line), lateral (
+  select id from ${outbox} w where w.line between mine.line and mine.line and w.not_before is not null
+  and w.parked_at is null and w.cause is null order by w.line, w.id limit ${MOST_FOLLOWING}) as next`,
+  }
+}
+
+function letGo({ outbox }: Tables, ids: readonly string[]): Script {
+  return { text: `update ${outbox} set not_before = now() where id = any ('{${ids.join(',')}}'::bigint[])` }
+}
+
+function settleRows(
+  { outbox }: Tables,
+  published: readonly OutgoingRow[],
+  unpublished: readonly UnpublishedRow[],
+): Script {
+  const ids = published.map(({ id }) => id).join(',')
+  const statements = [
+    ...(published.length > 0 ? [`delete from ${outbox} where id = any ('{${ids}}'::bigint[])`] : []),
+    ...unpublished.map((one) => `update ${outbox} set ${whatFollows(one)} where id = ${one.row.id}`),
+  ]
+  return { text: statements.join(';\n') }
+}
+
+function whatFollows(one: UnpublishedRow): string {
+  switch (one.as) {
+    case 'refused':
+      return `attempts = attempts + 1, not_before = ${fromNow(one.retryAfterMs)}, cause = ${text(one.cause)}`
+    case 'parked':
+      return `attempts = attempts + 1, parked_at = now(), not_before = null, cause = ${text(one.cause)}`
+    case 'unanswered':
+      return `not_before = ${fromNow(one.retryAfterMs)}${one.cause === undefined ? '' : `, cause = ${text(one.cause)}`}`
+  }
 }
 
 /** By place. */
 function backlog({ outbox }: Tables): Script<StoredBacklog> {
   return {
     text: `select system::text as system, place, count(*) filter (where parked_at is null)::int as waiting,
-  count(*) filter (where parked_at is null and attempts > 0)::int as failing,
+  count(*) filter (where parked_at is null and cause is not null)::int as failing,
   count(*) filter (where parked_at is not null)::int as parked,
   coalesce(extract(epoch from clock_timestamp() - min(created_at) filter (where parked_at is null)), 0)::float8 as oldest_s
 from (select * from ${outbox} order by id limit ${MOST_COUNTED}) as oldest group by 1, 2 order by 1, 2`,
   }
 }
 
-/** Of a row. */
-const WAS_REFUSED = '(parked_at is not null or not_before is not null)'
-
 function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
   return {
     text: `select id::text as id, place, message_id, cause, attempts, parked_at is not null as is_parked
-from ${outbox} where ${WAS_REFUSED} order by id limit ${most}`,
+from ${outbox} where cause is not null order by id limit ${most}`,
   }
 }
 
+/** `not_before` is not null: rows may be behind it. */
 function unpark({ outbox }: Tables, ids: readonly string[]): Script<{ readonly id: string }> {
   return {
-    text: `update ${outbox} set parked_at = null, not_before = null, attempts = 0
-where ${WAS_REFUSED} and id = any ('{${ids.join(',')}}'::bigint[]) returning id::text as id`,
+    text: `update ${outbox} set parked_at = null, not_before = now(), attempts = 0, cause = null
+where cause is not null and id = any ('{${ids.join(',')}}'::bigint[]) returning id::text as id`,
   }
 }
 
@@ -149,12 +202,16 @@ export function pgOutbox(tables: Tables): OutboxStatements {
   return {
     write: (messages) => writeOutgoing(tables, messages),
     writeWith: (messages) => writeOutgoingWith(tables, messages),
-    anyDue: () => anyDue(tables),
-    lockLanes: () => lockLanes(tables),
+    anyDue: (lanes) => anyDue(tables, lanes),
+    lockLanes: (lanes) => lockLanes(tables, lanes),
     isBeforeTables,
     isBusy: () => false,
     due: (lanes, most) => dueRows(tables, lanes, most),
-    settle: (published, failed) => settleRows(tables, published, failed),
+    waitingBefore: (rows) => waitingBefore(tables, rows),
+    putBehind: (first, others) => putBehind(tables, first, others),
+    settle: (published, unpublished) => settleRows(tables, published, unpublished),
+    following: (lines) => following(tables, lines),
+    letGo: (ids) => letGo(tables, ids),
     backlog: () => backlog(tables),
     refused: (most) => refused(tables, most),
     unpark: (ids) => unpark(tables, ids),

@@ -2,8 +2,8 @@ import type { Migration } from '../../sql/schema/migrations.ts'
 import type { Tables } from '../statements/tables.ts'
 
 /**
- * Columns from wide to narrow. `outbox` is read by lanes, in the order of `id`. `outbox_waiting` has the rows that failed:
- * they hold up their line.
+ * Columns from wide to narrow. `outbox` is read by lanes, in the order of `id`. Rows that are put off are in the other
+ * indexes alone, and no other row is, so that these cost nothing where all is well.
  */
 export const outboxMigration: Migration<Tables> = {
   version: 2,
@@ -26,8 +26,9 @@ export const outboxMigration: Migration<Tables> = {
   attributes text        not null,
   cause      text
 ) with (autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02)`,
-    `create index outbox_due on ${outbox} (lane, id) where parked_at is null`,
-    `create index outbox_waiting on ${outbox} (line, id) where not_before is not null and parked_at is null`,
-    `create index outbox_parked on ${outbox} (id) where parked_at is not null`,
+    `create index outbox_due on ${outbox} (lane, id) where not_before is null and parked_at is null`,
+    `create index outbox_waiting on ${outbox} (lane, not_before, id) where not_before is not null and parked_at is null`,
+    `create index outbox_line on ${outbox} (line, id) where not_before is not null and parked_at is null`,
+    `create index outbox_refused on ${outbox} (id) where cause is not null`,
   ],
 }

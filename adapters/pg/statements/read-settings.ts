@@ -84,7 +84,8 @@ export const THINGS: Readonly<Record<MissingThing['kind'], readonly string[]>> =
     'audit_id',
     'outbox_due',
     'outbox_waiting',
-    'outbox_parked',
+    'outbox_line',
+    'outbox_refused',
   ],
 }
 

@@ -29,9 +29,6 @@ const { holds, weaker, broken, unknown } = checkFindings('outbox', AT_START)
 /** A relay publishes within milliseconds, and tries again after a minute at most. */
 const LONG_MS = 60_000
 
-/** No row has this ID: they count from 1. */
-const NO_ROW = '0'
-
 const BROKERS = { kafka: 'Kafka', rabbitmq: 'RabbitMQ' } as const
 
 /**
@@ -43,7 +40,10 @@ export async function checkOutbox(checked: CheckedOutbox): Promise<readonly Chec
   const writing = await refusalOf(checked, statements.write([TRIAL]))
   if (writing !== undefined && statements.isBeforeTables(writing)) return [judgeNoTable(place)]
   const publishing = options.relay
-    ? await refusalOf(checked, statements.settle([NO_ROW], [{ id: NO_ROW, cause: '', retryAfterMs: 1 }]))
+    ? await refusalOf(
+        checked,
+        statements.settle([NO_ROW], [{ row: NO_ROW, as: 'refused', cause: '', retryAfterMs: 1 }]),
+      )
     : undefined
   const rights = [
     ...(writing === undefined ? [] : [judgeRefusal(checked, 'written', writing)]),
@@ -60,6 +60,8 @@ export async function checkOutbox(checked: CheckedOutbox): Promise<readonly Chec
 }
 
 const TRIAL = outgoingOf({ topic: 'consume-once', value: '' }, { messageId: 'trial', order: 'trial' })
+/** No row has this ID: they count from 1. */
+const NO_ROW = { ...TRIAL, id: '0', attempts: 0, hasWaited: false }
 
 async function refusalOf({ sessions }: CheckedOutbox, script: Script): Promise<unknown> {
   try {

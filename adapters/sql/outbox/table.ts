@@ -1,6 +1,7 @@
-import type { FailedRow, OutboxTable, OutgoingRow, TakenRows } from '../../../src/internal.ts'
-import type { Session, Sessions } from '../session.ts'
-import { rowOf, type OutboxStatements } from './statements.ts'
+import type { OutboxTable, OutgoingRow, OutgoingSystem, TakenRows, UnpublishedRow } from '../../../src/internal.ts'
+import type { Script, Session, Sessions } from '../session.ts'
+import { compareIds, withoutThoseBehind } from './behind.ts'
+import { lanesOf, rowOf, type OutboxStatements, type StoredRow } from './statements.ts'
 
 /** The table of outgoing messages. */
 export class SqlOutboxTable implements OutboxTable {
@@ -25,22 +26,23 @@ export class SqlOutboxTable implements OutboxTable {
     return this.#isOpen
   }
 
-  async take(most: number): Promise<TakenRows | undefined> {
+  async take(most: number, systems: readonly OutgoingSystem[]): Promise<TakenRows | undefined> {
     await this.open()
+    const lanes = lanesOf(systems)
     if (this.#wasEmpty) {
       // Without a lock, because it is asked again and again.
-      const [row] = await this.#sessions.committed(this.#statements.anyDue())
+      const [row] = await this.#sessions.committed(this.#statements.anyDue(lanes))
       if (!row?.is_any) return undefined
     }
-    const begun = await this.#begin()
+    const begun = await this.#begin(lanes)
     if (begun === undefined) return undefined
     const { session, rows } = begun
     try {
-      const lanes = rows.map(({ lane }) => lane)
+      const locked = rows.map(({ lane }) => lane)
       // By a statement of its own: whoever had a lane before has removed its rows by then.
-      const found = lanes.length === 0 ? [] : await session.run(this.#statements.due(lanes, most))
-      this.#wasEmpty = found.length === 0
-      if (found.length > 0) return new Taken(session, this.#statements, found.map(rowOf))
+      const due = locked.length === 0 ? [] : await session.run(this.#statements.due(locked, most))
+      this.#wasEmpty = due.length === 0
+      if (due.length > 0) return await this.#taken(session, due)
       await session.rollback()
       return undefined
     } catch (error) {
@@ -49,11 +51,29 @@ export class SqlOutboxTable implements OutboxTable {
     }
   }
 
-  async #begin(): Promise<
-    { readonly session: Session; readonly rows: readonly { readonly lane: number }[] } | undefined
-  > {
+  async settle(published: readonly OutgoingRow[], unpublished: readonly UnpublishedRow[]): Promise<void> {
+    await this.#sessions.committed(this.#statements.settle(published, unpublished))
+    const lines = linesBehind(published, unpublished)
+    if (lines.length === 0) return
+    const next = await this.#sessions.committed(this.#statements.following(lines))
+    if (next.length > 0) await this.#sessions.committed(this.#statements.letGo(next.map(({ id }) => id)))
+  }
+
+  async #taken(session: Session, unsorted: readonly StoredRow[]): Promise<TakenRows> {
+    const due = unsorted.toSorted((one, other) => compareIds(one.id, other.id))
+    if (!due.some((row) => row.any_waits)) return new Taken(session, this.#statements, due.map(rowOf), 'unchanged')
+    const waiting = await session.run(this.#statements.waitingBefore(due))
+    const { free, first, others } = withoutThoseBehind(due, waiting)
+    const isChanged = first.length + others.length > 0
+    if (isChanged) await session.run(this.#statements.putBehind(first, others))
+    return new Taken(session, this.#statements, free.map(rowOf), isChanged ? 'changed' : 'unchanged')
+  }
+
+  async #begin(
+    lanes: readonly number[],
+  ): Promise<{ readonly session: Session; readonly rows: readonly { readonly lane: number }[] } | undefined> {
     try {
-      return await this.#sessions.begin(this.#statements.lockLanes())
+      return await this.#sessions.begin(this.#statements.lockLanes(lanes))
     } catch (error) {
       if (this.#statements.isBusy(error)) return undefined
       throw error
@@ -61,23 +81,47 @@ export class SqlOutboxTable implements OutboxTable {
   }
 }
 
+/** Lines whose rows may have been put behind one of these that is over. */
+function linesBehind(published: readonly OutgoingRow[], unpublished: readonly UnpublishedRow[]): readonly number[] {
+  const over = [...published, ...unpublished.flatMap(({ row, as }) => (as === 'parked' ? [row] : []))]
+  return [...new Set(over.flatMap(({ line, hasWaited }) => (hasWaited ? [line] : [])))]
+}
+
 class Taken implements TakenRows {
   readonly rows: readonly OutgoingRow[]
   readonly #session: Session
   readonly #statements: OutboxStatements
+  readonly #table: 'changed' | 'unchanged'
 
-  constructor(session: Session, statements: OutboxStatements, rows: readonly OutgoingRow[]) {
+  constructor(
+    session: Session,
+    statements: OutboxStatements,
+    rows: readonly OutgoingRow[],
+    table: 'changed' | 'unchanged',
+  ) {
     this.#session = session
     this.#statements = statements
     this.rows = rows
+    this.#table = table
   }
 
-  async settle(published: readonly string[], failed: readonly FailedRow[]): Promise<void> {
-    if (published.length + failed.length === 0) return this.abandon()
-    await this.#session.commit([this.#statements.settle(published, failed)])
+  async settle(published: readonly OutgoingRow[], unpublished: readonly UnpublishedRow[]): Promise<void> {
+    const isChanged = published.length + unpublished.length > 0
+    if (!isChanged && this.#table === 'unchanged') return this.#session.rollback()
+    const settling = isChanged ? [this.#statements.settle(published, unpublished)] : []
+    const lines = linesBehind(published, unpublished)
+    await this.#session.commit(lines.length === 0 ? settling : await this.#letGo(settling, lines))
   }
 
-  abandon(): Promise<void> {
-    return this.#session.rollback()
+  /** A connection that is lost meanwhile ends its transaction. */
+  async #letGo(settling: readonly Script[], lines: readonly number[]): Promise<readonly Script[]> {
+    try {
+      for (const script of settling) await this.#session.run(script)
+      const next = await this.#session.run(this.#statements.following(lines))
+      return next.length === 0 ? [] : [this.#statements.letGo(next.map(({ id }) => id))]
+    } catch (error) {
+      await this.#session.rollback()
+      throw error
+    }
   }
 }

@@ -53,6 +53,9 @@ export interface OutboxRig<Tx> {
   rows(): Promise<number>
   /** All rows were written an hour ago. */
   age(): Promise<unknown>
+  /** Of these, those that were never put off. */
+  due(): Promise<number>
+  /** Each statement commits by itself. */
   readonly pool: QueryLike
   transaction(): Promise<{ readonly tx: QueryLike; readonly commit: () => Promise<void> }>
 }
@@ -333,6 +336,32 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     ])
     await eventually(async () => kafka.sent.length === 3)
     expect(kafka.texts).toEqual(['other', 'first', 'second'])
+  })
+
+  it('keeps the order of a line behind a message that is refused, however many wait there, and meets them once', async () => {
+    const kafka = new Confirming()
+    let isRefused = true
+    kafka.answer = ({ value }) => {
+      if (isRefused && String(value) === 'a 0') throw new BrokerError('BROKER_PUBLISH_REFUSED', 'no topic yet')
+    }
+    const outbox = use.begin(use.outbox(kafka, { observe: () => {} }))
+    await outbox.open()
+    const behind = Array.from({ length: 1_200 }, (_, n) => `a ${n}`)
+    for (let at = 0; at < behind.length; at += 300) {
+      await use.commit(
+        outbox,
+        behind.slice(at, at + 300).map((value) => ({ topic: 't', key: 'a', value })),
+      )
+    }
+    await eventually(async () => (await use.rig.due()) === 0)
+    await use.commit(outbox, { topic: 't', key: 'b', value: 'other' })
+    await eventually(async () => kafka.texts.includes('other'))
+    expect(kafka.texts).toEqual(['other'])
+    expect((await outbox.refused()).map(({ cause }) => cause)).toEqual(['no topic yet'])
+    isRefused = false
+    await use.commit(outbox, { topic: 't', key: 'a', value: 'a 1200' })
+    await eventually(async () => (await use.rig.rows()) === 0)
+    expect(kafka.texts.slice(1)).toEqual([...behind, 'a 1200'])
   })
 
   it('counts no attempt while the broker is down', async () => {

@@ -1,65 +1,58 @@
 import { describe, expect, it } from '@jest/globals'
 import { Relay, type RelayOptions } from '../../../src/outbox/relay.ts'
 import { BrokerError } from '../../../src/index.ts'
+import { unanswered } from '../../../src/foundation/errors.ts'
 import type {
-  FailedRow,
   OutboxTable,
   OutgoingRow,
   OutgoingSystem,
   RelayEvent,
   TakenRows,
+  UnpublishedRow,
 } from '../../../src/ports/outbox.ts'
 import { ManualClock } from '../../kit/manual-clock.ts'
 
 /** Rows in memory; a line belongs to one relay at a time. */
 class Table implements OutboxTable {
   readonly rows: OutgoingRow[] = []
-  readonly failed: FailedRow[] = []
+  readonly putOff: UnpublishedRow[] = []
   looks = 0
   failure: Error | undefined
   readonly #locked = new Set<number>()
 
   add(id: string, line: number, system: OutgoingSystem = 'kafka'): void {
     const value = Buffer.from(id)
-    this.rows.push({
-      id,
-      line,
-      attempts: 0,
-      system,
-      messageId: id,
-      place: 't',
-      key: null,
-      value,
-      attributes: '{}',
-    })
+    const row = { id, line, attempts: 0, hasWaited: false, system, messageId: id, place: 't' } as const
+    this.rows.push({ ...row, key: null, value, attributes: '{}' })
   }
 
   async open(): Promise<void> {}
 
-  async take(most: number): Promise<TakenRows | undefined> {
+  async take(most: number, systems: readonly OutgoingSystem[]): Promise<TakenRows | undefined> {
     this.looks++
     if (this.failure !== undefined) throw this.failure
-    const waiting = new Set(this.failed.map(({ id }) => this.rows.find((row) => row.id === id)?.line))
-    const rows = this.rows.filter(({ line }) => !this.#locked.has(line) && !waiting.has(line)).slice(0, most)
+    const waiting = new Set(this.putOff.map(({ row }) => row.line))
+    const isFree = ({ line, system }: OutgoingRow): boolean =>
+      !this.#locked.has(line) && !waiting.has(line) && systems.includes(system)
+    const rows = this.rows.filter(isFree).slice(0, most)
     if (rows.length === 0) return undefined
     const lines = new Set(rows.map(({ line }) => line))
     for (const line of lines) this.#locked.add(line)
-    const unlock = (): void => {
-      for (const line of lines) this.#locked.delete(line)
-    }
     return {
       rows,
-      settle: async (published, failed) => {
-        for (const id of published)
-          this.rows.splice(
-            this.rows.findIndex((row) => row.id === id),
-            1,
-          )
-        this.failed.push(...failed)
-        unlock()
+      settle: async (published, unpublished) => {
+        await this.settle(published, unpublished)
+        for (const line of lines) this.#locked.delete(line)
       },
-      abandon: async () => unlock(),
     }
+  }
+
+  async settle(published: readonly OutgoingRow[], unpublished: readonly UnpublishedRow[]): Promise<void> {
+    for (const row of published) this.rows.splice(this.rows.indexOf(row), 1)
+    const isOver = (row: OutgoingRow): boolean =>
+      published.includes(row) || unpublished.some((one) => one.row === row && one.as !== 'parked')
+    const left = this.putOff.splice(0).filter(({ row }) => !isOver(row))
+    this.putOff.push(...left, ...unpublished.filter((one) => one.as === 'parked' || one.retryAfterMs > 0))
   }
 }
 
@@ -84,6 +77,31 @@ function rig(more: Partial<RelayOptions> = {}): Rig {
     ...more,
   })
   return { relay, table, clock, sent, told }
+}
+
+/** A broker that answers some messages alone, and the others when they are let go. */
+const partly = (isAnswered: (id: string) => boolean): Rig & { readonly letGo: (error?: Error) => Promise<void> } => {
+  const held: ((error?: Error) => void)[] = []
+  const sent: string[] = []
+  const publish = ({ messageId }: Readonly<Record<string, unknown>>): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const id = String(messageId)
+      const end = (error?: Error): void => (error === undefined ? resolve(void sent.push(id)) : reject(error))
+      if (isAnswered(id)) end()
+      else held.push(end)
+    })
+  const made = rig({ publish: { kafka: publish, rabbitmq: publish } })
+  const letGo = async (error?: Error): Promise<void> => {
+    for (const end of held.splice(0)) end(error)
+    await made.clock.advance(0)
+    await made.clock.advance(0)
+  }
+  return { ...made, sent, letGo }
+}
+
+const SECOND = 1_000
+const advance = async (clock: ManualClock, seconds: number): Promise<void> => {
+  for (let turn = 0; turn < seconds * 4; turn++) await clock.advance(SECOND / 4)
 }
 
 describe('a relay', () => {
@@ -124,12 +142,12 @@ describe('a relay', () => {
   })
 
   it('may be started again while it still stops', async () => {
-    let letGo: (() => void) | undefined
+    const held: (() => void)[] = []
     const { relay, table, clock, sent } = rig({
       publish: {
         kafka: ({ messageId }) => {
           sent.push(String(messageId))
-          return new Promise((resolve) => (letGo = resolve))
+          return new Promise((resolve) => void held.push(resolve))
         },
       },
     })
@@ -142,13 +160,13 @@ describe('a relay', () => {
     relay.wake()
     await clock.advance(0)
     expect(sent).toEqual(['a', 'b'])
-    letGo?.()
+    held[1]?.()
     const { looks } = table
     await clock.advance(500)
     // Two workers, one of which waits for the broker; those of the first start take nothing more.
     expect(table.looks - looks).toBeLessThanOrEqual(12)
-    void stopped
-    letGo?.()
+    held[0]?.()
+    await stopped
     await relay.stop(0)
     expect(clock.pending).toBe(0)
   })
@@ -167,14 +185,13 @@ describe('a relay', () => {
     relay.start()
     await clock.advance(0)
     expect(told).toContainEqual({ event: 'waits', cause: 'nobody there', forMs: 500 })
-    const { looks } = table
     relay.wake()
     await clock.advance(0)
-    expect(table.looks - looks).toBeLessThanOrEqual(1) // The other worker may look; the line is not sent again.
+    expect(told).toHaveLength(1) // It looks for rows of the other broker; this one is not asked again.
     await clock.advance(500)
     await clock.advance(0)
     expect(told.filter(({ event }) => event === 'waits').length).toBeGreaterThan(1)
-    expect(table.failed).toEqual([])
+    expect(table.putOff).toEqual([])
     isDown = false
     await relay.stop(10_000) // It tries once more.
     expect(sent).toEqual(['a'])
@@ -226,7 +243,7 @@ describe('a relay', () => {
     relay.start()
     await clock.advance(0)
     expect(sent).toEqual(['c'])
-    expect(table.failed).toEqual([{ id: 'a', cause: 'too large', retryAfterMs: undefined }])
+    expect(table.putOff).toMatchObject([{ row: { id: 'a' }, as: 'parked', cause: 'too large' }])
     expect(told).toContainEqual({ event: 'parked', place: 't', messageId: 'a', cause: 'too large' })
     await relay.stop(0)
   })
@@ -255,7 +272,7 @@ describe('a relay', () => {
     relay.start()
     for (let turn = 0; turn < 30; turn++) await clock.advance(0)
     expect(sent.toSorted()).toEqual(['a', 'b', 'c'])
-    expect(table.failed.map(({ id }) => id)).toEqual(['bad-1', 'bad-2'])
+    expect(table.putOff.map(({ row }) => row.id)).toEqual(['bad-1', 'bad-2'])
     await relay.stop(0)
   })
 
@@ -288,7 +305,73 @@ describe('a relay', () => {
     table.add('a', 1)
     relay.start()
     await clock.advance(0)
-    expect(table.failed).toMatchObject([{ cause: 'the outbox has no publisher for Kafka', retryAfterMs: 500 }])
+    expect(table.putOff).toMatchObject([{ cause: 'the outbox has no publisher for Kafka', retryAfterMs: 500 }])
+    await relay.stop(0)
+  })
+
+  it('leaves a message that is not answered for 2 s alone, with its line, and settles it when it is', async () => {
+    const { relay, table, clock, sent, letGo } = partly((id) => id !== 'stuck')
+    for (const [id, line] of [
+      ['stuck', 1],
+      ['behind', 1],
+      ['other', 2],
+    ] as const)
+      table.add(id, line)
+    relay.start()
+    await advance(clock, 4)
+    expect(table.putOff).toMatchObject([{ row: { id: 'stuck' }, as: 'unanswered', cause: undefined }])
+    table.add('later', 3)
+    await advance(clock, 1)
+    expect(sent).toEqual(['other', 'later'])
+    await letGo()
+    await advance(clock, 1)
+    expect(sent).toEqual(['other', 'later', 'stuck', 'behind'])
+    expect(table.rows).toEqual([])
+    await relay.stop(0)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('counts no attempt of a message that is not answered, also when it is rejected late', async () => {
+    const { relay, table, clock, told, letGo } = partly((id) => id !== 'stuck')
+    for (const [id, line] of [
+      ['stuck', 1],
+      ['other', 2],
+    ] as const)
+      table.add(id, line)
+    relay.start()
+    await advance(clock, 4)
+    await letGo(unanswered(new BrokerError('BROKER_PUBLISH_REFUSED', 'no leader')))
+    expect(table.putOff).toMatchObject([{ row: { id: 'stuck' }, as: 'unanswered', cause: 'no leader' }])
+    expect(told.map(({ event }) => event)).not.toContain('failed')
+    await relay.stop(0)
+  })
+
+  it('gives what is under way to the next relay when it stops', async () => {
+    const { relay, table, clock } = partly((id) => id !== 'stuck')
+    for (const [id, line] of [
+      ['stuck', 1],
+      ['other', 2],
+    ] as const)
+      table.add(id, line)
+    relay.start()
+    await advance(clock, 4)
+    expect(table.putOff).toHaveLength(1)
+    await relay.stop(0)
+    expect(table.putOff).toEqual([])
+    expect(table.rows).toMatchObject([{ id: 'stuck' }])
+  })
+
+  it('publishes to RabbitMQ while Kafka does not answer, and asks Kafka with few messages', async () => {
+    const { relay, table, clock, sent } = partly((id) => id.startsWith('rabbit'))
+    for (let n = 0; n < 3_000; n++) table.add(`kafka-${n}`, n)
+    relay.start()
+    await advance(clock, 4)
+    for (let n = 0; n < 600; n++) table.add(`rabbit-${n}`, 10_000 + n, 'rabbitmq')
+    await advance(clock, 1)
+    expect(sent).toHaveLength(600)
+    await advance(clock, 60)
+    // Two batches, and 20 each time that it is asked.
+    expect(table.putOff.length).toBeLessThan(1_500)
     await relay.stop(0)
   })
 })

@@ -11,8 +11,6 @@ const ONE_ROW = [
   'history.ts: update ${tables.replay} set state',
   'history.ts: update ${tables.replay} set owner',
   'history.ts: update ${tables.replay} set request',
-  'outbox/statements.ts: update ${outbox} set attempts',
-  'outbox/statements.ts: update ${outbox} set parked_at',
   'statements/purge.ts: update ${scopes} set purged_to',
 ]
 

@@ -14,6 +14,7 @@ const PROGRAMS: readonly string[] = [
   'test/pg/outbox-relay.ts',
   'test/redis/limited.ts',
   'lab/stores/lease-rival.ts',
+  'lab/outbox/program.ts',
   ...filesOf('test/cli', /\.config\.ts$/),
   ...filesOf('lab/replay', /\.config\.ts$/),
   ...filesOf('examples', /^quick-.*\.ts$/),

@@ -5,7 +5,7 @@ import { OUTBOX, problemsOfOutbox, RELAY_IDLE_MS } from '../../sql/outbox/option
 import { prepareOn, sessionsOn } from '../database.ts'
 import { DATABASE, POOL, poolOptions } from '../options.ts'
 import { tablesIn } from '../statements/tables.ts'
-import { fillLanes, mysqlOutboxStatements } from './statements.ts'
+import { fillLanes, mysqlOutboxStatements, readLanes } from './statements.ts'
 import type { MysqlOutbox, MysqlOutboxOptions } from './types.ts'
 
 const OPTIONS: Table<MysqlOutboxOptions, 'database' | 'maxAttempts' | 'observe'> = {
@@ -40,7 +40,8 @@ export function mysqlOutbox(given: MysqlOutboxOptions): MysqlOutbox {
   const sessions = sessionsOn(resolved)
   const prepare = async (): Promise<void> => {
     await prepareOn(sessions, tables, setup)
-    await sessions.committed(fillLanes(tables))
+    const fill = fillLanes(tables, await sessions.committed(readLanes(tables)))
+    if (fill !== undefined) await sessions.committed(fill)
   }
   return new OutboxInSql({
     sessions,

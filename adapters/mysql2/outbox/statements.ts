@@ -80,9 +80,23 @@ function lockLane(
   }
 }
 
-/** Where somebody has emptied all tables, as tests do. */
-export function fillLanes({ outboxLane }: Tables): Script {
-  const rows = Array.from({ length: ALL_LANES }, (_, lane) => `(${lane})`)
+/** Waits for no relay that has locked some. */
+export function readLanes({ outboxLane }: Tables): Script<{ readonly lane: number }> {
+  return {
+    statements: [`select lane from ${outboxLane}`],
+    read: ({ lane }: { readonly lane: number | string }) => ({ lane: Number(lane) }),
+  }
+}
+
+/** Where somebody has emptied all tables, as tests do. `undefined`: all lanes are there. */
+export function fillLanes(
+  { outboxLane }: Tables,
+  there: readonly { readonly lane: number }[] = [],
+): Script | undefined {
+  const known = new Set(there.map(({ lane }) => lane))
+  const missing = Array.from({ length: ALL_LANES }, (_, lane) => lane).filter((lane) => !known.has(lane))
+  if (missing.length === 0) return undefined
+  const rows = missing.map((lane) => `(${lane})`)
   return { statements: [`insert ignore into ${outboxLane} (lane) values ${rows.join(', ')}`] }
 }
 

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect } from '@jest/globals'
 import { compiled } from '../../test/kit/compiled.ts'
 
 export interface ProgramSpec {
@@ -34,8 +33,9 @@ export class RelayProcess implements AsyncDisposable {
     await this.#started
   }
 
-  async untilKilled(): Promise<void> {
-    expect((await this.#ended)[1]).toBe('SIGKILL')
+  /** Resolves with the signal that has ended it. */
+  async ended(): Promise<unknown> {
+    return (await this.#ended)[1]
   }
 
   freeze(): void {
@@ -69,18 +69,18 @@ export class BrokerFile implements Disposable {
     })
   }
 
-  /** Every one of these, and of each key in the order of their numbers where they were taken first. */
-  expectAll(count: number): void {
+  /** What is wrong: not each of so many was taken, or of one key a later one was taken first. */
+  wrong(count: number): readonly string[] {
     const last = new Map<string, number>()
     const seen = new Set<string>()
+    const wrong: string[] = []
     for (const { id, key, n } of this.taken) {
-      expect(id).toBe(`id-${n}`)
       if (seen.has(id)) continue
       seen.add(id)
-      expect(n).toBeGreaterThan(last.get(key) ?? -1)
+      if (n < (last.get(key) ?? -1)) wrong.push(`${id} of ${key} was taken after ${last.get(key)}`)
       last.set(key, n)
     }
-    expect(seen.size).toBe(count)
+    return seen.size === count ? wrong : [...wrong, `${seen.size} of ${count} were taken`]
   }
 
   [Symbol.dispose](): void {

@@ -26,9 +26,15 @@ export class ConfirmedProducer {
   readonly #open = new Set<Used>()
   #current: Used | undefined
   #isClosed = false
+  #recognises = false
 
   constructor(client: Pick<KafkaClient, 'producer'>) {
     this.#client = client
+  }
+
+  /** It knows what it is given again after a failure. Known once it has sent. */
+  get recognises(): boolean {
+    return this.#recognises
   }
 
   /** Resolves when all in-sync replicas have the copy. */
@@ -67,7 +73,7 @@ export class ConfirmedProducer {
       try {
         const producer = await used.opening
         if (isOver) throw new Error('given up') // It must not be sent after the caller was told that it was not.
-        isLasting = producer.recognises === true
+        isLasting = this.#recognises = producer.recognises === true
         repeated?.onSend()
         const batch = repeated && messages
         const answers = await producer.send({ topic, acks: -1, messages }, batch) // mutant: kafka-dead-letter-on-one-replica

@@ -1,11 +1,11 @@
 import { StoppedError, within } from '../../../src/internal.ts'
 import { AdminClient } from '../admin-client.ts'
 import type { KafkaClient } from '../client.ts'
-import { ConfirmedProducer } from '../copies/confirmed-producer.ts'
 import { defaultPartition } from '../copies/default-partition.ts'
 import { partitionsOf } from '../copies/topics.ts'
 import { bytesOrNull, checkMessage, sentMessage, type IdentifiedMessage } from './check-message.ts'
 import { PartitionLine, refused } from './partition-line.ts'
+import { TopicProducers } from './topic-producers.ts'
 
 const CONFIRM_WITHIN_MS = 30_000
 const MOST_UNCONFIRMED = 10_000
@@ -39,7 +39,7 @@ interface KnownTopic {
 
 /** With any client. It connects at the first publish. */
 export class KafkaConfirmedPublisher implements ConfirmedPublisher {
-  readonly #producer: ConfirmedProducer
+  readonly #producers: TopicProducers
   readonly #adminClient: AdminClient
   readonly #confirmWithinMs: number
   readonly #topics = new Map<string, KnownTopic>()
@@ -49,7 +49,7 @@ export class KafkaConfirmedPublisher implements ConfirmedPublisher {
   #closed: Promise<void> | undefined
 
   constructor(client: Pick<KafkaClient, 'producer' | 'admin'>, confirmWithinMs: number = CONFIRM_WITHIN_MS) {
-    this.#producer = new ConfirmedProducer(client)
+    this.#producers = new TopicProducers(client)
     this.#adminClient = new AdminClient(client)
     this.#confirmWithinMs = confirmWithinMs
   }
@@ -85,14 +85,14 @@ export class KafkaConfirmedPublisher implements ConfirmedPublisher {
 
   async #close(): Promise<void> {
     for (const line of this.#lines.values()) line.close()
-    await this.#producer.close()
+    await this.#producers.close()
   }
 
   #line(topic: string, partition: number): PartitionLine {
     const name = `${topic}/${partition}`
     let line = this.#lines.get(name)
     if (line === undefined) {
-      line = new PartitionLine(this.#producer, topic)
+      line = new PartitionLine(this.#producers, topic)
       this.#lines.set(name, line)
     }
     return line

@@ -2,8 +2,9 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { backoffMs, BrokerError, describeError, systemEntropy, unanswered } from '../../../src/internal.ts'
 import type { SentMessage } from '../client.ts'
 import { chunksOf } from '../copies/chunks.ts'
-import { isTooLarge, type ConfirmedProducer } from '../copies/confirmed-producer.ts'
+import { isTooLarge } from '../copies/confirmed-producer.ts'
 import { errorType, isAnswer, isTransient, isUnanswered } from '../protocol-error.ts'
+import type { TopicProducers } from './topic-producers.ts'
 
 /** The time limit of one send: if its broker does not answer, another one may lead the partition by then. */
 const ANSWER_WITHIN_MS = 10_000
@@ -25,7 +26,7 @@ interface Outgoing {
  * A send that fails is repeated with the same messages until the oldest of them is late.
  */
 export class PartitionLine {
-  readonly #producer: ConfirmedProducer
+  readonly #producers: TopicProducers
   readonly #topic: string
   readonly #closing = new AbortController()
   #waiting: Outgoing[] = []
@@ -35,8 +36,8 @@ export class PartitionLine {
   /** The topic may accept fewer bytes at once than other topics. */
   #mostAtOnce = MOST_AT_ONCE
 
-  constructor(producer: ConfirmedProducer, topic: string) {
-    this.#producer = producer
+  constructor(producers: TopicProducers, topic: string) {
+    this.#producers = producers
     this.#topic = topic
   }
 
@@ -75,7 +76,7 @@ export class PartitionLine {
       const leftMs = deadline - performance.now()
       if (leftMs <= 0) return this.#late(batch, reason)
       try {
-        await this.#producer.sendAgain(this.#topic, messages, Math.min(leftMs, ANSWER_WITHIN_MS), () => {
+        await this.#producers.sendAgain(this.#topic, messages, Math.min(leftMs, ANSWER_WITHIN_MS), () => {
           for (const one of batch) one.doubts++
         })
         for (const { resolve } of batch) resolve()

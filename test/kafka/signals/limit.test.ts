@@ -1,6 +1,13 @@
 import { describe, expect, it } from '@jest/globals'
 import { runKafka } from '../../../adapters/kafkajs/index.ts'
-import { defineConsumer, messageId, RetryLaterError, type LimitOptions, type Running } from '../../../src/index.ts'
+import {
+  defineConsumer,
+  messageId,
+  RetryLaterError,
+  type LimitOptions,
+  type Running,
+  type Store,
+} from '../../../src/index.ts'
 import { memoryStore } from '../../../src/memory/index.ts'
 import { stoppedAfterEach } from '../../kit/after-each.ts'
 import { eventually } from '../../kit/eventually.ts'
@@ -26,10 +33,14 @@ async function start(
     limit,
     failing = () => {},
     maxInFlight = 4,
+    group = uniqueName('group'),
+    store = memoryStore(),
   }: {
     readonly limit: LimitOptions
     readonly failing?: (id: string) => void
     readonly maxInFlight?: number
+    readonly group?: string
+    readonly store?: Store
   },
 ): Promise<Started> {
   const began: (readonly [string, number])[] = []
@@ -38,7 +49,7 @@ async function start(
     name: 'sms',
     id: messageId.header('id'),
     decode: (value) => value,
-    store: memoryStore(),
+    store,
     concurrency: 4,
     maxInFlight,
     limit,
@@ -49,7 +60,6 @@ async function start(
     },
     observe: (event) => void told.push(event.type === 'source' ? event.event : event.type),
   })
-  const group = uniqueName('group')
   const one = await runKafka(cluster.kafka(), consumer, { ...FAST, topics: [topic], group, startAt: 'earliest' })
   running.push(one)
   return { one, began, told }
@@ -92,6 +102,21 @@ describe('a Kafka consumer with a limit', () => {
     await eventually(async () => began.some(([id]) => id === 'b1'))
     expect(began.filter(([id]) => id.startsWith('a')).length).toBeLessThan(6)
   }, 60_000)
+
+  it('gives what waits to the next member at a rebalance, which handles each once', async () => {
+    const [topic, group, store] = [await cluster.topic(2), uniqueName('group'), memoryStore()]
+    await cluster.send(topic, sent(...ids('a', 15)), 0)
+    await cluster.send(topic, sent(...ids('b', 15)), 1)
+    const limit = { perSecond: 5, burst: 1 }
+    const first = await start(topic, { limit, group, store, maxInFlight: 10 })
+    await eventually(async () => (first.one.health().limited ?? 0) > 10)
+    const second = await start(topic, { limit, group, store, maxInFlight: 10 })
+    await cluster.untilCommitted(group, topic, [15, 15])
+    const began = [...first.began, ...second.began].map(([id]) => id)
+    expect(began.toSorted()).toEqual([...ids('a', 15), ...ids('b', 15)].toSorted())
+    expect(second.began.length).toBeGreaterThan(0)
+    await eventually(async () => [first, second].every(({ one }) => one.health().limited === 0))
+  }, 90_000)
 
   it('obeys Retry-After, for all messages of the key', async () => {
     const topic = await cluster.topic(1)

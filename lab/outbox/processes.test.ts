@@ -37,7 +37,7 @@ describe.each(DATABASES.filter(([name]) => backends.has(name)))('relays that die
     expect(broker.taken).toEqual([{ id: 'id-0', key: 'k', n: 0 }])
   })
 
-  // What the process removes before it has sent it would be lost here (MassTransit 6145).
+  // What the process removes before it has sent it would be lost here: https://github.com/MassTransit/MassTransit/issues/6145
   it.each(['after publish', 'after confirm'] as const)(
     'publish again, under the same ID, what one was killed over %s',
     async (dieAt) => {
@@ -53,7 +53,7 @@ describe.each(DATABASES.filter(([name]) => backends.has(name)))('relays that die
     },
   )
 
-  // Several instances keep the order of a key (gruelbox/transaction-outbox 198).
+  // Several instances keep the order of a key: https://github.com/gruelbox/transaction-outbox/issues/198
   it.each(['keeps its lanes', 'loses its connections'] as const)(
     'keep the order of each key and lose nothing when one is frozen past another and %s',
     async (how) => {

@@ -145,6 +145,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect(kafka.sent.every(({ topic }) => topic === 'charged')).toBe(true)
   })
 
+  // Published twice by the state of its inbox: https://github.com/MassTransit/MassTransit/issues/3791
   it('publishes nothing of a handler that fails, and under the same IDs what it writes in the end [T303]', async () => {
     const kafka = new Confirming()
     const ids: string[] = []
@@ -163,6 +164,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     expect(kafka.ids[0]).toBe(ids[0])
   })
 
+  // Order was lost when ten deliveries ran at once: https://github.com/MassTransit/MassTransit/issues/3512
   it('keeps the order of a key, one after the other, whatever the others do [T304]', async () => {
     const kafka = new Confirming()
     const under = new Map<string, number>()
@@ -362,6 +364,30 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     await use.commit(outbox, { topic: 't', key: 'a', value: 'a 1200' })
     await eventually(async () => (await use.rig.rows()) === 0)
     expect(kafka.texts.slice(1)).toEqual([...behind, 'a 1200'])
+  })
+
+  // Rows stayed locked during a redelivery: https://github.com/MassTransit/MassTransit/issues/4299
+  it('lets handlers publish while the broker answers nothing, with the same key too', async () => {
+    const kafka = new Confirming()
+    const answers: (() => void)[] = []
+    kafka.answer = () => new Promise((resolve) => void answers.push(resolve))
+    const { send } = await use.consume(use.outbox(kafka), {
+      handle: async ({ payload, tx, publish, attempt }) => {
+        await use.rig.write(tx, `charge ${payload.n}`)
+        await publish({ topic: 't', key: 'a', value: String(payload.n) })
+        if (attempt === 1) throw new Error('not yet')
+      },
+    })
+    send(1)
+    await eventually(() => answers.length === 1)
+    send(2, 3)
+    await eventually(async () => (await use.rig.committed('charge 2')) + (await use.rig.committed('charge 3')) === 2)
+    expect(kafka.sent).toEqual([])
+    await eventually(async () => {
+      for (const answer of answers.splice(0)) answer()
+      return (await use.rig.rows()) === 0
+    })
+    expect(kafka.texts.toSorted()).toEqual(['1', '2', '3'])
   })
 
   it('counts no attempt while the broker is down', async () => {

@@ -3,7 +3,7 @@ import type { Bytes } from './bytes.ts'
 /** Aborted transactions, as the broker lists them beside the records of a fetch; `undefined` where uncommitted ones are read too. */
 export type Listed = readonly AbortedTransaction[] | undefined
 
-export interface AbortedTransaction {
+interface AbortedTransaction {
   readonly producerId: bigint
   readonly firstOffset: bigint
 }

@@ -8,6 +8,7 @@ import { addDecisions } from './records/decide.ts'
 import { addInspect } from './records/inspect.ts'
 import { addPositions } from './records/positions.ts'
 import { addMark } from './records/mark.ts'
+import { addWhy } from './records/why.ts'
 import { addPurge } from './records/purge.ts'
 import { addReplay } from './replay/command.ts'
 import { addRelay } from './relay.ts'
@@ -25,6 +26,7 @@ export function newProgram(end: End): Command {
     .showHelpAfterError('Run it with --help to see what it takes.')
   for (const add of [
     addDemo,
+    addWhy,
     addInspect,
     addAudit,
     addDecisions,

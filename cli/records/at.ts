@@ -37,7 +37,7 @@ export function placeText({ item }: MessageAt): string {
   return printable(`${part}/${position}: ${arrived}${clock}, ${size}, first published to ${message.origin}${setAside}`)
 }
 
-function deadLetterText({ parked, reason, consumer, group }: NonNullable<ReplayItem['deadLetter']>): string {
+export function deadLetterText({ parked, reason, consumer, group }: NonNullable<ReplayItem['deadLetter']>): string {
   const by = consumer === undefined ? '' : ` by ${group === undefined ? '' : `${group}/`}${consumer}`
   const why = reason === undefined ? '' : ` (${reason})`
   return `a dead letter, ${parked ? 'parked' : 'given up'}${by}${why}`

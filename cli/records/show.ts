@@ -8,15 +8,17 @@ export interface Shown extends RecordView {
   readonly ref?: RecordRef
   readonly key: Key
   readonly origin?: string | undefined
+  readonly idempotencyKey?: string | undefined
 }
 
 export function recordJson(shown: Shown): Record<string, unknown> {
   // The digest of a short payload can be guessed from.
-  const { ref, key, origin, digest: _, since, notBefore, leaseLeftMs, keepUntil, ...record } = shown
+  const { ref, key, idempotencyKey, origin, digest: _, since, notBefore, leaseLeftMs, keepUntil, ...record } = shown
   const isById = typeof ref === 'string'
   return {
     ...(isById ? { id: ref } : {}),
     key,
+    idempotency_key: idempotencyKey,
     origin,
     ...record,
     since: dateOf(since),
@@ -56,6 +58,7 @@ const COLUMNS: readonly (readonly [head: string, cellOf: (record: Shown) => stri
   ['TRACE', ({ trace }) => trace?.split('-')[1] ?? ''],
   ['REASON', ({ reason }) => reason ?? ''],
   ['CAUSE', ({ cause, found }) => cut(cause ?? found ?? '')],
+  ['IDEMPOTENCY KEY', ({ idempotencyKey }) => idempotencyKey ?? ''],
 ]
 
 /** Length of a cause in a table. JSON has all of it. */
@@ -65,6 +68,6 @@ function cut(text: string): string {
   return text.length > SHOWN_OF_A_CAUSE ? `${text.slice(0, SHOWN_OF_A_CAUSE)}…` : text
 }
 
-function dateOf(ms: number | undefined): string | undefined {
+export function dateOf(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString()
 }

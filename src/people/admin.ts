@@ -4,7 +4,7 @@ import type { EpochMs } from '../core/units.ts'
 import { keptIn } from '../core/result.ts'
 import { DECIDER, type Decider } from './decider.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
-import { identityOf, numberedKey, ScopeIdentity } from '../identity/digest.ts'
+import { identityOf, numberedKey, ScopeIdentity, type Identity } from '../identity/digest.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { noteIn } from './note.ts'
 import {
@@ -49,6 +49,11 @@ export type RecordRef = string | Uint8Array | { readonly key: Key; readonly unsc
 export interface Inspected extends RecordView {
   readonly ref: RecordRef
   readonly key: Key
+  /**
+   * `ctx.idempotencyKey` of its handler, by which a provider can be asked; `undefined` if the record was requested by its key, which
+   * is the shorter one.
+   */
+  readonly idempotencyKey: string | undefined
   /** The topic or queue under which the ID was found; `undefined` if the record was requested by its key. */
   readonly origin: string | undefined
 }
@@ -316,24 +321,25 @@ class StoreRecords implements Admin {
   }
 
   #placesOf(ref: RecordRef): readonly Place[] {
-    if (typeof ref === 'object' && 'key' in ref) return [{ ref, key: ref.key, origin: undefined }]
+    if (typeof ref === 'object' && 'key' in ref)
+      return [{ ref, key: ref.key, idempotencyKey: undefined, origin: undefined }]
     const bytes = idBytes(ref)
     if (typeof bytes === 'string') throw this.#invalid(`message ID: ${WHY_UNUSABLE[bytes]}`)
     const { group, origins } = this.#subscription
     // With the option `scope`, all origins share one key.
     const sought = this.#consumer.scope === undefined ? origins : origins.slice(0, 1)
     return sought.map((origin) => {
-      const key = this.#keyOf(keyScope(this.#consumer, group, origin), bytes)
-      return { ref, key, origin: this.#consumer.scope === undefined ? origin : undefined }
+      const identity = this.#identityOf(keyScope(this.#consumer, group, origin), bytes)
+      return { ref, ...identity, origin: this.#consumer.scope === undefined ? origin : undefined }
     })
   }
 
-  #keyOf(scope: readonly Uint8Array[], id: Uint8Array): Key {
-    if (this.#consumer.store.keys !== 'sequences') return identityOf(scope, id).key
+  #identityOf(scope: readonly Uint8Array[], id: Uint8Array): Identity {
+    if (this.#consumer.store.keys !== 'sequences') return identityOf(scope, id)
     const key = numberedKey(new ScopeIdentity(scope), id)
     if (key === undefined)
       throw this.#invalid('message ID: expected one of messageId.sourceSequence(), `number:source`')
-    return key
+    return { key, idempotencyKey: key }
   }
 
   #checked(why: Decider): Why {
@@ -350,7 +356,7 @@ class StoreRecords implements Admin {
   }
 }
 
-type Place = Pick<Inspected, 'ref' | 'key' | 'origin'>
+type Place = Pick<Inspected, 'ref' | 'key' | 'idempotencyKey' | 'origin'>
 
 /** Nothing shows that the record is of the consumer: neither itself, nor an ID, nor the person. */
 export function isUnproven({ ref, scope }: Pick<Inspected, 'ref' | 'scope'>): boolean {

@@ -25,6 +25,8 @@ export class ReplayedConsumer {
   readonly admin: StoreAdmin
   /** @throws the decoder's error if a server that it needs does not answer now */
   readonly keyOf: (message: Message) => Key | Unidentified | Promise<Key | Unidentified>
+  /** `ctx.idempotencyKey` of its handler. @throws as `keyOf` */
+  readonly idempotencyKeyOf: (message: Message) => string | Unidentified | Promise<string | Unidentified>
 
   /**
    * @param of - the function that got them, for a problem
@@ -50,6 +52,7 @@ export class ReplayedConsumer {
     this.admin = admin
     this.scope = scopeName(definition, subscription.group)
     const keyOf = createKeyFinder(definition, subscription.group)
+    this.idempotencyKeyOf = keyOf
     this.keyOf = (message) => {
       const key = keyOf(message)
       return key instanceof Promise ? key.then(short) : short(key)

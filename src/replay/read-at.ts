@@ -1,5 +1,6 @@
 import { adminOf, type Inspected } from '../people/admin.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
+import { shortened } from '../identity/digest.ts'
 import type { ReplayItem } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import { ReplayedConsumer } from './place.ts'
@@ -48,11 +49,12 @@ export async function messageAt(
   try {
     const item = await ask(() => readAt(of, { place, offset, signal: stop.signal }))
     if (item === undefined) return undefined
-    const key = await of.keyOf(item.message)
-    if (typeof key !== 'string') return { item, record: key.detail, isConflict: false }
+    const idempotencyKey = await of.idempotencyKeyOf(item.message)
+    if (typeof idempotencyKey !== 'string') return { item, record: idempotencyKey.detail, isConflict: false }
+    const key = shortened(idempotencyKey)
     const [record] = await ask(() => adminOf(consumer, subscription).inspect([{ key }]))
     if (record === undefined) throw new TypeError('a key without a record or its absence (messageAt)')
-    return { item, record, isConflict: of.isConflict(item, record) }
+    return { item, record: { ...record, idempotencyKey }, isConflict: of.isConflict(item, record) }
   } finally {
     stop.abort()
   }

@@ -31,6 +31,9 @@ describe('consume-once, used wrongly', () => {
     [['forget', 'odd', 'id', '--yes', '--reason', ' ', ...ODD], /--reason: expected why/],
     [['resolve', 'odd', 'id', '--reason', 'x', ...ODD], /expected one of --done and --rerun/],
     [['resolve', 'odd', 'id', '--done', '--rerun', '--reason', 'x', ...ODD], /expected one of --done and --rerun/],
+    [['why'], /missing required argument 'message'/],
+    [['why', 'id', '--consumer', 'nobody', ...ODD], /expected a consumer of the config/],
+    [['why', 'id', '--look-at-most', '0', ...ODD], /whole number from 1/],
     [['doctor', 'nobody', ...ODD], /expected a consumer of the config/],
     [['inspect', 'odd', 'id', '--reason', 'x', ...ODD], /--reason: expected a list/],
     [['inspect', 'odd', '--parked', '--older-than', '1h', '--limit', '2', ...ODD], /neither --limit nor --after/],
@@ -82,7 +85,7 @@ describe('consume-once, used wrongly', () => {
     expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('a message in a queue has no position') })
   })
 
-  it.each([['inspect'], ['audit'], ['resolve'], ['reopen'], ['forget'], ['purge'], ['migrate'], ['doctor']])(
+  it.each([['why'], ['inspect'], ['audit'], ['resolve'], ['reopen'], ['forget'], ['purge'], ['migrate'], ['doctor']])(
     'explains %s',
     async (command) => {
       const { exitCode, stdout } = await cli.run([command, '--help'])
@@ -214,6 +217,7 @@ describe('a consumer that has positions, not records', () => {
   it.each([
     [['inspect', 'by-offsets', 'id']],
     [['audit', 'by-offsets']],
+    [['why', 'id', '--consumer', 'by-offsets']],
     [['replay', 'plan', 'by-offsets', '--from', 'kafka:sms']],
     [['redrive', 'by-offsets', '--dry-run']],
   ])('%j: exit 2, and names the command that works', async (args) => {
@@ -234,6 +238,25 @@ describe('a store that cannot be reached', () => {
     const run = await cli.run(['inspect', 'odd', 'id', '--timeout', '1', ...ODD], { env: { TEST_STORE: 'silent' } })
     expect(run.exitCode).toBe(4)
     expect(run.stderr).toContain('no answer within 1 s (--timeout)')
+  })
+})
+
+describe('consume-once why', () => {
+  it.each(['unreachable', 'ambiguous'])('tells whose store is %s, and asks the others', async (store) => {
+    const run = await cli.run(['why', 'id', '--json', ...ODD], { env: { TEST_STORE: store } })
+    expect(run.exitCode).toBe(4)
+    expect(run.stdout).not.toContain('s3cret')
+    expect(dataOf(run)).toMatchObject({
+      message: 'id',
+      found: [],
+      problems: expect.arrayContaining([expect.objectContaining({ code: expect.stringContaining('STORE') })]),
+    })
+  })
+
+  it('says that nobody knows the message: exit 1', async () => {
+    const run = await cli.run(['why', 'order-18', '--config', 'test/cli/orders.config.ts'])
+    expect(run).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(run.stderr).toContain('No record and no dead letter of it was found: sms/sms-sender.')
   })
 })
 

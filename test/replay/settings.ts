@@ -26,6 +26,8 @@ export interface ReplaySettings {
   readonly maxAttempts?: number
   /** Likewise the message with this ID. */
   readonly bugOf?: string
+  /** @defaultValue false */
+  readonly logIds?: boolean
   /** How long a handler takes. @defaultValue 0 */
   readonly slowMs?: number
 }
@@ -61,9 +63,10 @@ interface Sms {
   readonly tenant: string
 }
 
-function common({ name = 'sms', maxAttempts = 1, bugFor }: ReplaySettings) {
+function common({ name = 'sms', maxAttempts = 1, logIds = false, bugFor }: ReplaySettings) {
   return {
     name,
+    logIds,
     id: messageId.header('id'),
     maxAttempts,
     // These incidents are about many dead letters, and a hold would leave most of them undone.

@@ -24,6 +24,7 @@ type Settings = Partial<ConsumerSettings<unknown, unknown, never>>
 class Stage {
   readonly broker: MemoryBroker = new MemoryBroker()
   readonly handled: string[] = []
+  readonly idempotencyKeys: string[] = []
   readonly consumer: Consumer
   fails: (() => Error) | undefined
 
@@ -34,7 +35,8 @@ class Stage {
       id: messageId.header('id'),
       onInDoubt: 'park',
       ...settings,
-      handle: ({ message }) => {
+      handle: ({ message, idempotencyKey }) => {
+        this.idempotencyKeys.push(idempotencyKey)
         const error = this.fails?.()
         if (error !== undefined) throw error
         this.handled.push(String(message.headers['id']))
@@ -70,6 +72,10 @@ describe('adminOf', () => {
     const [byText, byBytes, absent] = await stage.admin.inspect(['a', Buffer.from('a'), 'b'])
     expect(byText).toMatchObject({ ref: 'a', state: 'done', origin: 'sms', fence: 1 })
     expect(byBytes?.key).toBe(byText?.key)
+    expect([byText?.idempotencyKey, byBytes?.idempotencyKey]).toEqual([
+      ...stage.idempotencyKeys,
+      ...stage.idempotencyKeys,
+    ])
     expect(absent).toMatchObject({ ref: 'b', state: 'absent', origin: 'sms' })
     expect(await stage.admin.inspect([{ key: byText?.key ?? '' }])).toMatchObject([
       { state: 'done', origin: undefined },

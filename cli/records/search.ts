@@ -1,0 +1,163 @@
+import { isConsumeOnceError, type Admin, type ConfiguredConsumer, type Key, type RecordRef } from '../../src/index.ts'
+import { describeError, type AuditEntry } from '../../src/internal.ts'
+import { withoutSecrets } from '../../src/foundation/without-secrets.ts'
+import { definitionOf } from '../../src/consumer/define-consumer.ts'
+import { adviceOf, type Advice } from '../../src/people/advice.ts'
+import { findMessages, type Found, type FoundMessage } from '../../src/replay/find.ts'
+import { deadLetterPlaces } from '../../src/replay/place.ts'
+import { titleOf, type Session } from '../session.ts'
+import { adminFor, KEY_LENGTH } from './refs.ts'
+import type { Shown } from './show.ts'
+
+const MOST_LETTERS = 100
+const MOST_DECISIONS = 50
+
+export interface SearchFlags {
+  readonly origin?: string
+  readonly deadLetters: boolean
+  readonly lookAtMost: number
+}
+
+/** What one consumer knows of the message. */
+export interface Known {
+  readonly consumer: string
+  readonly scope: string
+  readonly record: Shown
+  readonly letters: readonly FoundMessage[]
+  /** The newest first. */
+  readonly decisions: readonly AuditEntry[]
+  readonly advice: Advice
+}
+
+/** What could not be asked. */
+export interface Problem {
+  readonly consumer: string
+  readonly code: string
+  readonly text: string
+}
+
+/** A message under the keys that one consumer may have it by. */
+interface Sought {
+  readonly entry: ConfiguredConsumer
+  readonly admin: Admin
+  /** Under each origin; some may be absent. */
+  readonly records: readonly Shown[]
+}
+
+/** Asks stores and brokers for one message. Changes no record. */
+export class Search {
+  readonly looked: Found[] = []
+  readonly problems: Problem[] = []
+  readonly #session: Session
+  readonly #flags: SearchFlags
+  readonly #signal: AbortSignal
+
+  constructor(session: Session, flags: SearchFlags, signal: AbortSignal) {
+    this.#session = session
+    this.#flags = flags
+    this.#signal = signal
+  }
+
+  /** Of the consumers that have a record of it; of all, if none has. */
+  async records(what: string, entries: readonly ConfiguredConsumer[]): Promise<readonly Sought[]> {
+    const sought: Sought[] = []
+    for (const entry of entries) {
+      const one = await this.#tried(entry, () => this.#recordsOf(what, entry))
+      if (one !== undefined) sought.push(one)
+    }
+    const having = sought.filter(({ records }) => records.some(isThere))
+    return having.length > 0 ? having : sought
+  }
+
+  async knownOf({ entry, admin, records }: Sought): Promise<readonly Known[]> {
+    const letters = await this.#lettersOf(entry, new Set(records.map(({ key }) => key)))
+    const known: Known[] = []
+    const isOneOfMany = records.filter(isThere).length > 1
+    for (const record of records) {
+      const own = letters.filter(({ key }) => key === record.key)
+      const decisions = (await this.#tried(entry, () => this.#decisionsOn(entry, admin, record.key))) ?? []
+      if (!isThere(record) && own.length === 0 && decisions.length === 0) continue
+      const told = { ...record, idempotencyKey: record.idempotencyKey ?? own[0]?.idempotencyKey }
+      const advice = this.#adviceOn(entry, told, { letters: own, isOneOfMany })
+      known.push({ consumer: titleOf(entry), scope: admin.scope, record: told, letters: own, decisions, advice })
+    }
+    return known
+  }
+
+  async #recordsOf(what: string, entry: ConfiguredConsumer): Promise<Sought> {
+    const { origin } = this.#flags
+    const byKey = new Map<Key, Shown>()
+    const look = async (admin: Admin, ref: RecordRef): Promise<void> => {
+      for (const record of await this.#session.answer(admin.inspect([ref]))) {
+        if (record.scope !== 'another' && !byKey.has(record.key)) byKey.set(record.key, record)
+      }
+    }
+    // Its dead letter may be there under an origin that has no record any more.
+    for (const one of origin === undefined ? entry.subscription.origins : [origin]) {
+      await look(adminFor(entry, { origin: one }), what)
+    }
+    const admin = adminFor(entry, {})
+    if (IS_KEY.test(what)) await look(admin, { key: what })
+    return { entry, admin, records: [...byKey.values()] }
+  }
+
+  async #lettersOf(entry: ConfiguredConsumer, keys: ReadonlySet<Key>): Promise<readonly FoundMessage[]> {
+    if (!this.#flags.deadLetters) return []
+    const { consumer, subscription } = entry
+    const letters: FoundMessage[] = []
+    for (const from of deadLetterPlaces(subscription.replay)) {
+      if (this.#signal.aborted) break
+      const found = await this.#tried(entry, () =>
+        findMessages(consumer, subscription, {
+          from,
+          keys: [...keys],
+          lookAtMost: this.#flags.lookAtMost,
+          findAtMost: MOST_LETTERS,
+          now: Date.now(),
+          signal: this.#signal,
+        }),
+      )
+      if (found === undefined) continue
+      this.looked.push(found)
+      letters.push(...found.messages)
+    }
+    return letters
+  }
+
+  async #decisionsOn({ consumer }: ConfiguredConsumer, admin: Admin, key: Key): Promise<readonly AuditEntry[]> {
+    if (definitionOf(consumer).store.admin?.audit === undefined) return []
+    return (await this.#session.answer(admin.audit({ key, limit: MOST_DECISIONS }))).entries
+  }
+
+  #adviceOn(
+    entry: ConfiguredConsumer,
+    record: Shown,
+    { letters, isOneOfMany }: { readonly letters: readonly FoundMessage[]; readonly isOneOfMany: boolean },
+  ): Advice {
+    const { consumer, subscription } = entry
+    const named = { id: titleOf(entry), name: consumer.name, deadLetters: deadLetterPlaces(subscription.replay) }
+    const consumers = this.#session.config.consumers.map((one) => ({ name: one.consumer.name }))
+    const id = typeof record.ref === 'string' ? record.ref : letters.find((one) => one.id !== undefined)?.id
+    const message = { id, key: record.key, origin: isOneOfMany ? record.origin : undefined }
+    const isConflict = letters.length > 0 && letters.every((one) => one.isConflict)
+    const { text, commands } = adviceOf(record, { consumer: named, consumers, message, isConflict })
+    return { text, commands: commands.slice(0, 2) }
+  }
+
+  /** What fails for one consumer is told, and the others are asked. */
+  async #tried<T>(entry: ConfiguredConsumer, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isConsumeOnceError(error)) throw error
+      this.problems.push({ consumer: titleOf(entry), code: error.code, text: withoutSecrets(describeError(error)) })
+      return undefined
+    }
+  }
+}
+
+const IS_KEY = new RegExp(`^[\\w-]{${KEY_LENGTH}}$`)
+
+function isThere({ state }: Shown): boolean {
+  return state !== 'absent'
+}

@@ -1,0 +1,106 @@
+import type { AuditEntry } from '../../src/internal.ts'
+import { MEANING } from '../../src/people/meaning.ts'
+import type { Found, FoundMessage } from '../../src/replay/find.ts'
+import { printable } from '../output.ts'
+import { deadLetterText } from './at.ts'
+import { dateOf, recordJson, stateCell } from './show.ts'
+import type { Known, Problem } from './search.ts'
+
+type Row = readonly [name: string, value: string | number | undefined]
+
+/** All that is known of the message at one consumer, for people. */
+export function whyText({ consumer, record, letters, decisions, advice }: Known): string {
+  const { ref, key, idempotencyKey, origin, state } = record
+  const rows: readonly Row[] = [
+    ['message ID', typeof ref === 'string' ? ref : letters.find(({ id }) => id !== undefined)?.id],
+    ['key', key],
+    ['idempotency key', idempotencyKey],
+    ['origin', origin ?? letters[0]?.origin],
+    ['attempts', record.attempt],
+    ['since', dateOf(record.since)],
+    ['not before', dateOf(record.notBefore)],
+    ['kept until', dateOf(record.keepUntil)],
+    ['fence', record.fence],
+    ['trace', record.trace?.split('-')[1]],
+    ['reason', record.reason],
+    ['cause', record.cause ?? record.found],
+    ...letters.map((letter): Row => ['dead letter', letterText(letter)]),
+    ...decisions.map((one): Row => ['decision', decisionText(one)]),
+  ]
+  const shown = rows.filter(([, value]) => value !== undefined && value !== '')
+  return [
+    `${consumer}: ${stateCell(record)}: ${MEANING[state]}`,
+    ...shown.map(([name, value]) => `  ${name.padEnd(NAME_WIDTH)}${printable(String(value))}`),
+    ...(idempotencyKey === undefined ? [] : [ASK]),
+    advice.text,
+    ...advice.commands.flatMap(({ about, text }) => [`  ${about}:`, `    ${printable(text)}`]),
+  ].join('\n')
+}
+
+const NAME_WIDTH = 17
+
+const ASK =
+  "The provider knows it by the idempotency key, if the handler gave it: it is the handler's ctx.idempotencyKey."
+
+function letterText({ from, part, position, timestamp, bytes, deadLetter, isConflict }: FoundMessage): string {
+  // A queue has no positions.
+  const place = from.startsWith('rabbitmq:') ? from : `${from.split(':', 1)[0]}:${part}/${position}`
+  const at = dateOf(deadLetter?.since ?? timestamp) ?? 'at an unknown time'
+  const size = bytes === undefined ? 'no payload' : `${bytes.toLocaleString('en')} bytes`
+  const how = deadLetter === undefined ? '' : `, ${deadLetterText(deadLetter)}`
+  const other = isConflict ? ', ANOTHER message with the same ID' : ''
+  return `${place}, ${at}${how}, ${size}${other}`
+}
+
+function decisionText({ at, by, decision, before, reason }: AuditEntry): string {
+  return `${new Date(at).toISOString()} ${by}: ${decision} (was ${before}): ${reason}`
+}
+
+interface Told {
+  readonly what: string
+  readonly known: readonly Known[]
+  readonly looked: readonly Found[]
+  readonly problems: readonly Problem[]
+}
+
+export function whyJson({ what, known, looked, problems }: Told): Record<string, unknown> {
+  return {
+    message: what,
+    found: known.map(({ consumer, scope, record, letters, decisions, advice }) => ({
+      consumer,
+      scope,
+      record: recordJson(record),
+      dead_letters: letters.map(letterJson),
+      decisions: decisions.map(({ at, by, decision, before, reason }) => ({
+        at: dateOf(at),
+        by,
+        decision,
+        before,
+        reason,
+      })),
+      advice: advice.text,
+      next: advice.commands.map(({ about, text }) => ({ about, command: text })),
+    })),
+    looked: looked.map(({ from, looked: count, of, warnings }) => ({ from, looked: count, of, warnings })),
+    problems,
+  }
+}
+
+function letterJson(letter: FoundMessage): Record<string, unknown> {
+  const { from, part, position, id, idempotencyKey, origin, timestamp, bytes, deadLetter, isConflict } = letter
+  return {
+    from,
+    ...(from.startsWith('rabbitmq:') ? {} : { partition: part, position }),
+    id,
+    idempotency_key: idempotencyKey,
+    origin,
+    at: dateOf(timestamp),
+    since: dateOf(deadLetter?.since),
+    reason: deadLetter?.reason,
+    parked: deadLetter?.parked,
+    consumer: deadLetter?.consumer,
+    group: deadLetter?.group,
+    bytes: bytes ?? null,
+    conflict: isConflict,
+  }
+}

@@ -1,0 +1,121 @@
+// From what a person has in hand to the record, the provider's key, the dead letter, and the next command.
+import { describe, expect, it, jest } from '@jest/globals'
+import { dataOf, WITHIN_MS } from '../kit/cli-process.ts'
+import { backends } from '../kit/backends.ts'
+import { eventually } from '../kit/eventually.ts'
+import { Incident, sms } from '../replay/incident.ts'
+
+jest.setTimeout(WITHIN_MS)
+
+interface Why {
+  readonly found: readonly {
+    readonly record: { readonly key: string; readonly state: string; readonly idempotency_key?: string }
+    readonly dead_letters: readonly Readonly<Record<string, unknown>>[]
+    readonly decisions: readonly unknown[]
+    readonly next: readonly { readonly about: string; readonly command: string }[]
+  }[]
+  readonly looked: readonly { readonly from: string; readonly looked: number; readonly warnings: readonly string[] }[]
+}
+
+const describeKafka = backends.has('kafka') && backends.has('redis') ? describe : describe.skip
+const describeRabbit = backends.has('rabbitmq') && backends.has('postgres') ? describe : describe.skip
+
+/** The words of a command that is printed for a shell, with its reason, and confirmed. */
+function typed(command = ''): string[] {
+  return command.replace('npx consume-once ', '').replace('--reason WHY', '--yes --reason OPS-812').split(' ')
+}
+
+describeKafka('consume-once why, on Kafka and Redis', () => {
+  it('tells where the dead letter lies, the key of the provider, and the command that sends it back', async () => {
+    await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
+    await incident.send([{ id: 'fine' }, { id: 'broken', tenant: 'globex' }, { id: 'fine', tenant: 'another' }])
+    await incident.live(incident.hasEffectsAndDeadLetters(1, 2), { bugFor: 'globex' })
+    const text = await incident.run(['why', 'broken'])
+    expect(text.exitCode).toBe(0)
+    expect(text.stdout).toMatch(/^\S+\/sms: given-up: It failed without an effect/)
+    expect(text.stdout).toMatch(/^ {2}idempotency key +[\w-]{43}$/m)
+    expect(text.stdout).toMatch(
+      new RegExp(
+        `^  dead letter +kafka:${incident.place}\\.dead-letter/0/\\d, \\S+Z, a dead letter, given up by \\S+/sms \\(handler-failed\\), \\d+ bytes$`,
+        'm',
+      ),
+    )
+    expect(text.stdout + text.stderr).not.toContain('globex')
+
+    const { found, looked } = await incident.json<Why>(['why', 'broken'])
+    expect(looked).toEqual([{ from: `${incident.from}.dead-letter`, looked: 2, of: 2, warnings: [] }])
+    const [known] = found
+    expect(known?.dead_letters).toEqual([expect.objectContaining({ reason: 'handler-failed', conflict: false })])
+    const { key, idempotency_key: provider } = known?.record ?? {}
+    expect(known?.dead_letters[0]).toMatchObject({ idempotency_key: provider })
+
+    // The key alone tells the rest, and the ID only where the consumer has it in its logs.
+    const byKey = (await incident.json<Why>(['why', key ?? ''])).found
+    expect(byKey).toMatchObject([{ record: { key, idempotency_key: provider } }])
+    expect(byKey[0]?.dead_letters[0]).not.toHaveProperty('id')
+    expect(byKey[0]?.next.map(({ command }) => command).join('\n')).not.toContain('broken')
+    const withIds = (await incident.json<Why>(['why', key ?? ''], { logIds: true })).found
+    expect(withIds[0]?.dead_letters).toMatchObject([{ id: 'broken' }])
+    expect(withIds[0]?.next.map(({ command }) => command).join('\n')).toContain(
+      "'%s\\n' broken | npx consume-once redrive",
+    )
+
+    const conflict = await incident.run(['why', 'fine'])
+    expect(conflict.stdout).toMatch(
+      /\/sms: done: [^]*\(conflict\)[^]*ANOTHER message with the same ID\n[^]*Do not forget/,
+    )
+
+    const reopen = byKey[0]?.next.find(({ command }) => command.includes(' reopen '))
+    expect(await incident.run(typed(reopen?.command))).toMatchObject({ exitCode: 0 })
+    const [after] = (await incident.json<Why>(['why', 'broken'])).found
+    expect(after).toMatchObject({
+      record: { state: 'released' },
+      decisions: [{ decision: 'reopen', before: 'given-up', reason: 'OPS-812' }],
+    })
+    const stores = await incident.json<Why>(['why', 'broken', '--no-dead-letters'])
+    expect(stores).toMatchObject({ looked: [], found: [{ dead_letters: [] }] })
+  })
+
+  it('tells what it knows while the broker is away: exit 4', async () => {
+    await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
+    await incident.send([{ id: 'broken', tenant: 'globex' }])
+    await incident.live(incident.hasEffectsAndDeadLetters(0, 1), { bugFor: 'globex' })
+    const away = { broker: { kafka: ['127.0.0.1:1'], topic: incident.place } }
+    const run = await incident.run(['why', 'broken', '--json'], away)
+    expect(run.exitCode).toBe(4)
+    expect(dataOf(run)).toMatchObject({
+      found: [{ record: { state: 'given-up' }, dead_letters: [] }],
+      problems: [{ code: 'BROKER_UNREACHABLE' }],
+    })
+  })
+})
+
+describeRabbit('consume-once why, on RabbitMQ and Postgres', () => {
+  it('finds the dead letter in its queue, says what the look costs, and hands every message back', async () => {
+    await using incident = await Incident.on('rabbitmq', 'postgres')
+    const ids = sms(6, 'g', 'globex')
+    const queue = `${incident.place}.dead-letter`
+    const untilBack = (): Promise<void> => eventually(async () => (await incident.rabbit?.ready(queue)) === ids.length)
+    await incident.send(ids)
+    await incident.live(incident.hasEffectsAndDeadLetters(0, ids.length), { bugFor: 'globex' })
+    await untilBack()
+    const { found, looked } = await incident.json<Why>(['why', 'g3'])
+    expect(found).toMatchObject([
+      {
+        record: { state: 'given-up', idempotency_key: expect.stringMatching(/^[\w-]{43}$/) },
+        dead_letters: [{ from: `rabbitmq:${queue}`, reason: 'handler-failed' }],
+        next: [{ command: expect.stringContaining(' resolve ') }, { command: expect.stringContaining('g3 | npx ') }],
+      },
+    ])
+    expect(found[0]?.dead_letters[0]).not.toHaveProperty('position')
+    expect(looked).toMatchObject([{ from: `rabbitmq:${queue}`, looked: 6 }])
+    expect(looked[0]?.warnings.join('\n')).toContain('redelivered flag')
+    await untilBack()
+    const text = await incident.run(['why', 'g3'])
+    expect(text.stdout).toContain(`dead letter      rabbitmq:${queue}, `)
+    expect(text.stderr).toContain('hands them back')
+    await untilBack()
+    const left = await incident.rabbit?.takeLeft(queue)
+    expect(left).toHaveLength(ids.length)
+  })
+})

@@ -69,7 +69,7 @@ export function linkTo(manifest: Manifest, file: string): string | undefined {
 }
 
 /** `https://github.com/owner/name`, of what npm allows. */
-function repositoryOf({ repository }: Manifest): string | undefined {
+export function repositoryOf({ repository }: Manifest): string | undefined {
   const url = typeof repository === 'object' ? repository.url : repository
   return url?.replace(/^git\+|\.git$/g, '').replace(/^github:/, 'https://github.com/')
 }

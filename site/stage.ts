@@ -1,11 +1,14 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, join, normalize, relative } from 'node:path'
 import { entries } from '../packaging/entries.ts'
+import { descriptionOf, withFrontMatter } from './front-matter.ts'
+import { figuresOf, landingPage, recordedSummary } from './landing.ts'
 import { withLinks } from './markdown.ts'
 
 /**
- * Copies what the site shows to `site/.pages`: the README as its home, everything below `docs/`, the other Markdown of the root, and
- * each file of the repository that a page links to, as a page of its own. So an example on the site is the tested file.
+ * Copies what the site shows to `site/.pages`: a landing page, the README as the overview, everything below `docs/`, the other
+ * Markdown of the root, and each file of the repository that a page links to, as a page of its own. So an example on the site is
+ * the tested file.
  */
 const OUT = 'site/.pages'
 const ROOT_PAGES = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md', 'CONTRIBUTING.md', 'SECURITY.md']
@@ -24,7 +27,8 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 
 rmSync(OUT, { recursive: true, force: true })
 const linked = new Set<string>()
-stagePage('README.md', 'index.md')
+stagePage('README.md', pageOf('README.md'))
+write('index.md', landingPage(pictureOf('README.md'), figuresOf(recordedSummary)))
 for (const file of ROOT_PAGES) stagePage(file, pageOf(file))
 for (const file of readdirSync('docs', { recursive: true, encoding: 'utf8' })) {
   if (file.endsWith('.md')) stagePage(`docs/${file}`, pageOf(`docs/${file}`))
@@ -37,13 +41,15 @@ write('decisions/index.md', `# Decisions\n\nWhat was chosen, and why.\n\n${decis
 cpSync('docs/images', `${OUT}/images`, { recursive: true })
 cpSync('docs/pictures', `${OUT}/pictures`, { recursive: true })
 if (existsSync('site/public')) cpSync('site/public', `${OUT}/public`, { recursive: true })
+cpSync('site/favicon.svg', `${OUT}/public/favicon.svg`)
 cpSync('docs/performance', `${OUT}/performance`, { recursive: true })
 // A page of source may link to further files.
 for (const path of linked) stageSource(path)
 stageEntryPoints()
 
 function stagePage(from: string, to: string): void {
-  const text = withLinks(readFileSync(from, 'utf8'), (target) => {
+  const markdown = readFileSync(from, 'utf8')
+  const text = withLinks(markdown, (target) => {
     const [path = '', anchor] = target.split('#')
     if (path === '') return target
     const file = normalize(join(dirname(from), path)).replace(/\/$/, '')
@@ -52,12 +58,19 @@ function stagePage(from: string, to: string): void {
     const link = relative(dirname(to), page)
     return `${link.startsWith('.') ? link : `./${link}`}${anchor === undefined ? '' : `#${anchor}`}`
   })
-  write(to, text)
+  const description = descriptionOf(markdown)
+  write(to, withFrontMatter({ source: from, ...(description === undefined ? {} : { description }) }, text))
+}
+
+/** The first picture of a page, as it is on the site. */
+function pictureOf(file: string): string {
+  const [, alt, path = ''] = /!\[([^\]]*)\]\(([^)]+)\)/.exec(readFileSync(file, 'utf8')) ?? []
+  return `![${alt}](./${pageOf(path)})`
 }
 
 /** Where a file of the repository is on the site. */
 function pageOf(file: string): string {
-  if (file === 'README.md') return 'index.md'
+  if (file === 'README.md') return 'overview.md'
   if (file === 'docs/README.md') return 'contents.md'
   // docs/security.md is there too, and the names of what is built do not differ by case.
   if (file === 'SECURITY.md') return 'vulnerabilities.md'
@@ -70,7 +83,7 @@ function stageSource(path: string): void {
   const title = `# ${path}\n\n`
   if (statSync(path).isDirectory()) {
     const files = readdirSync(path).map((name) => (statSync(join(path, name)).isDirectory() ? `${name}/` : name))
-    write(`source/${path}.md`, `${title}${files.map((name) => `- \`${name}\``).join('\n')}\n`)
+    writeSource(path, `${title}${files.map((name) => `- \`${name}\``).join('\n')}\n`)
     return
   }
   if (path.endsWith('.md')) {
@@ -79,7 +92,12 @@ function stageSource(path: string): void {
   }
   const text = readFileSync(path, 'utf8')
   const language = LANGUAGES[extname(path)] ?? 'txt'
-  write(`source/${path}.md`, `${title}\`\`\`\`\`${text.length > 200_000 ? 'txt' : language}\n${text}\n\`\`\`\`\`\n`)
+  writeSource(path, `${title}\`\`\`\`\`${text.length > 200_000 ? 'txt' : language}\n${text}\n\`\`\`\`\`\n`)
+}
+
+/** Code has a search of its own where the repository is; here it would hide the guides. */
+function writeSource(path: string, text: string): void {
+  write(`source/${path}.md`, withFrontMatter({ source: path, search: false }, text))
 }
 
 /** One file for each entry point of the package, named as users import it; typedoc makes a page of each. */

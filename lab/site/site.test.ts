@@ -9,11 +9,24 @@ import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { violationsOf } from '../../test/kit/browser.ts'
 import { needChromium } from '../../test/kit/servers/programs.ts'
+import { SEARCH_WORDS } from '../../site/search-words.ts'
+import { layoutFaults, WIDTHS } from './geometry.ts'
 
 // The build of the site is most of it, on a machine that is busy.
 jest.setTimeout(900_000)
 
-const MAIN_PAGES = ['/', '/contents', '/guarantees', '/choose', '/faq', '/migrate', '/kafka', '/api/kafkajs']
+const MAIN_PAGES = [
+  '/',
+  '/overview',
+  '/contents',
+  '/guarantees',
+  '/choose',
+  '/faq',
+  '/migrate',
+  '/kafka',
+  '/api/kafkajs',
+]
+const REFERENCE = /^\/(?:api|decisions|source|proof|CHANGELOG|performance)\b/
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
   '.js': 'text/javascript',
@@ -69,10 +82,45 @@ describe('the documentation site', () => {
     }
   })
 
-  it.each(MAIN_PAGES)('%s is no wider than a telephone', async (path) => {
-    const page = await open(path, { width: 390 })
-    await picture(page, path, 'phone')
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
+  it.each(MAIN_PAGES)('%s has nothing cut off or covered, from a telephone to a desktop', async (path) => {
+    const page = await open(path)
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 860 })
+      await picture(page, path, String(width))
+      expect([width, ...(await layoutFaults(page))]).toEqual([width])
+    }
+    await page.context().close()
+  })
+
+  it('would find a sidebar that is too narrow for its links', async () => {
+    const page = await open('/guarantees', { width: 1440 })
+    await page.addStyleTag({ content: ':root { --vp-layout-max-width: 1640px !important; }' })
+    expect(await layoutFaults(page)).not.toEqual([])
+    await page.context().close()
+  })
+
+  it('begins with one sentence, the first command and three ways to go on', async () => {
+    const page = await open('/')
+    const ways = page.locator('.actions a')
+    expect(await ways.allInnerTexts()).toEqual(['Quick start', 'Try to break it', 'Choose a scheme'])
+    expect(await page.locator('div.language-sh code').first().innerText()).toBe('npx consume-once demo')
+    expect(await page.evaluate("document.querySelector('.vp-doc img').naturalWidth")).toBeGreaterThan(0)
+    for (const at of [0, 1, 2]) {
+      await ways.nth(at).click()
+      await page.getByRole('heading', { level: 1 }).filter({ hasNotText: 'consume-once' }).waitFor()
+      await page.goto(origin)
+    }
+    await page.context().close()
+  })
+
+  it('tells a link preview what a page is for, and has an icon', async () => {
+    const page = await open('/limits')
+    const told = (name: string): Promise<string | null> =>
+      page.locator(`meta[property="og:${name}"]`).getAttribute('content')
+    expect(await told('title')).toContain('Limits of a provider')
+    expect(await told('description')).toMatch(/^With this page your consumer calls .+[.…]$/)
+    const icon = await page.locator('link[rel=icon]').getAttribute('href')
+    expect((await page.request.get(`${origin}${icon ?? ''}`)).headers()['content-type']).toBe('image/svg+xml')
     await page.context().close()
   })
 
@@ -92,12 +140,20 @@ describe('the documentation site', () => {
     await page.context().close()
   })
 
-  it('finds a page about dead letters by its search', async () => {
-    const page = await open('/')
+  it('finds the page of each word that people type, before any other', async () => {
+    const words = Object.entries(SEARCH_WORDS).flatMap(([id, all]) => all.map((word) => [word, id] as const))
+    expect(words.length).toBeGreaterThanOrEqual(40)
+    const page = await open('/contents')
     await page.getByRole('button', { name: 'Search' }).first().click()
-    await page.getByRole('searchbox').fill('dead letter')
-    await page.getByRole('option').first().waitFor()
-    expect(await page.getByRole('option').count()).toBeGreaterThan(3)
+    const missed: string[] = []
+    for (const [word, id] of words) {
+      const found = await firstFound(page, word)
+      if (found.replace(/#.*/, '') !== id.replace(/#.*/, '')) missed.push(`${word}: expected ${id}, got ${found}`)
+    }
+    expect(missed).toEqual([])
+    // What is not in the list, too: guides come before references.
+    expect(await firstFound(page, 'dead letter')).not.toMatch(REFERENCE)
+    expect(await firstFound(page, 'defineConsumer')).not.toMatch(REFERENCE)
     await page.context().close()
   })
 
@@ -119,7 +175,7 @@ describe('the documentation site', () => {
   })
 
   it('has its pages in the order of a reader', async () => {
-    const page = await open('/')
+    const page = await open('/contents')
     const groups = await page.locator('.VPSidebar .VPSidebarItem.level-0 > .item h2').allInnerTexts()
     expect(groups).toEqual([
       'What it promises',
@@ -148,11 +204,25 @@ describe('the documentation site', () => {
     await page.context().close()
   })
 
-  it('has a text version of each page for programs', () => {
-    expect(readFileSync('site/dist/llms.txt', 'utf8')).toContain('(/guarantees.md)')
+  it('has a text version of each page for programs, and a list of them with a sentence for each', () => {
+    const list = readFileSync('site/dist/llms.txt', 'utf8')
+    const pages = [...list.matchAll(/^\s*- \[.+?\]\((.+?\.md)\)(.*)$/gm)]
+    expect(pages.length).toBeGreaterThan(40)
+    expect(pages.filter(([, path = '', says = '']) => !path.startsWith('/') || !/^: \S.+/.test(says))).toEqual([])
+    expect(list).toContain('(/guarantees.md)')
     expect(readFileSync('site/dist/guarantees.md', 'utf8')).toContain('message lost?')
   })
 })
+
+/** Where the first result of a search leads. Results of the word before go away first. */
+async function firstFound(page: Page, word: string): Promise<string> {
+  const results = page.getByRole('option').locator('a')
+  await page.getByRole('searchbox').fill('')
+  await results.first().waitFor({ state: 'detached' })
+  await page.getByRole('searchbox').fill(word)
+  await results.first().waitFor()
+  return (await results.first().getAttribute('href')) ?? 'nothing'
+}
 
 /** For people to look at: `SITE_PICTURES=folder npm run lab -- lab/site`. */
 async function picture(page: Page, path: string, look: string): Promise<void> {

@@ -45,11 +45,16 @@ function anomalies(): string {
 
 function sectionOf(part: RecordedPart): string {
   const { title, command, summary, versions, seconds, ranOn, node, cores, tables, limits } = part
-  const names = Object.entries({ Node: node, ...versions }).map(([name, version]) => `${name} ${version}`)
+  const names = Object.entries({ Node: node, ...versions }).map(versionText)
   const ran = `Ran on ${ranOn} in ${Math.round(seconds)} s, ${cores} cores, ${names.join(', ')}. Repeat it: \`${command}\``
   const unseen =
     limits.length === 0 ? [] : [`What it does not show:\n\n${limits.map((limit) => `- ${limit}`).join('\n')}`]
   return [`## ${title}`, summary, ran, ...tables.map(tableText), ...unseen].join('\n\n')
+}
+
+/** Some programs say their own name before their version. */
+function versionText([name, version]: readonly [string, string]): string {
+  return version.startsWith(`${name} `) ? version.replace(' Version ', ' ') : `${name} ${version}`
 }
 
 function tableText({ title, columns, rows }: ProofTable): string {
@@ -62,5 +67,7 @@ function lineOf(cells: readonly (string | number)[]): string {
 }
 
 function cellText(cell: string | number): string {
-  return typeof cell === 'number' ? cell.toLocaleString('en') : cell.replaceAll('|', '\\|')
+  if (typeof cell === 'number') return cell.toLocaleString('en')
+  // The title of a test with cases has a place for each.
+  return cell.replaceAll('|', '\\|').replaceAll(/%[sjdip]/g, '…')
 }

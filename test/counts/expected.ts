@@ -3,7 +3,7 @@ export type Counted = Readonly<Record<string, number>>
 
 /**
  * What 1,000 messages of 1 KB cost. Every number is exact on any machine, and a test fails when one grows, or shrinks:
- * then change it here by hand, and say why in the commit message (CONTRIBUTING.md, Counts). Lower is better.
+ * then change it here by hand, and say why in the commit message (lab/README.md, Counts). Lower is better.
  *
  * - Stores: all messages wait at once, and a fifth repeat earlier ones, but for offsets. The handlers do nothing, but for
  *   one statement of each batch. A statement may read other rows on another version of its server, so that what was read

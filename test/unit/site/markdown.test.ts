@@ -10,6 +10,7 @@ const PAGES = [
   'CHANGELOG.md',
   'SECURITY.md',
   'model/README.md',
+  'lab/README.md',
   ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`),

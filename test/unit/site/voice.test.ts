@@ -6,6 +6,7 @@ import { proseOf } from '../../../site/markdown.ts'
 const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
+  'lab/README.md',
   'SECURITY.md',
   'CODE_OF_CONDUCT.md',
   ...readdirSync('docs')

@@ -27,7 +27,8 @@ const AT_START = {
 const { holds, weaker, broken, unknown } = checkFindings('outbox', AT_START)
 
 /** A relay publishes within milliseconds, and tries again after a minute at most. */
-const LONG_MS = 60_000
+const MINUTE_MS = 60_000
+const LONG_MS = MINUTE_MS
 
 const BROKERS = { kafka: 'Kafka', rabbitmq: 'RabbitMQ' } as const
 
@@ -130,6 +131,7 @@ function judgeWaiting({ place, waiting, oldestMs }: OutboxBacklog, relay: boolea
     ? 'Start a consumer on this store, outbox.start() or `consume-once relay`'
     : 'With relay: false consumers publish nothing. Run `consume-once relay`, or outbox.start() in a process of its own'
   const meaning = `Nothing was refused, so no relay runs, or its broker does not answer. ${whose}, and look whether the broker is there.`
-  const age = durationText(Math.round(oldestMs / 1_000) * 1_000)
+  const unit = oldestMs < 2 * MINUTE_MS ? 1_000 : MINUTE_MS
+  const age = durationText(Math.round(oldestMs / unit) * unit)
   return weaker('relay', `${place}: ${waiting} wait, the oldest for ${age}`, meaning)
 }

@@ -8,6 +8,7 @@ import { addDecisions } from './records/decide.ts'
 import { addInspect } from './records/inspect.ts'
 import { addPositions } from './records/positions.ts'
 import { addMark } from './records/mark.ts'
+import { addFind } from './records/find.ts'
 import { addWhy } from './records/why.ts'
 import { addPurge } from './records/purge.ts'
 import { addReplay } from './replay/command.ts'
@@ -27,6 +28,7 @@ export function newProgram(end: End): Command {
   for (const add of [
     addDemo,
     addWhy,
+    addFind,
     addInspect,
     addAudit,
     addDecisions,

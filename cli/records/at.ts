@@ -37,10 +37,19 @@ export function placeText({ item }: MessageAt): string {
   return printable(`${part}/${position}: ${arrived}${clock}, ${size}, first published to ${message.origin}${setAside}`)
 }
 
-export function deadLetterText({ parked, reason, consumer, group }: NonNullable<ReplayItem['deadLetter']>): string {
-  const by = consumer === undefined ? '' : ` by ${group === undefined ? '' : `${group}/`}${consumer}`
+export function deadLetterText(deadLetter: DeadLetter): string {
+  const { parked, reason } = deadLetter
+  const name = setAsideBy(deadLetter)
+  const by = name === undefined ? '' : ` by ${name}`
   const why = reason === undefined ? '' : ` (${reason})`
   return `a dead letter, ${parked ? 'parked' : 'given up'}${by}${why}`
+}
+
+type DeadLetter = NonNullable<ReplayItem['deadLetter']>
+
+/** As far as its headers tell. */
+export function setAsideBy({ consumer, group }: Pick<DeadLetter, 'consumer' | 'group'>): string | undefined {
+  return consumer === undefined || group === undefined ? consumer : `${group}/${consumer}`
 }
 
 export function placeJson({ item, isConflict }: MessageAt): Record<string, unknown> {

@@ -1,11 +1,11 @@
-import { isConsumeOnceError, type Admin, type ConfiguredConsumer, type Key, type RecordRef } from '../../src/index.ts'
-import { describeError, type AuditEntry } from '../../src/internal.ts'
-import { withoutSecrets } from '../../src/foundation/without-secrets.ts'
+import type { Admin, ConfiguredConsumer, Key, RecordRef } from '../../src/index.ts'
+import type { AuditEntry } from '../../src/internal.ts'
 import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import { adviceOf, type Advice } from '../../src/people/advice.ts'
-import { findMessages, type Found, type FoundMessage } from '../../src/replay/find.ts'
+import type { FoundMessage } from '../../src/replay/find.ts'
 import { deadLetterPlaces } from '../../src/replay/place.ts'
 import { titleOf, type Session } from '../session.ts'
+import type { Inquiry } from './inquiry.ts'
 import { adminFor, KEY_LENGTH } from './refs.ts'
 import type { Shown } from './show.ts'
 
@@ -29,13 +29,6 @@ export interface Known {
   readonly advice: Advice
 }
 
-/** What could not be asked. */
-export interface Problem {
-  readonly consumer: string
-  readonly code: string
-  readonly text: string
-}
-
 /** A message under the keys that one consumer may have it by. */
 interface Sought {
   readonly entry: ConfiguredConsumer
@@ -46,23 +39,21 @@ interface Sought {
 
 /** Asks stores and brokers for one message. Changes no record. */
 export class Search {
-  readonly looked: Found[] = []
-  readonly problems: Problem[] = []
   readonly #session: Session
   readonly #flags: SearchFlags
-  readonly #signal: AbortSignal
+  readonly #inquiry: Inquiry
 
-  constructor(session: Session, flags: SearchFlags, signal: AbortSignal) {
+  constructor(session: Session, flags: SearchFlags, inquiry: Inquiry) {
     this.#session = session
     this.#flags = flags
-    this.#signal = signal
+    this.#inquiry = inquiry
   }
 
   /** Of the consumers that have a record of it; of all, if none has. */
   async records(what: string, entries: readonly ConfiguredConsumer[]): Promise<readonly Sought[]> {
     const sought: Sought[] = []
     for (const entry of entries) {
-      const one = await this.#tried(entry, () => this.#recordsOf(what, entry))
+      const one = await this.#inquiry.tried(entry, () => this.#recordsOf(what, entry))
       if (one !== undefined) sought.push(one)
     }
     const having = sought.filter(({ records }) => records.some(isThere))
@@ -70,12 +61,15 @@ export class Search {
   }
 
   async knownOf({ entry, admin, records }: Sought): Promise<readonly Known[]> {
-    const letters = await this.#lettersOf(entry, new Set(records.map(({ key }) => key)))
+    const letters = await this.#lettersOf(
+      entry,
+      records.map(({ key }) => key),
+    )
     const known: Known[] = []
     const isOneOfMany = records.filter(isThere).length > 1
     for (const record of records) {
       const own = letters.filter(({ key }) => key === record.key)
-      const decisions = (await this.#tried(entry, () => this.#decisionsOn(entry, admin, record.key))) ?? []
+      const decisions = (await this.#inquiry.tried(entry, () => this.#decisionsOn(entry, admin, record.key))) ?? []
       if (!isThere(record) && own.length === 0 && decisions.length === 0) continue
       const told = { ...record, idempotencyKey: record.idempotencyKey ?? own[0]?.idempotencyKey }
       const advice = this.#adviceOn(entry, told, { letters: own, isOneOfMany })
@@ -101,27 +95,11 @@ export class Search {
     return { entry, admin, records: [...byKey.values()] }
   }
 
-  async #lettersOf(entry: ConfiguredConsumer, keys: ReadonlySet<Key>): Promise<readonly FoundMessage[]> {
-    if (!this.#flags.deadLetters) return []
-    const { consumer, subscription } = entry
-    const letters: FoundMessage[] = []
-    for (const from of deadLetterPlaces(subscription.replay)) {
-      if (this.#signal.aborted) break
-      const found = await this.#tried(entry, () =>
-        findMessages(consumer, subscription, {
-          from,
-          keys: [...keys],
-          lookAtMost: this.#flags.lookAtMost,
-          findAtMost: MOST_LETTERS,
-          now: Date.now(),
-          signal: this.#signal,
-        }),
-      )
-      if (found === undefined) continue
-      this.looked.push(found)
-      letters.push(...found.messages)
-    }
-    return letters
+  async #lettersOf(entry: ConfiguredConsumer, keys: readonly Key[]): Promise<readonly FoundMessage[]> {
+    const { deadLetters, lookAtMost } = this.#flags
+    if (!deadLetters) return []
+    const places = deadLetterPlaces(entry.subscription.replay)
+    return this.#inquiry.find(entry, places, { keys, lookAtMost, findAtMost: MOST_LETTERS })
   }
 
   async #decisionsOn({ consumer }: ConfiguredConsumer, admin: Admin, key: Key): Promise<readonly AuditEntry[]> {
@@ -142,17 +120,6 @@ export class Search {
     const isConflict = letters.length > 0 && letters.every((one) => one.isConflict)
     const { text, commands } = adviceOf(record, { consumer: named, consumers, message, isConflict })
     return { text, commands: commands.slice(0, 2) }
-  }
-
-  /** What fails for one consumer is told, and the others are asked. */
-  async #tried<T>(entry: ConfiguredConsumer, work: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await work()
-    } catch (error) {
-      if (!isConsumeOnceError(error)) throw error
-      this.problems.push({ consumer: titleOf(entry), code: error.code, text: withoutSecrets(describeError(error)) })
-      return undefined
-    }
   }
 }
 

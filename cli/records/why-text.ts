@@ -1,10 +1,11 @@
 import type { AuditEntry } from '../../src/internal.ts'
 import { MEANING } from '../../src/people/meaning.ts'
-import type { Found, FoundMessage } from '../../src/replay/find.ts'
+import type { FoundMessage } from '../../src/replay/find.ts'
 import { printable } from '../output.ts'
-import { deadLetterText } from './at.ts'
+import { deadLetterText, setAsideBy } from './at.ts'
+import type { Inquiry } from './inquiry.ts'
 import { dateOf, recordJson, stateCell } from './show.ts'
-import type { Known, Problem } from './search.ts'
+import type { Known } from './search.ts'
 
 type Row = readonly [name: string, value: string | number | undefined]
 
@@ -42,14 +43,18 @@ const NAME_WIDTH = 17
 const ASK =
   "The provider knows it by the idempotency key, if the handler gave it: it is the handler's ctx.idempotencyKey."
 
-function letterText({ from, part, position, timestamp, bytes, deadLetter, isConflict }: FoundMessage): string {
-  // A queue has no positions.
-  const place = from.startsWith('rabbitmq:') ? from : `${from.split(':', 1)[0]}:${part}/${position}`
+/** A queue has no positions. */
+export function placeOf({ from, part, position }: Pick<FoundMessage, 'from' | 'part' | 'position'>): string {
+  return from.startsWith('rabbitmq:') ? from : `${from.split(':', 1)[0]}:${part}/${position}`
+}
+
+function letterText(letter: FoundMessage): string {
+  const { timestamp, bytes, deadLetter, isConflict } = letter
   const at = dateOf(deadLetter?.since ?? timestamp) ?? 'at an unknown time'
   const size = bytes === undefined ? 'no payload' : `${bytes.toLocaleString('en')} bytes`
   const how = deadLetter === undefined ? '' : `, ${deadLetterText(deadLetter)}`
   const other = isConflict ? ', ANOTHER message with the same ID' : ''
-  return `${place}, ${at}${how}, ${size}${other}`
+  return `${placeOf(letter)}, ${at}${how}, ${size}${other}`
 }
 
 function decisionText({ at, by, decision, before, reason }: AuditEntry): string {
@@ -59,11 +64,10 @@ function decisionText({ at, by, decision, before, reason }: AuditEntry): string 
 interface Told {
   readonly what: string
   readonly known: readonly Known[]
-  readonly looked: readonly Found[]
-  readonly problems: readonly Problem[]
+  readonly inquiry: Inquiry
 }
 
-export function whyJson({ what, known, looked, problems }: Told): Record<string, unknown> {
+export function whyJson({ what, known, inquiry }: Told): Record<string, unknown> {
   return {
     message: what,
     found: known.map(({ consumer, scope, record, letters, decisions, advice }) => ({
@@ -81,12 +85,12 @@ export function whyJson({ what, known, looked, problems }: Told): Record<string,
       advice: advice.text,
       next: advice.commands.map(({ about, text }) => ({ about, command: text })),
     })),
-    looked: looked.map(({ from, looked: count, of, warnings }) => ({ from, looked: count, of, warnings })),
-    problems,
+    looked: inquiry.lookedJson(),
+    problems: inquiry.problems,
   }
 }
 
-function letterJson(letter: FoundMessage): Record<string, unknown> {
+export function letterJson(letter: FoundMessage): Record<string, unknown> {
   const { from, part, position, id, idempotencyKey, origin, timestamp, bytes, deadLetter, isConflict } = letter
   return {
     from,
@@ -98,8 +102,7 @@ function letterJson(letter: FoundMessage): Record<string, unknown> {
     since: dateOf(deadLetter?.since),
     reason: deadLetter?.reason,
     parked: deadLetter?.parked,
-    consumer: deadLetter?.consumer,
-    group: deadLetter?.group,
+    set_aside_by: deadLetter === undefined ? undefined : setAsideBy(deadLetter),
     bytes: bytes ?? null,
     conflict: isConflict,
   }

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import { EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
-import { printJson, printText, printable, say } from '../output.ts'
+import { printJson, printText, say } from '../output.ts'
 import { parseList, parsePositive } from '../parse.ts'
 import { addSessionOptions, runs, titleOf, type End, type Session, type SessionFlags } from '../session.ts'
+import { Inquiry } from './inquiry.ts'
 import { KEY_LENGTH } from './refs.ts'
 import { Search, type Known, type SearchFlags } from './search.ts'
 import { whyJson, whyText } from './why-text.ts'
@@ -41,24 +42,19 @@ export function addWhy(program: Command, end: End): void {
 async function why(session: Session, what: string, flags: WhyFlags): Promise<number> {
   const entries = flags.consumer?.map((name) => session.consumer(name)) ?? session.config.consumers
   using interrupts = new Interrupts()
-  const search = new Search(session, flags, interrupts.signal)
+  const inquiry = new Inquiry(interrupts.signal)
+  const search = new Search(session, flags, inquiry)
   const sought = await search.records(what, entries)
   const known: Known[] = []
   for (const one of sought) known.push(...(await search.knownOf(one)))
-  const { looked, problems } = search
-  if (session.isJson) printJson('why', whyJson({ what, known, looked, problems }))
+  if (session.isJson) printJson('why', whyJson({ what, known, inquiry }))
   else {
-    for (const { warnings } of looked) for (const warning of warnings) say(`note: ${warning}`)
-    for (const { consumer, code, text } of problems) say(`${consumer}: ${code}: ${text}`)
-    for (const { from, looked: count, of } of looked) {
-      const left = count < of ? `, ${of - count} were not looked at` : ''
-      say(`${printable(from)}: ${count.toLocaleString('en')} dead letters looked at${left}`)
-    }
-    if (known.length === 0 && sought.length > 0) say(nothingText(sought.map(({ entry }) => titleOf(entry))))
-    else if (known.length > 0) printText(known.map(whyText).join('\n\n'))
+    inquiry.tell()
+    if (known.length > 0) printText(known.map(whyText).join('\n\n'))
+    else if (sought.length > 0) say(nothingText(sought.map(({ entry }) => titleOf(entry))))
   }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode
-  if (problems.some(({ code }) => !code.startsWith('CONFIG'))) return EXIT.unreachable
+  if (inquiry.isIncomplete) return EXIT.unreachable
   if (sought.length === 0) return EXIT.usage
   return known.length === 0 ? EXIT.findings : EXIT.ok
 }

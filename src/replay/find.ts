@@ -1,4 +1,5 @@
-import type { Key } from '../core/record.ts'
+import type { Key, RecordView } from '../core/record.ts'
+import type { Lack } from '../core/replay.ts'
 import type { EpochMs } from '../core/units.ts'
 import type { Consumer } from '../consumer/define-consumer.ts'
 import { createIdReader } from '../pipeline/intake/identify.ts'
@@ -14,6 +15,8 @@ export interface FindOptions {
   /** Only messages with these keys. @defaultValue all */
   readonly keys?: readonly Key[] | undefined
   readonly selection?: Selection
+  /** Only with this text in the payload, a header or the key, as bytes of UTF-8. @defaultValue any */
+  readonly text?: string | undefined
   /** The most messages to look at. */
   readonly lookAtMost: number
   /** The most messages to find. */
@@ -34,6 +37,8 @@ export interface FoundMessage extends Pick<ReplayItem, 'part' | 'position' | 'ti
   readonly origin: string
   /** `undefined`: it has no payload. */
   readonly bytes: number | undefined
+  /** Of the record under its key. `undefined`: it has no usable ID. */
+  readonly state: RecordView['state'] | undefined
   /** The record under its key is of another message. */
   readonly isConflict: boolean
 }
@@ -44,6 +49,8 @@ export interface Found {
   readonly looked: number
   /** How many messages the place had when it was opened, as far as they were asked for. */
   readonly of: number
+  /** Messages that were left out because nothing tells whether they are meant. */
+  readonly lacking: Readonly<Record<Lack, number>>
   readonly warnings: readonly string[]
 }
 
@@ -56,7 +63,7 @@ export interface Found {
 export async function findMessages(
   consumer: Consumer,
   subscription: Subscription,
-  { from, keys, selection = {}, lookAtMost, findAtMost, now, signal }: FindOptions,
+  { from, keys, selection = {}, text, lookAtMost, findAtMost, now, signal }: FindOptions,
 ): Promise<Found> {
   const of = new ReplayedConsumer(consumer, subscription)
   const lookup = new Lookup(of, selection, { keys })
@@ -64,19 +71,38 @@ export async function findMessages(
   try {
     const range = await reader.range({ max: lookAtMost, ...timesFor(reader, selection) })
     const found: FoundMessage[] = []
+    const lacking = { undated: 0, 'no-reason': 0, 'no-field': 0 }
     let looked = 0
     for await (const items of reader.read(range, { signal })) {
       looked += items.length
-      for (const one of await lookup.look(items, now)) {
-        if (one.isSelected && found.length < findAtMost) found.push(await shownTo(of, from, one))
+      const having = text === undefined ? items : items.filter((item) => holds(item, text))
+      for (const one of await lookup.look(having, now)) {
+        if (one.selected === 'no') continue
+        if (one.selected !== 'yes') lacking[one.selected]++
+        else if (found.length < findAtMost) found.push(await shownTo(of, from, one))
       }
       if (found.length >= findAtMost) break
     }
     const size = range.parts.reduce((sum, part) => sum + Number(BigInt(part.to) - BigInt(part.from)), 0)
-    return { from, messages: found, looked, of: size, warnings: range.warnings }
+    return { from, messages: found, looked, of: size, lacking, warnings: range.warnings }
   } finally {
     await reader.close()
   }
+}
+
+/** In the bytes as they are: no decoder is asked, and JSON may write a text otherwise. */
+function holds({ message }: ReplayItem, text: string): boolean {
+  const { key, value, headers, messageId = '' } = message
+  const has = (bytes: Uint8Array | null): boolean => bytes !== null && Buffer.from(bytes).includes(text)
+  return (
+    has(value) || has(key) || messageId.includes(text) || Object.values(headers).some((header) => hasText(header, text))
+  )
+}
+
+function hasText(header: unknown, text: string): boolean {
+  if (header instanceof Uint8Array) return Buffer.from(header).includes(text)
+  if (Array.isArray(header)) return header.some((one) => hasText(one, text))
+  return (typeof header === 'string' || typeof header === 'number') && `${header}`.includes(text)
 }
 
 /** A queue cannot look a time up: its messages are selected by theirs. */
@@ -84,7 +110,11 @@ function timesFor({ takes }: ReplayReader, { since, until }: Selection): Pick<Se
   return takes ? {} : { since, until }
 }
 
-async function shownTo(of: ReplayedConsumer, from: string, { item, key, view }: Looked): Promise<FoundMessage> {
+async function shownTo(
+  of: ReplayedConsumer,
+  from: string,
+  { item, key, view, payload }: Looked,
+): Promise<FoundMessage> {
   const { part, position, message, timestamp, deadLetter } = item
   const idempotencyKey = key === undefined ? undefined : await of.idempotencyKeyOf(message)
   return {
@@ -93,11 +123,17 @@ async function shownTo(of: ReplayedConsumer, from: string, { item, key, view }: 
     position,
     key,
     idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
-    id: of.definition.logIds ? createIdReader(of.definition)(message) : undefined,
+    id: of.definition.logIds ? createIdReader(of.definition)(message, decodedOf(payload())) : undefined,
     origin: message.origin,
     timestamp,
     bytes: message.value?.length,
     deadLetter,
+    state: typeof view === 'object' ? view.state : undefined,
     isConflict: typeof view === 'object' && of.isConflict(item, view),
   }
+}
+
+/** Only for a condition is a payload decoded before. */
+function decodedOf(payload: unknown): { readonly payload: unknown } | undefined {
+  return payload === undefined ? undefined : { payload }
 }

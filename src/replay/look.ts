@@ -19,8 +19,8 @@ export interface Looked {
   /** `not-asked`: a message that was not selected. */
   readonly view: RecordView | 'no-id' | 'unreadable' | 'not-asked'
   readonly replays: number
-  /** It is one of those that were asked for. */
-  readonly isSelected: boolean
+  /** Whether it is one of those that were asked for, or what it lacks to tell. */
+  readonly selected: Selected
   readonly bucket: (isProven: boolean, rules: Pick<ReplayRules, 'maxReplays'>) => Bucket
   /** Why it is in its bucket. */
   readonly detail: string | undefined
@@ -97,7 +97,7 @@ export class Lookup {
         key: known,
         view,
         replays,
-        isSelected,
+        selected: selected[index] ?? 'no',
         bucket: (isProven, rules) =>
           bucketOf({ view, digest, selected: selected[index] ?? 'no', isProven, replays }, rules),
         detail: typeof key === 'object' ? key.detail : detailOf(view),

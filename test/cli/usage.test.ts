@@ -31,6 +31,11 @@ describe('consume-once, used wrongly', () => {
     [['forget', 'odd', 'id', '--yes', '--reason', ' ', ...ODD], /--reason: expected why/],
     [['resolve', 'odd', 'id', '--reason', 'x', ...ODD], /expected one of --done and --rerun/],
     [['resolve', 'odd', 'id', '--done', '--rerun', '--reason', 'x', ...ODD], /expected one of --done and --rerun/],
+    [['find', ...ODD], /expected --where or --text/],
+    [['find', '--where', 'orderId', ...ODD], /Not a condition: expected <field>=<value>/],
+    [['find', '--text', 'x', '--topics', '--from', 'kafka:sms', ...ODD], /--from: expected no --topics/],
+    [['find', '--text', 'x', '--since', '1h', '--until', '2h', ...ODD], /expected a time before --until/],
+    [['find', '--text', 'x', ...ODD], /no place of dead letters that can be read: give --from/],
     [['why'], /missing required argument 'message'/],
     [['why', 'id', '--consumer', 'nobody', ...ODD], /expected a consumer of the config/],
     [['why', 'id', '--look-at-most', '0', ...ODD], /whole number from 1/],
@@ -85,14 +90,22 @@ describe('consume-once, used wrongly', () => {
     expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('a message in a queue has no position') })
   })
 
-  it.each([['why'], ['inspect'], ['audit'], ['resolve'], ['reopen'], ['forget'], ['purge'], ['migrate'], ['doctor']])(
-    'explains %s',
-    async (command) => {
-      const { exitCode, stdout } = await cli.run([command, '--help'])
-      expect(exitCode).toBe(0)
-      expect(stdout).toMatch(/Examples:[\s\S]*Exit code 0/)
-    },
-  )
+  it.each([
+    ['why'],
+    ['find'],
+    ['inspect'],
+    ['audit'],
+    ['resolve'],
+    ['reopen'],
+    ['forget'],
+    ['purge'],
+    ['migrate'],
+    ['doctor'],
+  ])('explains %s', async (command) => {
+    const { exitCode, stdout } = await cli.run([command, '--help'])
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/Examples:[\s\S]*Exit code 0/)
+  })
 })
 
 describe('the config of consume-once', () => {

@@ -1,0 +1,85 @@
+import { isConsumeOnceError, type ConfiguredConsumer } from '../../src/index.ts'
+import { describeError } from '../../src/internal.ts'
+import { withoutSecrets } from '../../src/foundation/without-secrets.ts'
+import { findMessages, type FindOptions, type Found, type FoundMessage } from '../../src/replay/find.ts'
+import { printable, say } from '../output.ts'
+import { titleOf } from '../session.ts'
+
+/** What could not be asked. */
+export interface Problem {
+  readonly consumer: string
+  readonly code: string
+  readonly text: string
+}
+
+/** Questions to several consumers: what fails for one of them is told, and the others are asked. */
+export class Inquiry {
+  readonly looked: Found[] = []
+  readonly problems: Problem[] = []
+  readonly signal: AbortSignal
+
+  constructor(signal: AbortSignal) {
+    this.signal = signal
+  }
+
+  /** A store or a broker gave no answer, or may not be read. */
+  get isIncomplete(): boolean {
+    return this.problems.some(({ code }) => !code.startsWith('CONFIG'))
+  }
+
+  /** `undefined`: it failed. */
+  async tried<T>(entry: ConfiguredConsumer, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isConsumeOnceError(error)) throw error
+      this.problems.push({ consumer: titleOf(entry), code: error.code, text: withoutSecrets(describeError(error)) })
+      return undefined
+    }
+  }
+
+  /** The messages that are asked for, in the order of the places. */
+  async find(
+    entry: ConfiguredConsumer,
+    places: readonly string[],
+    how: Omit<FindOptions, 'from' | 'now' | 'signal'>,
+  ): Promise<readonly FoundMessage[]> {
+    const { consumer, subscription } = entry
+    const messages: FoundMessage[] = []
+    for (const from of places) {
+      if (this.signal.aborted) break
+      const asked = { ...how, from, now: Date.now(), signal: this.signal }
+      const found = await this.tried(entry, () => findMessages(consumer, subscription, asked))
+      if (found === undefined) continue
+      this.looked.push(found)
+      messages.push(...found.messages)
+    }
+    return messages
+  }
+
+  /** To people: what was read, at what cost, and what failed. */
+  tell(): void {
+    for (const { warnings } of this.looked) for (const warning of warnings) say(`note: ${warning}`)
+    for (const { consumer, code, text } of this.problems) say(`${consumer}: ${code}: ${text}`)
+    for (const { from, looked, of, lacking } of this.looked) {
+      const all = looked < of ? ` of ${of.toLocaleString('en')}` : ''
+      const parts = [
+        `looked at ${looked.toLocaleString('en')}${all}`,
+        ...(lacking.undated > 0 ? [`${lacking.undated} have no time, or one in the future`] : []),
+        ...(lacking['no-field'] > 0 ? [`${lacking['no-field']} lack a field of --where, or cannot be decoded`] : []),
+      ]
+      say(`${printable(from)}: ${parts.join('; ')}`)
+    }
+  }
+
+  lookedJson(): readonly Record<string, unknown>[] {
+    return this.looked.map(({ from, looked, of, lacking, warnings }) => ({
+      from,
+      looked,
+      of,
+      undated: lacking.undated,
+      no_field: lacking['no-field'],
+      warnings,
+    }))
+  }
+}

@@ -1,0 +1,100 @@
+// From a part of a message to the message, on both brokers.
+import { describe, expect, it, jest } from '@jest/globals'
+import { dataOf, WITHIN_MS } from '../kit/cli-process.ts'
+import { backends } from '../kit/backends.ts'
+import { eventually } from '../kit/eventually.ts'
+import { Incident } from '../replay/incident.ts'
+
+jest.setTimeout(WITHIN_MS)
+
+interface Found {
+  readonly messages: readonly { readonly key: string; readonly from: string; readonly state: string }[]
+  readonly looked: readonly { readonly from: string; readonly looked: number; readonly no_field: number }[]
+}
+
+const describeKafka = backends.has('kafka') && backends.has('redis') ? describe : describe.skip
+const describeRabbit = backends.has('rabbitmq') && backends.has('postgres') ? describe : describe.skip
+
+const SENT = [
+  { id: '4711', tenant: 'globex' },
+  { id: '4712', tenant: 'globex' },
+  { id: '4713', tenant: 'acme' },
+]
+
+describeKafka('consume-once find, on Kafka', () => {
+  it('finds a dead letter by a field, a header or a text, and the message itself in its topic', async () => {
+    await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
+    await incident.send(SENT)
+    await incident.live(incident.hasEffectsAndDeadLetters(1, 2), { bugFor: 'globex' })
+    const letters = `${incident.from}.dead-letter`
+    const byField = await incident.json<Found>(['find', '--where', '/to=+494712'])
+    expect(byField.messages).toMatchObject([
+      {
+        consumer: `${incident.group}/sms`,
+        set_aside_by: `${incident.group}/sms`,
+        from: letters,
+        state: 'given-up',
+        reason: 'handler-failed',
+      },
+    ])
+    expect(byField.messages[0]).not.toHaveProperty('id')
+    expect(byField.looked).toMatchObject([{ from: letters, looked: 2, of: 2, no_field: 0 }])
+    const { key = '' } = byField.messages[0] ?? {}
+    for (const how of [
+      ['--where', '$message.header#/id=4712'],
+      ['--text', '4712'],
+      ['--where', '/tenant=globex', '--where', '/id^=4712'],
+      ['--text', '494712', '--since', '1h'],
+    ]) {
+      expect((await incident.json<Found>(['find', ...how])).messages).toMatchObject([{ key, from: letters }])
+    }
+    const text = await incident.run(['find', '--where', '/to=+494712'], { logIds: true })
+    expect(text).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining(`consume-once why ${key} --consumer `),
+    })
+    expect(text.stdout).toMatch(
+      new RegExp(`^\\S+/sms +${letters}/0/\\d +\\S+Z +4712 +${key} +given-up +handler-failed +[\\w-]{43}$`, 'm'),
+    )
+
+    expect(await incident.run(['find', '--where', '/to=+494713'])).toMatchObject({ exitCode: 1, stdout: '' })
+    const inTopic = await incident.json<Found>(['find', '--where', '/to=+494713', '--topics', '--since', '1h'])
+    expect(inTopic.messages).toMatchObject([{ from: incident.from, position: '2', state: 'done' }])
+    const lacking = await incident.run(['find', '--where', '/orderId=1'])
+    expect(lacking.stderr).toContain('looked at 2; 2 lack a field of --where, or cannot be decoded')
+    const some = await incident.json<Found>(['find', '--where', '/tenant=globex', '--limit', '1'])
+    expect(some.messages).toHaveLength(1)
+  })
+
+  it('says which broker gave no answer: exit 4', async () => {
+    await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
+    const away = { broker: { kafka: ['127.0.0.1:1'], topic: incident.place } }
+    const run = await incident.run(['find', '--text', '4711', '--json'], away)
+    expect(run.exitCode).toBe(4)
+    expect(dataOf(run)).toMatchObject({ messages: [], problems: [{ code: 'BROKER_UNREACHABLE' }] })
+  })
+})
+
+describeRabbit('consume-once find, on RabbitMQ', () => {
+  it('finds a dead letter in its queue, and hands every message back', async () => {
+    await using incident = await Incident.on('rabbitmq', 'postgres')
+    await incident.send(SENT)
+    await incident.live(incident.hasEffectsAndDeadLetters(1, 2), { bugFor: 'globex' })
+    const queue = `${incident.place}.dead-letter`
+    const untilBack = (): Promise<void> => eventually(async () => (await incident.rabbit?.ready(queue)) === 2)
+    await untilBack()
+    for (const how of [
+      ['--where', '/to=+494711'],
+      ['--where', '$message.header#/id=4711'],
+      ['--text', '+494711', '--since', '1h'],
+    ]) {
+      const { messages, looked } = await incident.json<Found>(['find', ...how])
+      expect(messages).toMatchObject([{ from: `rabbitmq:${queue}`, state: 'given-up', reason: 'handler-failed' }])
+      expect(looked).toMatchObject([
+        { looked: 2, warnings: [expect.stringContaining('redelivered flag'), expect.anything()] },
+      ])
+      await untilBack()
+    }
+    expect(await incident.rabbit?.takeLeft(queue)).toHaveLength(2)
+  })
+})

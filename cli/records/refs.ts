@@ -49,6 +49,12 @@ export function checkKey(text: string): void {
   )
 }
 
+/** @throws CommandError, exit 2 */
+export function checkWholeKey(text: string): void {
+  if (/^[\w-]{22}$/.test(text)) return
+  throw misuse(`expected a key of ${KEY_LENGTH} characters of base64url, as lists show it, got ${JSON.stringify(text)}`)
+}
+
 /** Finds the keys with the given beginnings. Done records are not searched: there may be millions. */
 async function wholeKeys(asked: Asked, beginnings: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
   const found = new Map([...beginnings].map((text) => [text, new Set<string>()]))

@@ -3,11 +3,12 @@ import { Option, type Command } from 'commander'
 import { fileJournal } from '../../adapters/file/index.ts'
 import { LACKS, redrive, REDRIVE_OUTCOMES, type RedriveOptions, type RedriveResult } from '../../src/replay/index.ts'
 import { confirm } from '../confirm.ts'
-import { EXIT } from '../exit.ts'
+import { EXIT, misuse } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
-import { parsePositive } from '../parse.ts'
+import { parsePositive, readIds } from '../parse.ts'
 import { deciderOf } from '../records/decider.ts'
+import { checkWholeKey } from '../records/refs.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { Meter } from '../meter.ts'
 import { collect, parseRate } from './parse.ts'
@@ -18,6 +19,8 @@ import { addSelectionOptions, selectionOf, type SelectionFlags } from './plan.ts
 type RedriveFlags = SessionFlags &
   SelectionFlags & {
     readonly from?: string
+    readonly key?: readonly string[]
+    readonly keysFrom?: string
     readonly destination?: string
     readonly allowDestination?: readonly string[]
     readonly treatUnknownAs?: 'handle'
@@ -39,6 +42,9 @@ Examples:
   consume-once redrive sms --dry-run                                      what lies there, and where it would go
   consume-once redrive sms --reason 'fixed in 2.4.1'
   consume-once redrive sms --reason-is handler-failed --since 24h --rate 50 --reason OPS-812 --yes
+  consume-once redrive sms --key U1nmhO_WlHMIQdRLsEpnZw --reason OPS-812  only this message, by its key of 22 characters
+  consume-once inspect sms --given-up --reason timeout --all --json | jq -r '.records[].key' > keys
+  consume-once redrive sms --keys-from keys --reason OPS-812              only those
   consume-once redrive sms --from rabbitmq:old.dead-letter --destination sms --reason OPS-812
   consume-once redrive sms --outbox 17 18 --reason 'the topic is there now'   what its outbox could not publish
   consume-once redrive sms --outbox all --dry-run
@@ -53,6 +59,8 @@ export function addRedrive(program: Command, end: End): void {
     .description('Sends dead letters back to where they came from.')
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
     .option('--from <place>', 'kafka:topic or rabbitmq:queue (default: all dead-letter places of the consumer)')
+    .option('--key <key>', 'only the message with this key of 22 characters; may be repeated', collect)
+    .option('--keys-from <file>', 'only the messages with these keys, one a line; - for standard input')
     .option('--dry-run', 'only show what it would do', false)
     .option('--destination <name>', 'for dead letters that do not tell where they came from')
     .option('--allow-destination <name>', 'a destination beside those of the consumer; may be repeated', collect)
@@ -88,6 +96,7 @@ async function redriveDeadLetters(session: Session, name: string, flags: Redrive
   const { from, destination, allowDestination, treatUnknownAs: unknown, maxReplays, rate, lookAtMost } = flags
   const options: RedriveOptions = {
     ...selectionOf(flags),
+    keys: keysOf(flags),
     from,
     destination,
     allowDestinations: allowDestination,
@@ -106,6 +115,9 @@ async function redriveDeadLetters(session: Session, name: string, flags: Redrive
   }
   using interrupts = new Interrupts()
   const foreseen = await go({ dryRun: true })
+  if (options.keys !== undefined && foreseen.looked === foreseen.totals.filtered) {
+    say('No dead letter there has one of these keys.')
+  }
   if (dryRun) return tell(session, titleOf(entry), foreseen, interrupts)
   if (!session.isJson && !flags.yes) say(textOf(foreseen))
   if (foreseen.totals.redriven > 0) await confirm(`${entry.consumer.name} ${foreseen.totals.redriven}`, flags.yes)
@@ -119,6 +131,14 @@ async function redriveDeadLetters(session: Session, name: string, flags: Redrive
         })
       : foreseen
   return tell(session, titleOf(entry), result, interrupts)
+}
+
+/** `undefined`: all. */
+function keysOf({ key, keysFrom, idsFrom }: RedriveFlags): readonly string[] | undefined {
+  if (keysFrom === '-' && idsFrom === '-') throw misuse('--keys-from, --ids-from: expected one of them to be a file')
+  const keys = [...(key ?? []), ...(keysFrom === undefined ? [] : readIds('--keys-from', keysFrom))]
+  for (const one of keys) checkWholeKey(one)
+  return keys.length === 0 ? undefined : keys
 }
 
 function tell(session: Session, consumer: string, result: RedriveResult, interrupts: Interrupts): number {

@@ -100,22 +100,20 @@ const WHY_GIVEN_UP: Readonly<Record<string, string>> = {
 }
 
 function redrives({ consumer, consumers, message }: Advised): Advice['commands'] {
-  const { id } = message
+  const { id, key } = message
   if (consumer.deadLetters.length === 0) {
     const text = command('reopen', consumer, consumers, `--reason WHY ${refOf(message)}`)
     return [{ about: 'Lets it run at its next delivery; then publish it again', text }]
   }
-  const one =
+  const how =
     id === undefined
-      ? {
-          about:
-            'Reopens only this one; then send its dead letter back. Found by its ID, it can be redriven in one step',
-          text: command('reopen', consumer, consumers, `--reason WHY ${refOf(message)}`),
-        }
-      : {
-          about: 'Sends only this one back',
-          text: `printf '%s\\n' ${quoted(id)} | ${command('redrive', consumer, consumers, `--ids-from - ${isPlainId(id) ? '' : '--raw-ids '}--reason WHY --yes`)}`,
-        }
+      ? `--key=${key} --reason WHY --yes`
+      : `--ids-from - ${isPlainId(id) ? '' : '--raw-ids '}--reason WHY --yes`
+  const redrive = command('redrive', consumer, consumers, how)
+  const one = {
+    about: 'Sends only this one back',
+    text: id === undefined ? redrive : `printf '%s\\n' ${quoted(id)} | ${redrive}`,
+  }
   return [
     one,
     {

@@ -65,13 +65,17 @@ describeKafka('consume-once why, on Kafka and Redis', () => {
       /\/sms: done: [^]*\(conflict\)[^]*ANOTHER message with the same ID\n[^]*Do not forget/,
     )
 
-    const reopen = byKey[0]?.next.find(({ command }) => command.includes(' reopen '))
-    expect(await incident.run(typed(reopen?.command))).toMatchObject({ exitCode: 0 })
+    const back = byKey[0]?.next.find(({ command }) => command.includes(' redrive '))
+    const redriven = await incident.run(typed(back?.command))
+    expect(redriven).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^redriven +1 [^]*^filtered +1 /m) })
     const [after] = (await incident.json<Why>(['why', 'broken'])).found
     expect(after).toMatchObject({
       record: { state: 'released' },
-      decisions: [{ decision: 'reopen', before: 'given-up', reason: 'OPS-812' }],
+      decisions: [{ decision: 'reopen', before: 'given-up', reason: expect.stringMatching(/^redrive-\w+: OPS-812$/) }],
     })
+    const keys = incident.cli.file('keys.txt', `${'x'.repeat(22)}\n`)
+    const none = await incident.run(['redrive', 'sms', '--dry-run', '--keys-from', keys])
+    expect(none.stderr).toContain('No dead letter there has one of these keys.')
     const stores = await incident.json<Why>(['why', 'broken', '--no-dead-letters'])
     expect(stores).toMatchObject({ looked: [], found: [{ dead_letters: [] }] })
   })

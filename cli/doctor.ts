@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { doctor, type ConfiguredConsumer, type Diagnosis } from '../src/index.ts'
 import { EXIT } from './exit.ts'
-import { printJson, printText, table } from './output.ts'
+import { printJson, printText, table, type Style } from './output.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf } from './session.ts'
 
 const EXAMPLES = `
@@ -53,8 +53,16 @@ function asJson({ entry, diagnosis }: Examined): Record<string, unknown> {
   }
 }
 
+const STYLES: Readonly<Record<string, Style>> = { holds: 'green', weaker: 'yellow', unknown: 'yellow', broken: 'red' }
+
 function asText({ entry, diagnosis }: Examined): string {
-  const rows = diagnosis.findings.map(({ verdict, check, found }) => [verdict, check, found])
-  const findings = table(['VERDICT', 'CHECK', 'FOUND'], rows)
+  const rows = diagnosis.findings.map(({ verdict, check, found, isServerDefault, meaning }) => [
+    verdict,
+    check,
+    found,
+    isServerDefault === true ? "server's default" : '',
+    meaning,
+  ])
+  const findings = table(['VERDICT', 'CHECK', 'FOUND', 'SET BY', 'ADVICE'], rows, (cell) => STYLES[cell])
   return `${titleOf(entry)}: ${diagnosis.verdict}\n\n${diagnosis.guarantee}\n\n${findings}`
 }

@@ -1,3 +1,4 @@
+import { styleText } from 'node:util'
 import { withoutSecrets } from '../src/foundation/without-secrets.ts'
 
 /** Version of every JSON object that the tool prints. */
@@ -17,8 +18,19 @@ export function say(text: string): void {
   process.stderr.write(`${withoutSecrets(text)}\n`)
 }
 
-/** Columns are as wide as needed. A column that is empty in every row is left out. */
-export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red'
+
+/** Text with a style where stdout is a terminal and NO_COLOR is not set. */
+export function styled(style: Style, text: string): string {
+  return styleText(style, text, { stream: process.stdout })
+}
+
+/** Columns are as wide as needed. A column that is empty in every row is left out. `styleOf`: of a cell by its text. */
+export function table(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  styleOf: (cell: string) => Style | undefined = () => undefined,
+): string {
   const cells = rows.map((row) => row.map(printable))
   const used = heads.map((_, column) => cells.some((row) => row[column] !== ''))
   const kept = [heads, ...cells].map((row) => row.filter((_, column) => used[column]))
@@ -26,7 +38,11 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
   return kept
     .map((row) =>
       row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .map((cell, column) => {
+          const style = styleOf(cell)
+          const padding = column === row.length - 1 ? '' : ' '.repeat((widths[column] ?? 0) - cell.length)
+          return `${style === undefined ? cell : styled(style, cell)}${padding}`
+        })
         .join('  ')
         .trimEnd(),
     )

@@ -18,33 +18,32 @@ import type { End } from './session.ts'
 import { addSize } from './size/command.ts'
 import { addRedrive } from './replay/redrive.ts'
 
+type Add = (program: Command, end: End) => void
+
+/** Commands under the heading that the help shows them by. */
+const GROUPS: readonly (readonly [heading: string, adds: readonly Add[]])[] = [
+  ['Look, and change nothing:', [addWhy, addFind, addInspect, addAudit, addReport, addDoctor, addDashboard]],
+  ['Decide about messages:', [addDecisions, addMark]],
+  ['Send them again:', [addReplay, addRedrive]],
+  ['Run and maintain:', [addPositions, addRelay, addPurge, addMigrate]],
+  ['Before production:', [addDemo, addSize]],
+]
+
+const GUIDES = `
+Each command has examples: consume-once <command> --help
+Guides: node_modules/consume-once/docs (operations.md for each incident, replay.md, size.md)`
+
 /** The commands of the tool, without a process around them. `end` gets the exit code of the one that ran. */
 export function newProgram(end: End): Command {
   // Before the commands: each takes these settings over when it is added.
   const program = new Command('consume-once')
+    .usage('<command> [options]')
     .description('Effectively-once handling for Kafka and RabbitMQ consumers.')
     .exitOverride()
     .showHelpAfterError('Run it with --help to see what it takes.')
-  for (const add of [
-    addDemo,
-    addWhy,
-    addFind,
-    addInspect,
-    addAudit,
-    addDecisions,
-    addPositions,
-    addPurge,
-    addMark,
-    addReplay,
-    addReport,
-    addRedrive,
-    addRelay,
-    addMigrate,
-    addDoctor,
-    addSize,
-    addDashboard,
-  ]) {
-    add(program, end)
+  for (const [group, adds] of GROUPS) {
+    program.commandsGroup(group)
+    for (const add of adds) add(program, end)
   }
-  return program
+  return program.addHelpText('after', GUIDES)
 }

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { observedReport, type ObservedExample, type ObservedReport } from '../src/index.ts'
 import { isoTime } from '../src/foundation/clock.ts'
-import { durationText } from '../src/core/duration-text.ts'
+import { ageText } from './age.ts'
 import { EXIT, refusal } from './exit.ts'
 import { printJson, printText, printable, table } from './output.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf } from './session.ts'
+import { countedText } from '../src/core/counted-text.ts'
 
 const EXAMPLES = `
 Examples:
@@ -39,10 +40,10 @@ function asText(title: string, { since, until, counts, oldestMs, examples }: Obs
   const share = (count: number): string => (all === 0 ? '0 %' : `${((100 * count) / all).toFixed(1)} %`)
   const ages = oldestMs === undefined ? '' : `, up to ${ageText(oldestMs)} after the first run`
   const lines = [
-    `${title}: ${all} messages observed from ${isoTime(since)} to ${isoTime(until)}`,
+    `${title}: ${countedText(all, 'message')} observed from ${isoTime(since)} to ${isoTime(until)}`,
     '',
     `${share(counts.duplicate)} would have been dropped as duplicates (${counts.duplicate})${ages}`,
-    `${counts.conflict} conflicts: same ID, another payload`,
+    `${countedText(counts.conflict, 'conflict')}: same ID, another payload`,
     `${counts['dead-letter']} would have been dead-lettered`,
     `${counts['in-doubt']} in doubt, ${counts.busy} would have waited for another process`,
   ]
@@ -50,12 +51,6 @@ function asText(title: string, { since, until, counts, oldestMs, examples }: Obs
   if (examples.length === 0) return lines.join('\n')
   const rows = examples.map(rowOf)
   return [...lines, '', table(['VERDICT', 'AT', 'PLACE', 'AGE', 'REASON', 'KEY'], rows)].join('\n')
-}
-
-/** In the largest unit of which it has at least two: `41 s`, `3 h`. */
-function ageText(ms: number): string {
-  const unit = [86_400_000, 3_600_000, 60_000, 1_000].find((size) => ms >= 2 * size) ?? 1
-  return durationText(Math.round(ms / unit) * unit)
 }
 
 function rowOf({ verdict, at, destination, position, ageMs, reason = '', key = '' }: ObservedExample): string[] {

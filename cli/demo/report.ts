@@ -1,5 +1,6 @@
-import { styleText } from 'node:util'
+import { styled } from '../output.ts'
 import type { DemoRequest } from './request.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 
 /** What happens in a run, before it begins. */
 export const NONE = {
@@ -33,10 +34,6 @@ export interface Story {
   readonly places: readonly string[]
 }
 
-const isColoured = process.stdout.isTTY && !process.env['NO_COLOR']
-const styled = (name: 'bold' | 'dim' | 'green' | 'red', text: string): string =>
-  isColoured ? styleText(name, text) : text
-
 /** The report as text for people. */
 export function tell(report: Report, story: Story, request: DemoRequest): string {
   const { delivered, distinct, handled, duplicates, joined, dead_lettered: deadLettered, parked } = report
@@ -56,7 +53,7 @@ export function tell(report: Report, story: Story, request: DemoRequest): string
     row(
       deadLettered,
       'dead-lettered',
-      `${report.no_id} without a usable ID in the input, ${report.conflicts} conflicts`,
+      `${report.no_id} without a usable ID in the input, ${countedText(report.conflicts, 'conflict')}`,
     ),
     ...(unsettled > 0
       ? [row(unsettled, 'not settled', 'left behind by a rebalance or a crash, and delivered again')]

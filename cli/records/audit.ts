@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { ageOf } from '../age.ts'
 import type { Admin, ConfiguredConsumer } from '../../src/index.ts'
 import type { AuditEntry, AuditPage, AuditQuery } from '../../src/internal.ts'
 import { EXIT, misuse } from '../exit.ts'
@@ -146,11 +147,12 @@ async function keysOf(
 function auditTable(entries: readonly AuditEntry[]): string {
   const rows = entries.map(({ at, by, decision, before, key, about, reason }) => [
     new Date(at).toISOString(),
+    ageOf(at),
     by,
     decision,
     before,
     about ?? key,
     reason,
   ])
-  return table(['AT', 'BY', 'DECISION', 'WAS', 'KEY', 'REASON'], rows)
+  return table(['AT', 'AGE', 'BY', 'DECISION', 'WAS', 'KEY', 'REASON'], rows)
 }

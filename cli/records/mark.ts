@@ -6,6 +6,7 @@ import { RAW_IDS, readIds } from '../parse.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { addDeciderOptions, deciderOf, type DeciderFlags } from './decider.ts'
 import { adminFor, nameOf, type RefFlags } from './refs.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 
 type MarkFlags = SessionFlags & DeciderFlags & Pick<RefFlags, 'origin' | 'rawIds'> & { readonly fromFile: string }
 
@@ -36,7 +37,7 @@ async function mark(session: Session, name: string, flags: MarkFlags): Promise<n
   const admin = adminFor(entry, flags)
   const ids = readIds('--from-file', flags.fromFile, { isRaw: flags.rawIds === true })
   say(
-    `${ids.length.toLocaleString('en')} messages (${shownIds(ids, 2)}) will be done for ${titleOf(entry)}: no handler runs for them any more`,
+    `${countedText(ids.length, 'message')} (${shownIds(ids, 2)}) will be done for ${titleOf(entry)}: no handler runs for them any more`,
   )
   await confirm(`${entry.consumer.name} ${ids.length}`, flags.yes)
   const counts = { decided: 0, already: 0, refused: 0 }

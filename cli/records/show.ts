@@ -1,6 +1,7 @@
 import { type Key, type RecordRef, type RecordView } from '../../src/index.ts'
 import { durationText } from '../../src/internal.ts'
-import { table } from '../output.ts'
+import { ageOf } from '../age.ts'
+import { table, type Style } from '../output.ts'
 import { nameOf } from './refs.ts'
 
 /** A record with its reference, for output. */
@@ -33,8 +34,12 @@ export function recordTable(records: readonly Shown[]): string {
   return table(
     COLUMNS.map(([head]) => head),
     rows,
+    (cell) => STYLES[cell],
   )
 }
+
+/** States that wait for a person, or for a fault to be mended. */
+const STYLES: Readonly<Record<string, Style>> = { parked: 'yellow', 'in-doubt': 'yellow', 'given-up': 'red' }
 
 export function stateCell({ state, scope }: Pick<Shown, 'state' | 'scope'>): string {
   if (scope === 'another') return 'of another consumer'
@@ -48,6 +53,7 @@ const COLUMNS: readonly (readonly [head: string, cellOf: (record: Shown) => stri
   ['STATE', stateCell],
   ['ATTEMPT', ({ attempt }) => String(attempt ?? '')],
   ['SINCE', ({ since }) => dateOf(since) ?? ''],
+  ['AGE', ({ since }) => ageOf(since)],
   ['FENCE', ({ fence }) => String(fence ?? '')],
   [
     'LEASE LEFT',

@@ -8,6 +8,7 @@ import {
 } from '../../src/replay/index.ts'
 import { durationText, stepFor } from '../../src/internal.ts'
 import { printable, table } from '../output.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 
 const DOES: Readonly<Record<ReturnType<typeof stepFor>, string>> = {
   handle: 'handle',
@@ -50,7 +51,7 @@ export function planText(plan: ReplayPlan, rate: number | undefined, samples = f
     MEANS[bucket],
   ])
   return [
-    `plan ${id}: ${consumer} from ${printable(from)}, ${total.toLocaleString('en')} messages, ${toHandle.toLocaleString('en')} to handle`,
+    `plan ${id}: ${consumer} from ${printable(from)}, ${countedText(total, 'message')}, ${toHandle.toLocaleString('en')} to handle`,
     table(['BUCKET', 'COUNT', 'A RUN WILL', 'MEANS'], rows),
     ...idsText(plan.ids),
     ...(samples ? [samplesText(plan)] : []),
@@ -61,7 +62,9 @@ export function planText(plan: ReplayPlan, rate: number | undefined, samples = f
       : [
           `${distinct.isAtLeast ? 'at least ' : ''}${distinct.count.toLocaleString('en')} different ${distinct.field}${withoutText(distinct.without)}`,
         ]),
-    ...(rate === undefined ? [] : [`takes ${durationText(durationOf(plan, rate))} at ${rate} messages a second`]),
+    ...(rate === undefined
+      ? []
+      : [`takes ${durationText(durationOf(plan, rate))} at ${countedText(rate, 'message')} a second`]),
     ...warnings.map((warning) => `note: ${warning}`),
   ].join('\n')
 }
@@ -78,7 +81,7 @@ export function idsText(ids: IdsFound | undefined): readonly string[] {
       : `IDs: ${found.toLocaleString('en')} of ${asked.toLocaleString('en')} found; not found: ${notFound.map(printable).join(', ')}${more}`,
     ...(withoutId > 0
       ? [
-          `note: ${withoutId.toLocaleString('en')} messages have no usable ID: nothing tells whether they are among them`,
+          `note: ${countedText(withoutId, 'message has', 'messages have')} no usable ID: nothing tells whether ${withoutId === 1 ? 'it is' : 'they are'} among them`,
         ]
       : []),
   ]

@@ -18,6 +18,7 @@ import { addSessionOptions, runs, type End, type Session, type SessionFlags } fr
 import { collect, parsePosition, parseRate } from './parse.ts'
 import { Meter } from '../meter.ts'
 import { planText } from './plan-text.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 
 export interface SelectionFlags {
   readonly since?: number
@@ -159,7 +160,7 @@ function show(
   } else printText(planText(made, rate, samples))
   if (isRefused(made)) {
     say(
-      `A run refuses this plan: ${made.buckets.unknown.count} messages are unknown. Say --treat-unknown-as handle or skip.`,
+      `A run refuses this plan: ${countedText(made.buckets.unknown.count, 'message is', 'messages are')} unknown. Say --treat-unknown-as handle or skip.`,
     )
   } else if (out !== undefined) say(`Run it: consume-once replay run ${out} --canary 5 --reason '...'`)
 }

@@ -6,7 +6,7 @@ import { confirm } from '../confirm.ts'
 import { EXIT, misuse } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
-import { parsePositive, readIds } from '../parse.ts'
+import { parseList, parsePositive, readIds } from '../parse.ts'
 import { deciderOf } from '../records/decider.ts'
 import { checkWholeKey } from '../records/refs.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
@@ -15,6 +15,7 @@ import { collect, parseRate } from './parse.ts'
 import { idsText } from './plan-text.ts'
 import { checkOutboxFlags, redriveFromOutbox } from './redrive-outbox.ts'
 import { addSelectionOptions, selectionOf, type SelectionFlags } from './plan.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 
 type RedriveFlags = SessionFlags &
   SelectionFlags & {
@@ -70,7 +71,11 @@ export function addRedrive(program: Command, end: End): void {
     .option('--journal <file>', 'one line for each dead letter (default: <ID>.journal.ndjson)')
     .option('--reason <text>', 'why, for the audit: a ticket, or a sentence; no payload, no secret')
     .option('--by <name>', 'who decides, for the audit (default: the user of the operating system)')
-    .option('--outbox <ids...>', 'not dead letters, but what `inspect --outbox` lists as refused: IDs, or all')
+    .option(
+      '--outbox <ids...>',
+      'not dead letters, but what `inspect --outbox` lists as refused: IDs, or all',
+      parseList,
+    )
     .option('--yes', 'do not ask', false)
   addSessionOptions(addSelectionOptions(command)).addOption(
     new Option('--include <what...>', 'dead letters that lack what you select by: left out otherwise').choices(LACKS),
@@ -198,7 +203,7 @@ function textOf({
       MEANS[outcome as keyof typeof MEANS],
     ])
   return [
-    `${dryRun ? 'redrive, dry run' : id}: ${from.map(printable).join(', ')}, ${looked.toLocaleString('en')} dead letters${stopped ? `, ${status} (${because ?? ''})` : ''}`,
+    `${dryRun ? 'redrive, dry run' : id}: ${from.map(printable).join(', ')}, ${countedText(looked, 'dead letter')}${stopped ? `, ${status} (${because ?? ''})` : ''}`,
     ...(rows.length === 0 ? [] : [table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows)]),
     ...idsText(ids),
     ...(dryRun ? [...countsOf('to', destinations), ...countsOf('reason', reasons)] : []),

@@ -13,6 +13,7 @@ import {
 } from './costs.ts'
 import { limitsOf, type Limit } from './limits.ts'
 import type { Load } from './load.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 
 /** One figure, and how it came about. */
 export interface Line {
@@ -215,7 +216,12 @@ function kafkaLines({ payloadBytes }: Load, processes: number, atOnce: number): 
   const inFlight = Math.max(DEFAULTS.leastInFlight, 2 * atOnce)
   const bytes = Math.min(inFlight * payloadBytes, MOST_IN_FLIGHT_BYTES)
   return [
-    line('partitions', 2 * processes, '', `2 x ${processes} processes: twice as many may work one day`),
+    line(
+      'partitions',
+      2 * processes,
+      '',
+      `2 x ${countedText(processes, 'process', 'processes')}: twice as many may work one day`,
+    ),
     line(
       'in flight in a process, at most',
       2 * bytes,

@@ -7,6 +7,8 @@ export type AtStart = 'refused' | { readonly startsBecause: string }
 export interface CheckFindings<Breakable extends string> {
   readonly holds: (check: string, found: string) => CheckFinding
   readonly weaker: (check: string, found: string, meaning: string) => CheckFinding
+  /** `weaker`, by a setting that the server has where nobody sets it. */
+  readonly weakerByDefault: (check: string, found: string, meaning: string) => CheckFinding
   readonly unknown: (check: string, found: string, meaning: string) => CheckFinding
   /** Only for a check of the table, so that no finding is `broken` without saying what a start does about it. */
   readonly broken: (check: Breakable, found: string, meaning: string) => CheckFinding
@@ -25,9 +27,16 @@ export function checkFindings<Breakable extends string>(
   atStart: Readonly<Record<Breakable, AtStart>>,
 ): CheckFindings<Breakable> {
   const nameOf = (check: string): string => `${system}.${check.split(' ', 1)[0]}`
+  const weaker = (check: string, found: string, meaning: string): CheckFinding => ({
+    check: nameOf(check),
+    verdict: 'weaker',
+    found,
+    meaning,
+  })
   return {
     holds: (check, found) => ({ check: nameOf(check), verdict: 'holds', found, meaning: '' }),
-    weaker: (check, found, meaning) => ({ check: nameOf(check), verdict: 'weaker', found, meaning }),
+    weaker,
+    weakerByDefault: (check, found, meaning) => ({ ...weaker(check, found, meaning), isServerDefault: true }),
     unknown: (check, found, meaning) => ({ check: nameOf(check), verdict: 'unknown', found, meaning }),
     broken: (check, found, meaning) => ({
       check: nameOf(check),

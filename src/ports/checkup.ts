@@ -21,4 +21,6 @@ export interface CheckFinding {
    * this finding.
    */
   readonly startsBecause?: string
+  /** Only in a `weaker` finding: the setting is what the server has where nobody sets it. Missing: somebody chose it. */
+  readonly isServerDefault?: true
 }

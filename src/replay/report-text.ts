@@ -1,3 +1,4 @@
+import { countedText } from '../core/counted-text.ts'
 import { timeText } from '../foundation/time-text.ts'
 import type { JournalEntry } from './journal.ts'
 import type { RedriveEntry } from './redrive-record.ts'
@@ -20,7 +21,7 @@ export function reportLines(
   const report = {
     event: 'replay',
     title: `Replay ${id} of ${consumer} from ${from}`,
-    seen: `${of} messages in the plan, ${left} not accounted for`,
+    seen: `${countedText(of, 'message')} in the plan, ${left} not accounted for`,
     columns: COLUMNS,
     cells,
   }
@@ -39,7 +40,7 @@ export function redriveReportLines(
   const report = {
     event: 'redrive',
     title: `Redrive ${id} of ${consumer} from ${places.join(', ')}`,
-    seen: `${of} dead letters, ${looked} looked at`,
+    seen: `${countedText(of, 'dead letter')}, ${looked} looked at`,
     columns: REDRIVE_COLUMNS,
     cells: ({ part, position, key = '', reason = '', outcome, destination = '', at }: RedriveEntry) => {
       return [part, position, key, reason, outcome, destination, timeText(at)]

@@ -20,6 +20,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { MonotonicMs } from '../core/units.ts'
 import type { SaveAnswer, TakeVerdict } from '../ports/replay.ts'
 import type { Subscription } from '../ports/subscription.ts'
+import { countedText } from '../core/counted-text.ts'
 import { JOURNAL, PLACES, RATE } from './check.ts'
 import { Handling } from './handling.ts'
 import { startJob, type Job, type JobControl } from './job.ts'
@@ -133,7 +134,7 @@ class Run {
     const isUnknownAllowed = (unknown ?? rules.unknown) !== 'refuse'
     if (buckets.unknown.count > 0 && !isUnknownAllowed) {
       throw refused(
-        `plan ${id}: ${buckets.unknown.count} messages have no record, and nothing proves that they were not handled (${this.#plan.horizon.because}): say what happens with them, \`unknown: 'handle'\` or 'skip'`,
+        `plan ${id}: ${countedText(buckets.unknown.count, 'message has', 'messages have')} no record, and nothing proves that ${buckets.unknown.count === 1 ? 'it was' : 'they were'} not handled (${this.#plan.horizon.because}): say what happens with ${buckets.unknown.count === 1 ? 'it' : 'them'}, \`unknown: 'handle'\` or 'skip'`,
       )
     }
     const { state, isNew } = await this.#take()

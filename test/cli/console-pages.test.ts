@@ -32,11 +32,12 @@ function stepsOf(page: string): readonly Step[] {
   )
 }
 
-/** Lines may be broken elsewhere, and times differ. */
+/** Lines may be broken elsewhere, and times differ, with the ages beside them. */
 function comparable(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replaceAll(/\s+/g, ' ')
+    .replaceAll(/TIME \d+ (?:ms|s|min|h|days?)\b/g, 'TIME AGE')
     .trim()
 }
 

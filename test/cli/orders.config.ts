@@ -46,6 +46,7 @@ const from: Subscription = {
       verdict: 'weaker',
       found: 'topic sms: replicas 1, min.insync.replicas 1',
       meaning: 'The loss of one broker loses its messages. Raise the replication factor to 3.',
+      isServerDefault: true,
     },
     {
       check: 'kafka.broker-settings',

@@ -1,4 +1,4 @@
-import { ReplayError } from '../../../src/internal.ts'
+import { countedText, ReplayError } from '../../../src/internal.ts'
 import type { AmqpMessage } from '../amqplib-like.ts'
 import { limitOf } from '../topology/judgement.ts'
 import type { Declaration } from '../topology/questions.ts'
@@ -25,7 +25,9 @@ export function warningsOf(queue: KnownQueue, found: { readonly ready: number; r
     `Reading takes messages out of queue ${name} and hands them back when the reader closes: their redelivered flag becomes true, their order may change, and its consumers do not get them meanwhile.`,
     ...costOfLooking(queue),
     ...(found.consumers > 0
-      ? [`Queue ${name} has ${found.consumers} consumers, which take messages while it is read.`]
+      ? [
+          `Queue ${name} has ${countedText(found.consumers, 'consumer, which takes', 'consumers, which take')} messages while it is read.`,
+        ]
       : []),
     ...(found.ready > MANY
       ? [

@@ -34,6 +34,7 @@ type Findings = CheckFindings<Breakable>
 const made: Findings = checkFindings('kafka', AT_START)
 export const holds: Findings['holds'] = made.holds
 export const weaker: Findings['weaker'] = made.weaker
+export const weakerByDefault: Findings['weakerByDefault'] = made.weakerByDefault
 export const unknown: Findings['unknown'] = made.unknown
 export const broken: Findings['broken'] = made.broken
 

@@ -1,5 +1,5 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/internal.ts'
-import { forbidden, holds, unknown, weaker } from './findings.ts'
+import { forbidden, holds, unknown, weaker, weakerByDefault } from './findings.ts'
 import { isRemembered } from './topic-findings.ts'
 import type { Asked, Settings } from './asked.ts'
 
@@ -27,6 +27,9 @@ export function findingOfGroup(groupId: string, state: Asked<string>): CheckFind
       )
   }
 }
+
+/** Kafka's default of `offsets.retention.minutes`: 7 days. */
+const DEFAULT_MINUTES = 10_080
 
 interface Subscription {
   readonly start: 'earliest' | 'latest'
@@ -56,15 +59,16 @@ function offsetsRetention(
   if (!Number.isSafeInteger(minutes)) {
     return unknown(check, 'offsets.retention.minutes: not told', 'Look at it by hand.')
   }
+  const say = minutes === DEFAULT_MINUTES ? weakerByDefault : weaker
   const away = `A group that is away for ${durationText(minutes * 60_000)} loses its offsets`
   if (strategy === 'offsets') return holds(check, found)
   if (start === 'latest') {
     const meaning = `${away} and begins at the end: messages that arrive meanwhile are not handled. Use startAt: 'earliest', or raise it.`
-    return weaker(check, found, meaning)
+    return say(check, found, meaning)
   }
   if (topics.every((settings) => isRemembered(settings, consumer))) return holds(check, found)
   const meaning = `${away} and begins at the beginning: what is older than the marks (${durationText(retentionMs)}) ${onBeyondRetention === 'skip' ? 'is skipped' : 'runs again'}. Raise it, or retentionMs of the consumer.`
-  return weaker(check, found, meaning)
+  return say(check, found, meaning)
 }
 
 function autoCreation(brokers: readonly Settings[]): CheckFinding {
@@ -74,5 +78,5 @@ function autoCreation(brokers: readonly Settings[]): CheckFinding {
   if (values.every((value) => value === 'false')) return holds(check, found)
   const meaning =
     'A deleted topic, or one that a producer misspells, is created empty with default settings instead of causing an error: no consumer reads its messages. Set it to false.'
-  return values.includes('true') ? weaker(check, found, meaning) : unknown(check, found, meaning)
+  return values.includes('true') ? weakerByDefault(check, found, meaning) : unknown(check, found, meaning)
 }

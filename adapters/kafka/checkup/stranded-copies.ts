@@ -1,4 +1,4 @@
-import type { CheckFinding } from '../../../src/internal.ts'
+import { countedText, type CheckFinding } from '../../../src/internal.ts'
 import type { ResolvedKafka } from '../options/resolve.ts'
 import type { Admin } from '../client.ts'
 import { groupState, unhandledIn } from './asked.ts'
@@ -55,7 +55,7 @@ async function findingOf(admin: Admin, { topic, groups, own }: Suspect): Promise
 function ofTakenOut(what: string, count: number): CheckFinding {
   return broken(
     'stranded-copies own',
-    `${what}: ${messages(count)} not handled by this group, which does not consume it`,
+    `${what}: ${countedText(count, 'message')} not handled by this group, which does not consume it`,
     'These messages have failed and wait for their next attempt, which never comes: they are deleted when their retention is over. Put the stage back into retry.topics until it is drained.',
   )
 }
@@ -63,13 +63,9 @@ function ofTakenOut(what: string, count: number): CheckFinding {
 function ofOtherGroup(what: string, count: number, { topic, groups: [group = ''], own }: Suspect): CheckFinding {
   return weaker(
     CHECK,
-    `${what}: ${messages(count)} not handled by group ${group}, which has no members`,
+    `${what}: ${countedText(count, 'message')} not handled by group ${group}, which has no members`,
     `If group ${group} was renamed to ${own}, these messages have failed and wait for a next attempt that never comes: they are deleted when their retention is over. Carry the offsets of ${group} in ${topic} over to ${own}, and add ${topic} to topics until it is drained. If ${group} is another application, start it.`,
   )
-}
-
-function messages(count: number): string {
-  return count === 1 ? '1 message' : `${count} messages`
 }
 
 /**

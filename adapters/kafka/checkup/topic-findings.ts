@@ -1,8 +1,10 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/internal.ts'
 import type { Asked, Settings } from './asked.ts'
-import { broken, forbidden, holds, unknown, weaker } from './findings.ts'
+import { broken, forbidden, holds, unknown, weaker, weakerByDefault } from './findings.ts'
 
 const DAY_MS = 86_400_000
+/** Kafka's default of `message.timestamp.before.max.ms`. */
+const UNBOUNDED = '9223372036854775807'
 
 /** Checks the settings of a consumed topic. */
 export function findingsOfTopic(
@@ -90,13 +92,17 @@ function replicationOf(topic: string, replicas: Asked<number>, settings: Asked<S
   const count = replicas.isTold ? String(replicas.value) : replicas.why
   const found = `topic ${topic}: replicas ${count}, min.insync.replicas ${inSync ?? 'not told'}`
   if (replicas.isTold && replicas.value < 2) {
-    return weaker('replication', found, 'The loss of one broker loses its messages. Raise the replication factor to 3.')
+    return weakerByDefault(
+      'replication',
+      found,
+      'The loss of one broker loses its messages. Raise the replication factor to 3.',
+    )
   }
   if (!replicas.isTold || inSync === undefined) {
     return unknown('replication', found, 'The check cannot see how many brokers have a message when it is confirmed.')
   }
   if (Number(inSync) >= 2) return holds('replication', found)
-  return weaker(
+  return weakerByDefault(
     'replication',
     found,
     'A producer with acks=all is answered when one broker has the message, whose loss then loses it. Set min.insync.replicas to 2.',
@@ -121,7 +127,7 @@ function timestamps(topic: string, settings: Settings): CheckFinding {
   const kept = keptMs(settings)
   if (type === 'LogAppendTime' || kept === Number.POSITIVE_INFINITY) return holds('timestamps', found)
   if (oldest !== undefined && Number(oldest) < kept) return holds('timestamps', found)
-  return weaker(
+  return (oldest === undefined || oldest === UNBOUNDED ? weakerByDefault : weaker)(
     'timestamps',
     found,
     'Retention counts from a time that the producer writes: a message that comes with an old one is deleted early, handled or not. Set message.timestamp.type to LogAppendTime, or message.timestamp.before.max.ms to less than retention.ms.',

@@ -22,7 +22,10 @@ const AT_START = {
   claim: 'refused',
 } as const satisfies Record<string, AtStart>
 
-const { holds, weaker, unknown, broken } = checkFindings('redis', AT_START)
+/** How a server of Redis writes snapshots where nobody says it. */
+const DEFAULT_SAVE = '3600 1 300 100 60 10000'
+
+const { holds, weaker, weakerByDefault, unknown, broken } = checkFindings('redis', AT_START)
 
 /** Reads how durable marks are on each primary. */
 export async function checkup(redis: RedisPort, durability: Durability): Promise<readonly CheckFinding[]> {
@@ -157,7 +160,7 @@ function ofSnapshots(save: string | undefined): CheckFinding {
     return broken('append-only-file absent', 'appendonly no, save ""', meaning)
   }
   const meaning = 'A crash of the server forgets what was marked since its last snapshot: set appendonly yes.'
-  return weaker(check, `appendonly no, save "${save}"`, meaning)
+  return (save === DEFAULT_SAVE ? weakerByDefault : weaker)(check, `appendonly no, save "${save}"`, meaning)
 }
 
 function ofReplicas(info: Info, durability: Durability): CheckFinding {

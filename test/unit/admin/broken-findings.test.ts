@@ -7,7 +7,7 @@ const ROOT = join(__dirname, '../../..')
 const MAKER = 'src/foundation/check-findings.ts'
 
 describe('a finding that doctor calls broken', () => {
-  const { broken, weaker, unknown, holds } = checkFindings('server', {
+  const { broken, weaker, weakerByDefault, unknown, holds } = checkFindings('server', {
     'disk full': { startsBecause: 'It is emptied soon.' },
     role: 'refused',
   })
@@ -25,6 +25,11 @@ describe('a finding that doctor calls broken', () => {
     expect(refusalsOf([accepted, ...others, broken('role', 'role replica', 'Take the primary.')])).toEqual([
       'role replica. Take the primary.',
     ])
+  })
+
+  it('is told apart from one that only is what the server has where nobody sets it', () => {
+    expect(weakerByDefault('a', 'b', 'c')).toEqual({ ...weaker('a', 'b', 'c'), isServerDefault: true })
+    expect(refusalsOf([weakerByDefault('a', 'b', 'c')])).toEqual([])
   })
 
   it('is made by nothing but the function that asks that table', () => {

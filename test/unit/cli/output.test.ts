@@ -1,4 +1,5 @@
 import { WriteStream } from 'node:tty'
+import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { ageOf } from '../../../cli/age.ts'
 import { styled, table } from '../../../cli/output.ts'
@@ -29,7 +30,9 @@ describe('the words of the command-line tool', () => {
 })
 
 describe('colours of the command-line tool', () => {
-  const { isTTY, getColorDepth } = process.stdout
+  const { isTTY } = process.stdout
+  // A stream that is no terminal has no such function.
+  const depth = Object.getOwnPropertyDescriptor(process.stdout, 'getColorDepth')
   const before = COLOURS.map((name) => [name, process.env[name]] as const)
 
   beforeEach(() => {
@@ -42,7 +45,9 @@ describe('colours of the command-line tool', () => {
     })
   })
   afterEach(() => {
-    Object.assign(process.stdout, { isTTY, getColorDepth })
+    Object.assign(process.stdout, { isTTY })
+    if (depth === undefined) Reflect.deleteProperty(process.stdout, 'getColorDepth')
+    else Object.defineProperty(process.stdout, 'getColorDepth', depth)
     for (const [name, value] of before) {
       if (value === undefined) delete process.env[name]
       else process.env[name] = value
@@ -66,6 +71,6 @@ describe('colours of the command-line tool', () => {
     const plain = table(['VERDICT', 'CHECK'], rows)
     const coloured = table(['VERDICT', 'CHECK'], rows, (cell) => (cell === 'broken' ? 'red' : undefined))
     expect(coloured).not.toBe(plain)
-    expect(coloured.replaceAll(/\u001B\[\d+m/g, '')).toBe(plain)
+    expect(stripVTControlCharacters(coloured)).toBe(plain)
   })
 })

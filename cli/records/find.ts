@@ -9,8 +9,8 @@ import { printJson, printText, say, table } from '../output.ts'
 import { parseList, parsePositive, parseTime } from '../parse.ts'
 import { addSessionOptions, runs, titleOf, type End, type Session, type SessionFlags } from '../session.ts'
 import { Inquiry } from './inquiry.ts'
-import { dateOf } from './show.ts'
-import { letterJson, placeOf } from './why-text.ts'
+import { dateOf } from './date.ts'
+import { letterJson, placeOf } from './letter.ts'
 
 type FindFlags = SessionFlags & {
   readonly consumer?: readonly string[]
@@ -103,10 +103,11 @@ async function find(session: Session, flags: FindFlags): Promise<number> {
   } else {
     inquiry.tell()
     if (found.length > 0) printText(foundTable(found))
-    const [first] = found
-    if (first?.message.key !== undefined) {
-      say(`What became of the first: consume-once why ${first.message.key} --consumer ${titleOf(first.entry)}`)
-    } else if (first === undefined) say('Nothing was found there.')
+    const first = found.find(({ message: { state, deadLetter } }) => state !== 'absent' || deadLetter !== undefined)
+    if (found.length === 0) say('Nothing was found there.')
+    else if (first?.message.key !== undefined) {
+      say(`What became of it: consume-once why ${first.message.key} --consumer ${titleOf(first.entry)}`)
+    }
   }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode
   if (inquiry.isIncomplete) return EXIT.unreachable

@@ -11,6 +11,7 @@ import { advise } from './advise.ts'
 import { showOutbox } from './outbox.ts'
 import { adminFor, recordsIn, refsOf, type Asked, type RefFlags } from './refs.ts'
 import { recordJson, recordTable, type Shown } from './show.ts'
+import { withLetters, type Listed } from './with-letters.ts'
 import { EachOnce } from '../../src/records/each-once.ts'
 
 const LISTED = ['parked', 'inDoubt', 'processing', 'givenUp', 'done'] as const
@@ -28,6 +29,7 @@ type InspectFlags = SessionFlags &
   RefFlags & { readonly [L in (typeof LISTED)[number]]?: true } & {
     readonly stats?: true
     readonly outbox?: true
+    readonly deadLetters?: true
     /** topic/partition/offset */
     readonly at?: string
     /** Time before which a record was set aside. */
@@ -44,6 +46,7 @@ Examples:
   consume-once inspect sms-sender --at sms/3/1204     reads the message there, and shows its record
   consume-once inspect sms-sender --parked            messages that wait for a decision
   consume-once inspect sms-sender --given-up --older-than 1h --reason timeout
+  consume-once inspect sms-sender --parked --dead-letters          with the key to ask the provider by
   consume-once inspect sms-sender --parked --all --json | jq -r '.records[].key' > keys
   consume-once inspect sms-sender --key - < keys      the same again, by key
   consume-once inspect sms-sender --stats             how many are in which state
@@ -71,6 +74,7 @@ export function addInspect(program: Command, end: End): void {
     .option('--limit <count>', 'records in a list (default: 100), or counted in each state (10000)', parsePositive)
     .option('--after <cursor>', 'the next page: `next` of the one before')
     .option('--all', 'every page of a list')
+    .option('--dead-letters', 'in a list: look for the dead letter of each: its place, and the idempotency key')
   runs(addRefOptions(addSessionOptions(command)), end, EXAMPLES, inspect)
 }
 
@@ -94,6 +98,9 @@ async function inspect(session: Session, name: string, ids: readonly string[], f
     )
   }
   const filter = filterOf(flags, state)
+  if (flags.deadLetters === true && state === undefined) {
+    throw misuse('--dead-letters: expected a list; `why` looks for that of one message')
+  }
   if (flags.outbox === true) return showOutbox(session, entry, head)
   if (flags.stats === true) return stats(session, admin, head, flags.limit)
   if (flags.at !== undefined) {
@@ -110,7 +117,11 @@ async function inspect(session: Session, name: string, ids: readonly string[], f
       flags.all === true || filter !== undefined
         ? await allOf({ session, admin }, state, filter)
         : await filled({ session, admin }, { ...pageOf(flags), state })
-    return list({ session, entry }, page, { ...head, state, isFiltered: filter !== undefined })
+    return list({ session, entry }, flags.deadLetters === true ? await withLetters(entry, page) : page, {
+      ...head,
+      state,
+      isFiltered: filter !== undefined,
+    })
   }
   const refs = await refsOf({ session, admin }, ids, flags)
   const records = await session.answer(admin.inspect(refs))
@@ -177,8 +188,6 @@ function isInbox({ consumer }: ConfiguredConsumer): boolean {
   return strategy !== 'lease'
 }
 
-type Listed = Pick<RecordPage, 'records' | 'next'>
-
 /** Goes on from page to page until it has a whole one: a store looks at a bounded number of records for each. */
 async function filled({ session, admin }: Asked, { limit, after, state }: ListQuery): Promise<Listed> {
   const records: RecordPage['records'][number][] = []
@@ -200,7 +209,7 @@ async function allOf(asked: Asked, state: ListedState, filter: Filter = () => tr
 
 function list(
   { session, entry }: { readonly session: Session; readonly entry: ConfiguredConsumer },
-  { records, next }: Listed,
+  { records, next, isIncomplete = false }: Listed,
   { isFiltered, ...head }: Head & { readonly state: ListedState; readonly isFiltered: boolean },
 ): number {
   const hasMore = next !== undefined
@@ -210,7 +219,7 @@ function list(
   if (head.state === 'processing' && isInbox(entry)) say(WHERE_AN_INBOX_RUNS)
   // Also with JSON: a script that takes one page for the whole list would decide only a part.
   if (hasMore) say(`There may be more: --all, or --after '${next}'`)
-  return EXIT.ok
+  return isIncomplete ? EXIT.unreachable : EXIT.ok
 }
 
 async function stats(session: Session, admin: Admin, head: Head, limit: number | undefined): Promise<number> {

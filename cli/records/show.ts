@@ -1,7 +1,10 @@
 import { type Key, type RecordRef, type RecordView } from '../../src/index.ts'
 import { durationText } from '../../src/internal.ts'
+import type { FoundMessage } from '../../src/replay/find.ts'
 import { ageOf } from '../age.ts'
 import { table, type Style } from '../output.ts'
+import { dateOf } from './date.ts'
+import { letterJson, placeOf } from './letter.ts'
 import { nameOf } from './refs.ts'
 
 /** A record with its reference, for output. */
@@ -10,11 +13,25 @@ export interface Shown extends RecordView {
   readonly key: Key
   readonly origin?: string | undefined
   readonly idempotencyKey?: string | undefined
+  /** Its dead letters, if somebody looked for them. */
+  readonly letters?: readonly FoundMessage[]
 }
 
 export function recordJson(shown: Shown): Record<string, unknown> {
   // The digest of a short payload can be guessed from.
-  const { ref, key, idempotencyKey, origin, digest: _, since, notBefore, leaseLeftMs, keepUntil, ...record } = shown
+  const {
+    ref,
+    key,
+    idempotencyKey,
+    letters,
+    origin,
+    digest: _,
+    since,
+    notBefore,
+    leaseLeftMs,
+    keepUntil,
+    ...record
+  } = shown
   const isById = typeof ref === 'string'
   return {
     ...(isById ? { id: ref } : {}),
@@ -26,6 +43,7 @@ export function recordJson(shown: Shown): Record<string, unknown> {
     not_before: dateOf(notBefore),
     lease_left_ms: leaseLeftMs,
     keep_until: dateOf(keepUntil),
+    dead_letters: letters?.map(letterJson),
   }
 }
 
@@ -64,16 +82,17 @@ const COLUMNS: readonly (readonly [head: string, cellOf: (record: Shown) => stri
   ['TRACE', ({ trace }) => trace?.split('-')[1] ?? ''],
   ['REASON', ({ reason }) => reason ?? ''],
   ['CAUSE', ({ cause, found }) => cut(cause ?? found ?? '')],
+  ['DEAD LETTER', ({ letters: [first, ...others] = [] }) => (first === undefined ? '' : deadLetterCell(first, others))],
   ['IDEMPOTENCY KEY', ({ idempotencyKey }) => idempotencyKey ?? ''],
 ]
+
+function deadLetterCell(first: FoundMessage, others: readonly FoundMessage[]): string {
+  return `${placeOf(first)}${others.length === 0 ? '' : ` and ${others.length} more`}`
+}
 
 /** Length of a cause in a table. JSON has all of it. */
 const SHOWN_OF_A_CAUSE = 100
 
 function cut(text: string): string {
   return text.length > SHOWN_OF_A_CAUSE ? `${text.slice(0, SHOWN_OF_A_CAUSE)}…` : text
-}
-
-export function dateOf(ms: number | undefined): string | undefined {
-  return ms === undefined ? undefined : new Date(ms).toISOString()
 }

@@ -2,9 +2,11 @@ import type { AuditEntry } from '../../src/internal.ts'
 import { MEANING } from '../../src/people/meaning.ts'
 import type { FoundMessage } from '../../src/replay/find.ts'
 import { printable } from '../output.ts'
-import { deadLetterText, setAsideBy } from './at.ts'
+import { deadLetterText } from './at.ts'
 import type { Inquiry } from './inquiry.ts'
-import { dateOf, recordJson, stateCell } from './show.ts'
+import { dateOf } from './date.ts'
+import { letterJson, placeOf } from './letter.ts'
+import { recordJson, stateCell } from './show.ts'
 import type { Known } from './search.ts'
 
 type Row = readonly [name: string, value: string | number | undefined]
@@ -42,11 +44,6 @@ const NAME_WIDTH = 17
 
 const ASK =
   "The provider knows it by the idempotency key, if the handler gave it: it is the handler's ctx.idempotencyKey."
-
-/** A queue has no positions. */
-export function placeOf({ from, part, position }: Pick<FoundMessage, 'from' | 'part' | 'position'>): string {
-  return from.startsWith('rabbitmq:') ? from : `${from.split(':', 1)[0]}:${part}/${position}`
-}
 
 function letterText(letter: FoundMessage): string {
   const { timestamp, bytes, deadLetter, isConflict } = letter
@@ -87,23 +84,5 @@ export function whyJson({ what, known, inquiry }: Told): Record<string, unknown>
     })),
     looked: inquiry.lookedJson(),
     problems: inquiry.problems,
-  }
-}
-
-export function letterJson(letter: FoundMessage): Record<string, unknown> {
-  const { from, part, position, id, idempotencyKey, origin, timestamp, bytes, deadLetter, isConflict } = letter
-  return {
-    from,
-    ...(from.startsWith('rabbitmq:') ? {} : { partition: part, position }),
-    id,
-    idempotency_key: idempotencyKey,
-    origin,
-    at: dateOf(timestamp),
-    since: dateOf(deadLetter?.since),
-    reason: deadLetter?.reason,
-    parked: deadLetter?.parked,
-    set_aside_by: deadLetter === undefined ? undefined : setAsideBy(deadLetter),
-    bytes: bytes ?? null,
-    conflict: isConflict,
   }
 }

@@ -37,6 +37,7 @@ describe('consume-once, used wrongly', () => {
     [['find', '--text', 'x', '--since', '1h', '--until', '2h', ...ODD], /expected a time before --until/],
     [['find', '--text', 'x', ...ODD], /no place of dead letters that can be read: give --from/],
     [['redrive', 'odd', '--dry-run', '--key', 'short', ...ODD], /expected a key of 22 characters of base64url/],
+    [['inspect', 'odd', 'id', '--dead-letters', ...ODD], /--dead-letters: expected a list/],
     [['why'], /missing required argument 'message'/],
     [['why', 'id', '--consumer', 'nobody', ...ODD], /expected a consumer of the config/],
     [['why', 'id', '--look-at-most', '0', ...ODD], /whole number from 1/],

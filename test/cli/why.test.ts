@@ -60,6 +60,15 @@ describeKafka('consume-once why, on Kafka and Redis', () => {
       "'%s\\n' broken | npx consume-once redrive",
     )
 
+    // A list looks for all of them at once.
+    const { records } = await incident.json<{ records: unknown }>(['inspect', 'sms', '--given-up', '--dead-letters'])
+    expect(records).toMatchObject([{ key, idempotency_key: provider, dead_letters: [{ reason: 'handler-failed' }] }])
+    const list = await incident.run(['inspect', 'sms', '--given-up', '--dead-letters'], { logIds: true })
+    expect(list.stdout).toMatch(
+      new RegExp(`^broken +${key} .* ${incident.from}\\.dead-letter/0/\\d +${provider}$`, 'm'),
+    )
+    expect(list.stderr).toContain("'%s\\n' broken | npx consume-once redrive")
+
     const conflict = await incident.run(['why', 'fine'])
     expect(conflict.stdout).toMatch(
       /\/sms: done: [^]*\(conflict\)[^]*ANOTHER message with the same ID\n[^]*Do not forget/,

@@ -49,7 +49,7 @@ export function addFind(program: Command, end: End): void {
     .option('--where <condition>', 'only if /orderId=4711, or $message.header#/tenant=acme; repeated: all', conditions)
     .option('--text <text>', 'only with this text in the payload, a header or the key, as bytes of UTF-8')
     .option('--consumer <names...>', 'only these consumers of the config (default: all)', parseList)
-    .option('--from <places...>', 'only these places: kafka:topic or rabbitmq:queue (default: dead letters)')
+    .option('--from <places...>', 'only these places: kafka:topic or rabbitmq:queue (default: dead letters)', parseList)
     .option('--topics', 'the Kafka topics of the consumers, too', false)
     .option('--since <time>', 'that arrived at or after: 2026-11-01T00:00Z, or how long ago: 24h', parseTime)
     .option('--until <time>', 'that arrived before', parseTime)

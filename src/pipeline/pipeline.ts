@@ -131,8 +131,9 @@ export class Pipeline implements Intake, Services {
       observe,
     })
     const wake = (): void => this.#batching.wake()
-    this.limiter = consumer.limit && new Limiter({ limit: consumer.limit, clock, entropy, observe, wake })
     this.putOffs = new PutOffs(consumer.maxRetryLater)
+    const wasPutOff = (task: Task): boolean => this.putOffs.wasPutOff(task)
+    this.limiter = consumer.limit && new Limiter({ limit: consumer.limit, clock, entropy, observe, wake, wasPutOff })
     this.lanes = new Lanes(clock, wake, this.limiter)
     this.hold = new Hold({
       consumer,

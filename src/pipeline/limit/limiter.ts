@@ -11,6 +11,7 @@ import type { Lane, Task } from '../task.ts'
 import { OwnQuota, type KeyQuota } from './key-quota.ts'
 import { SharedKeyQuota } from './shared-key-quota.ts'
 import { SharedLine } from './shared-line.ts'
+import { Turn } from './turn.ts'
 
 /** The timer waits at least so long, so that permits of a high rate are taken together. */
 const LEAST_WAIT_MS: DurationMs = 5
@@ -24,13 +25,8 @@ interface LimiterParts {
   readonly observe: (event: PipelineEvent) => void
   /** A task may be taken. */
   readonly wake: () => void
-}
-
-/** What waits under one key. It is due, asleep, or over. */
-interface Turn {
-  readonly key: string
-  readonly quota: KeyQuota
-  readonly line: Fifo<Lane | Task>
+  /** Its handler asked for a later time: it is first of its key. */
+  readonly wasPutOff: (task: Task) => boolean
 }
 
 /**
@@ -43,6 +39,7 @@ export class Limiter implements Permitted {
   readonly #shared: SharedLine | undefined
   /** By key; with `together` there is one. */
   readonly #quotas = new Map<string, KeyQuota>()
+  /** Each is due or asleep. */
   readonly #turns = new Map<string, Turn>()
   /** Keys that may have a free permit, in the order of their turns. */
   readonly #due = new Fifo<Turn>()
@@ -71,7 +68,7 @@ export class Limiter implements Permitted {
   get hasNext(): boolean {
     const now = this.#parts.clock.monotonic()
     for (let turn = this.#due.first; turn !== undefined; turn = this.#due.first) {
-      if (turn.line.length > 0) {
+      if (turn.length > 0) {
         const freeAt = turn.quota.freeAt(now)
         if (freeAt <= now) return true
         this.#asleep.add(turn)
@@ -111,9 +108,8 @@ export class Limiter implements Permitted {
   push(ready: Lane | Task): void {
     const head = headOf(ready)
     if (head === undefined) return
-    const turn = this.#turnOf(head)
-    turn.line.push(ready)
-    this.#count(turn, 1)
+    this.#turnOf(head).push(ready, this.#parts.wasPutOff(head))
+    this.#length++
   }
 
   putFront(all: readonly (Lane | Task)[]): void {
@@ -121,9 +117,8 @@ export class Limiter implements Permitted {
       const head = headOf(ready)
       if (head === undefined) continue
       this.giveBack(head)
-      const turn = this.#turnOf(head)
-      turn.line.putFront([ready])
-      this.#count(turn, 1)
+      this.#turnOf(head).putFront(ready)
+      this.#length++
     }
   }
 
@@ -131,13 +126,13 @@ export class Limiter implements Permitted {
   shift(): Lane | Task | undefined {
     while (this.hasNext) {
       const turn = this.#due.shift()
-      const ready = turn?.line.shift()
+      const ready = turn?.shift()
       if (turn === undefined || ready === undefined) break
-      this.#count(turn, -1)
+      this.#length--
       const head = headOf(ready)
       const isOfTurn = head !== undefined && this.#keyOf(head) === turn.key
       if (isOfTurn) this.#permit(head, turn.quota)
-      if (turn.line.length > 0) this.#due.push(turn)
+      if (turn.length > 0) this.#due.push(turn)
       else this.#turns.delete(turn.key)
       if (isOfTurn) return ready
       // Its lane has another head since, of another key.
@@ -158,10 +153,10 @@ export class Limiter implements Permitted {
   remove(which: (ready: Lane | Task) => boolean): (Lane | Task)[] {
     const removed: (Lane | Task)[] = []
     for (const turn of this.#turns.values()) {
-      const gone = turn.line.remove(which)
-      this.#count(turn, -gone.length)
+      const gone = turn.remove(which)
+      this.#length -= gone.length
       removed.push(...gone)
-      if (turn.line.length > 0) continue
+      if (turn.length > 0) continue
       this.#turns.delete(turn.key)
       this.#asleep.delete(turn)
     }
@@ -170,7 +165,7 @@ export class Limiter implements Permitted {
 
   /** Everything that waits for a permit. To be asked for now and then only. */
   waitingOnes(): ReadonlySet<Lane | Task> {
-    return new Set([...this.#turns.values()].flatMap(({ line }) => [...line]))
+    return new Set([...this.#turns.values()].flatMap((turn) => [...turn]))
   }
 
   /** Its handler begins: the permit is used. One that runs again beside its lane has none, and the next ones wait for it. */
@@ -207,18 +202,13 @@ export class Limiter implements Permitted {
     this.#permits.set(task, quota)
   }
 
-  #count({ quota }: Turn, by: number): void {
-    this.#length += by
-    quota.waiting += by
-  }
-
   #turnOf(head: Task): Turn {
     const key = this.#keyOf(head)
     const known = this.#turns.get(key)
     if (known !== undefined) return known
     const quota = this.#quotaOf(key)
     if (quota.waiting === 0) quota.wanted(this.#parts.clock.monotonic())
-    const turn: Turn = { key, quota, line: new Fifo() }
+    const turn = new Turn(key, quota)
     this.#turns.set(key, turn)
     this.#due.push(turn)
     return turn

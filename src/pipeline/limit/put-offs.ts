@@ -41,6 +41,11 @@ export class PutOffs {
     return kept !== undefined && kept.until > now
   }
 
+  /** Its handler asked for a later time, and no run of it has ended otherwise since. */
+  wasPutOff({ idempotencyKey }: Task): boolean {
+    return this.#kept.has(idempotencyKey)
+  }
+
   get areAny(): boolean {
     return this.#kept.size > 0
   }

@@ -33,6 +33,8 @@ export class SharedKeyQuota implements KeyQuota {
   #reserve = 0
   #reservedAt: MonotonicMs = 0
   #asking: Asking = IDLE
+  /** The other processes know that it is held back until then. */
+  #toldUntil: MonotonicMs = 0
 
   constructor(quota: Quota, key: string, line: SharedLine, onMoved: () => void) {
     this.#own = new OwnQuota(quota)
@@ -84,6 +86,8 @@ export class SharedKeyQuota implements KeyQuota {
   holdBack(now: MonotonicMs, until: MonotonicMs): void {
     this.#own.holdBack(now, until)
     this.#reserve = 0
+    if (until - this.#toldUntil < PORTION_MS) return
+    this.#toldUntil = until
     this.#line.holdBack(this.#key, until - now)
   }
 

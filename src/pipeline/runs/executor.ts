@@ -290,10 +290,12 @@ export class Executor {
     const [first] = items
     const cause = first && causeOf({ detail: describeError(error), error }, first.task.message)
     await this.release(items, { ...REFUND, delayMs: releaseMs, cause })
-    const ending: Ending = isElsewhere
-      ? { end: 'retry', why: 'busy', attempts: 0, delayMs, error }
-      : { end: 'rerun', delayMs }
-    for (const { task } of items) this.end(task, ending)
+    for (const { task } of items) {
+      if (isElsewhere) this.end(task, { end: 'retry', why: 'busy', attempts: 0, delayMs, error })
+      // Its record is held back from now on, so its key is too. It waits at the head of its key: others of the key may
+      // not take the permits first.
+      else this.end(task, { end: 'rerun', delayMs: this.#holdBack(task, error) ? 0 : delayMs })
+    }
   }
 
   /** How long a message waits that failed: as long as it asks for, or its backoff. */
@@ -301,11 +303,13 @@ export class Executor {
     return laterOf(error, this.#services.clock.now())?.forMs ?? this.#backoffMs(failures)
   }
 
-  /** Its provider said "later": all messages of its key wait. */
-  #holdBack(task: Task, error: unknown): void {
+  /** Whether its provider said "later": all messages of its key wait. */
+  #holdBack(task: Task, error: unknown): boolean {
     const { limiter, clock } = this.#services
     const later = limiter && laterOf(error, clock.now())
-    if (later?.isOfKey === true) limiter?.holdBack(task, later.forMs)
+    if (limiter === undefined || later?.isOfKey !== true) return false
+    limiter.holdBack(task, later.forMs)
+    return true
   }
 
   /** As `retry`, without a claim and always in its lane. */

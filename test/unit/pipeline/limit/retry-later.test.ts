@@ -103,14 +103,49 @@ describe.each(STYLES)('a message whose handler asks for a later time ($strategy,
     expect(rig.started.toSorted()).toEqual(['a0', 'b0', 'b1'])
     expect(rig.running.health()).toMatchObject({
       ready: true,
-      limited: 2,
+      limited: 3,
       checks: {
         limit:
-          '2 wait for the limit of 10 a second for each key; a key is held back as its provider asked, for another 29 s',
+          '3 wait for the limit of 10 a second for each key; a key is held back as its provider asked, for another 29 s',
       },
     })
     await rig.clock.advance(30_000)
     expect(rig.world.effects.toSorted()).toEqual(['a0', 'a1', 'a2', 'b0', 'b1'])
+  })
+
+  it.each([
+    ['as its provider asked', { afterMs: 2_000 }, ['a0', 'b0', 'a0']],
+    // The permits of its key are free, so others take them until its time comes.
+    ['until a time of its own', { at: new Date(1_700_000_002_500) }, ['a0', 'b0', 'a1', 'a2', 'a0']],
+  ] as const)('is first of its key after it, %s', async (_, asked, first) => {
+    const rig = await startRig({
+      style,
+      batchSize: 1,
+      limit: { perSecond: 1, burst: 1, by: tenantOf },
+      effect: (work) => {
+        if (work.id === 'a0' && rig.started.filter((id) => id === 'a0').length === 1) throw new RetryLaterError(asked)
+        return work.apply()
+      },
+    })
+    await rig.deliver('a0', 'b0', ...Array.from({ length: 60 }, (_one, n) => `a${n + 1}`))
+    await rig.clock.advance(4_000)
+    expect(rig.started.slice(0, first.length)).toEqual(first)
+  })
+
+  it('is first of its key when a retry place gives it back', async () => {
+    const rig = await startRig({
+      style,
+      batchSize: 1,
+      limit: { perSecond: 1, burst: 1 },
+      effect: later(1, 60_000, ['a0']),
+    })
+    Object.assign(rig.source, { retryDelayMs: () => 1_000, laneWaitMs: 10_000 })
+    await rig.deliver('a0', ...Array.from({ length: 60 }, (_, n) => `a${n + 1}`))
+    await rig.clock.advance(60_500)
+    expect(rig.started).toEqual(['a0', 'a1'])
+    rig.source.deliverCopy(rig.source.retries[0] as never)
+    await rig.clock.advance(1_000)
+    expect(rig.started).toEqual(['a0', 'a1', 'a0'])
   })
 
   it('is no stall, however long that is', async () => {

@@ -13,7 +13,7 @@ export { STOP, stopBy } from './run/stop-options.ts'
 export { LEAVE_AFTER } from './run/leave-after.ts'
 export { openInline } from './run/open-inline.ts'
 export { SourceEvents } from './run/source-events.ts'
-export { CONSUMER } from './consumer/consumer-table.ts'
+export { CONSUMER, OF_THE_CONSUMER } from './consumer/consumer-table.ts'
 export {
   asGiven,
   either,
@@ -34,6 +34,7 @@ export {
   or,
   readOptions,
   refuse,
+  placed,
   plainText,
   where,
   whole,

@@ -1,5 +1,7 @@
 import {
+  ELSEWHERE,
   millis,
+  OF_THE_CONSUMER,
   optionsOf,
   or,
   plainText,
@@ -39,7 +41,11 @@ export interface JobLike {
 
 export type BullmqProcessor = ((job: JobLike, token?: string) => Promise<unknown>) & Pick<Running, 'health' | 'stop'>
 
-const BULLMQ: Table<BullmqOptions> = { group: or('bullmq', plainText()), delayMs: or(1_000, millis()) }
+const BULLMQ: Table<BullmqOptions> = {
+  group: or('bullmq', plainText()),
+  delayMs: or(1_000, millis()),
+  [ELSEWHERE]: OF_THE_CONSUMER,
+}
 
 /**
  * A processor for a BullMQ `Worker` that handles each job once, also a stalled job that BullMQ gives to a second worker

@@ -1,8 +1,10 @@
 import {
+  ELSEWHERE,
   flag,
   having,
   millis,
   needed,
+  OF_THE_CONSUMER,
   oneOf,
   optionsOf,
   or,
@@ -72,6 +74,7 @@ const OF_RABBIT: Table<LambdaOptions, 'publisher'> = {
   group: needed(plainText()),
   marginMs: or(3_000, millis()),
   publisher: having('one that publishes dead letters, with the function deadLetter', 'deadLetter'),
+  [ELSEWHERE]: OF_THE_CONSUMER,
 }
 const OF_KAFKA: Table<KafkaLambdaOptions, 'publisher'> = {
   ...OF_RABBIT,

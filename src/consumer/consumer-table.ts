@@ -15,6 +15,7 @@ import {
   whole,
   where,
   nowCalled,
+  placed,
 } from '../foundation/options.ts'
 import type { Table } from '../foundation/options.ts'
 import { ID, ON_CONFLICT } from '../identity/identities.ts'
@@ -53,6 +54,33 @@ export const SILENT: Logger = { debug: () => {}, info: () => {}, warn: () => {},
 const DAY_MS = 86_400_000
 
 const BACKOFF: Table<Partial<Backoff>> = { initialMs: or(200, millis()), maxMs: or(30_000, millis()) }
+
+/** Options of `runKafka` and `runRabbit`, which this house does not see. Those that it shares with them are its own. */
+const OF_THE_RUN = placed(
+  [
+    'ackBatch',
+    'commitEveryMs',
+    'consumerConfig',
+    'consumerTimeoutMs',
+    'deadLetter',
+    'group',
+    'lane',
+    'leaveAfterMs',
+    'maxBytesInFlight',
+    'maxWatermarkLag',
+    'order',
+    'partitionsConsumedConcurrently',
+    'prefetch',
+    'queue',
+    'queueType',
+    'retry',
+    'setup',
+    'singleActiveConsumer',
+    'startAt',
+    'topics',
+  ],
+  'give it to what runs the consumer: runKafka(), runRabbit()',
+)
 
 /** The options of a consumer. Those of `once()` with the same names have the same rules. */
 export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
@@ -94,8 +122,14 @@ export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
   observe: either(func<Observer>(), listOf(func<Observer>())),
   trace: having('what otelTracing() returns', 'begin'),
   scope: plainText(),
-  [ELSEWHERE]: { schema: nowCalled('payloadSchema') },
+  [ELSEWHERE]: { ...OF_THE_RUN, schema: nowCalled('payloadSchema') },
 }
+
+/** For `ELSEWHERE` of what runs a consumer: options of the consumer itself. */
+export const OF_THE_CONSUMER: Readonly<Record<string, string>> = placed(
+  Object.keys(CONSUMER),
+  'give it to defineConsumer()',
+)
 
 function hasValidate(schema: unknown): boolean {
   const { '~standard': standard } = (schema ?? {}) as { readonly '~standard'?: { readonly validate?: unknown } }

@@ -180,6 +180,11 @@ export function nowCalled(name: string): string {
   return `it is now called ${name}`
 }
 
+/** For `ELSEWHERE`: these names, with the place where they belong. */
+export function placed(names: readonly string[], place: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, place]))
+}
+
 /** An option that must be given. */
 export function needed<T>(rule: Rule<T>): Needed<T> {
   return { ...rule, isNeeded: true }

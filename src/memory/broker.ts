@@ -1,5 +1,17 @@
 import { Watermark } from '../core/watermark.ts'
-import { having, needed, optionsOf, or, plainText, where, whole, type Rule, type Table } from '../foundation/options.ts'
+import { OF_THE_CONSUMER } from '../consumer/consumer-table.ts'
+import {
+  ELSEWHERE,
+  having,
+  needed,
+  optionsOf,
+  or,
+  plainText,
+  where,
+  whole,
+  type Rule,
+  type Table,
+} from '../foundation/options.ts'
 import type { Message } from '../ports/message.ts'
 import type { DeadLetter, Delivery, Intake, Publisher, Source, SourceHealth, Standing } from '../ports/source.ts'
 
@@ -26,6 +38,7 @@ const BROKER: Table<MemoryBrokerOptions> = { partitions: or(4, whole({ most: 10_
 export const SOURCE: Table<{ readonly topic: string; readonly group: string }> = {
   topic: needed(plainText()),
   group: needed(plainText()),
+  [ELSEWHERE]: OF_THE_CONSUMER,
 }
 const BYTES: Rule<Uint8Array | null> = where('bytes or null', (value) => value === null || value instanceof Uint8Array)
 const MESSAGE: Table<MemoryMessage, 'timestamp'> = {

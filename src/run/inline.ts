@@ -3,6 +3,7 @@ import { backoffMs } from '../core/backoff.ts'
 import type { Reason, Result } from '../core/record.ts'
 import { readResult, type RememberedFailure } from '../core/result.ts'
 import type { DurationMs } from '../core/units.ts'
+import { OF_THE_CONSUMER } from '../consumer/consumer-table.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
 import { ConfigError, describeError } from '../foundation/errors.ts'
 import type { Pausable, Running, StartResult, StopOptions } from '../ports/lifecycle.ts'
@@ -132,7 +133,7 @@ const INLINE: Table<InlineOptions, 'publisher'> = {
   retryWaits: or('here', oneOf('here', 'caller')),
   clock: clockOption(),
   entropy: entropyOption(),
-  [ELSEWHERE]: { retry: nowCalled('retryWaits') },
+  [ELSEWHERE]: { ...OF_THE_CONSUMER, retry: nowCalled('retryWaits') },
 }
 
 const HANDLE: Table<{ readonly lane?: string | undefined }, 'lane'> = {

@@ -1,10 +1,12 @@
 import {
   asGiven,
   either,
+  ELSEWHERE,
   func,
   having,
   needed,
   object,
+  OF_THE_CONSUMER,
   oneOf,
   readOptions,
   refuse,
@@ -49,6 +51,7 @@ export const ON_MESSAGE: Table<OnMessageOptions, keyof OnMessageOptions> = {
   queue: NAME,
   deadLetter: either(oneOf('reject'), asGiven(object(DEAD_LETTER))),
   lane: func(),
+  [ELSEWHERE]: OF_THE_CONSUMER,
 }
 
 const CHANNEL = having(

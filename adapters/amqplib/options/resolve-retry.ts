@@ -4,6 +4,7 @@ import {
   listOf,
   millis,
   needed,
+  OF_THE_CONSUMER,
   object,
   type DurationMs,
   type Rule,
@@ -33,17 +34,17 @@ const DELAY_QUEUE: Table<RabbitDelayQueue, 'queue'> = { delayMs: needed(millis()
 type ByQueue = RabbitDelayedByQueue['delayedByQueue']
 const BY_QUEUE: Table<ByQueue> = { minMs: needed(millis()), maxMs: needed(millis()) }
 
-const OF_THE_CONSUMER = 'give it to defineConsumer()'
+const BACKOFF = 'give it to defineConsumer(), inside of backoff'
 
 const TABLE: Table<RabbitRetry, 'delayQueues' | 'delayedByQueue' | 'overdueAfterMs'> = {
   delayQueues: listOf(either(millis(), object(DELAY_QUEUE)), { least: 1, what: 'delays' }),
   delayedByQueue: object(BY_QUEUE),
   overdueAfterMs: millis(),
   [ELSEWHERE]: {
+    ...OF_THE_CONSUMER,
     busyWaitMs: 'give it to defineConsumer(), as whenBusy: { waitMs }',
-    maxAttempts: OF_THE_CONSUMER,
-    initialMs: OF_THE_CONSUMER,
-    maxMs: OF_THE_CONSUMER,
+    initialMs: BACKOFF,
+    maxMs: BACKOFF,
   },
 }
 

@@ -5,6 +5,7 @@ import {
   LEAVE_AFTER,
   millis,
   needed,
+  OF_THE_CONSUMER,
   oneOf,
   optionsOf,
   or,
@@ -28,7 +29,6 @@ export interface RabbitSettings extends Omit<Complete<RabbitOptions, WithoutDefa
 export const MOST_PREFETCH = 1000
 
 const INSIDE_RETRY = 'give it inside of retry'
-const OF_THE_CONSUMER = 'give it to defineConsumer()'
 const OF_THE_CONNECTION = 'give it to the connection, the first argument'
 
 const RABBIT: Table<RabbitOptions, WithoutDefault> = {
@@ -44,15 +44,11 @@ const RABBIT: Table<RabbitOptions, WithoutDefault> = {
   leaveAfterMs: LEAVE_AFTER,
   consumerTimeoutMs: millis(),
   [ELSEWHERE]: {
+    ...OF_THE_CONSUMER,
     delayQueues: INSIDE_RETRY,
     delayedByQueue: INSIDE_RETRY,
     busyWaitMs: 'give it to defineConsumer(), as whenBusy: { waitMs }',
     overdueAfterMs: INSIDE_RETRY,
-    concurrency: OF_THE_CONSUMER,
-    maxAttempts: OF_THE_CONSUMER,
-    maxInFlight: OF_THE_CONSUMER,
-    leaseMs: OF_THE_CONSUMER,
-    handlerTimeoutMs: OF_THE_CONSUMER,
     heartbeat: OF_THE_CONNECTION,
     vhost: OF_THE_CONNECTION,
     noAck: 'leave it out: what is acked before it is handled is lost with its process',

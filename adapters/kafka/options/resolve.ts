@@ -9,6 +9,8 @@ import {
   oneOf,
   optionsOf,
   or,
+  OF_THE_CONSUMER,
+  placed,
   plainText,
   where,
   whole,
@@ -61,7 +63,7 @@ const OPTIONS: Table<KafkaOptions, WithoutDefault> = {
 
 /** Options that belong elsewhere, with the right place. */
 const OF_THE_CLIENT = placed(['brokers', 'clientId', 'ssl', 'sasl', 'logLevel'], 'give it to new Kafka()')
-const OF_THE_CONSUMER = placed(Object.keys(CONSUMER), 'give it inside of consumerConfig')
+const OF_THE_MEMBER = placed(Object.keys(CONSUMER), 'give it inside of consumerConfig')
 const BESIDE_THE_CONSUMER = placed(Object.keys(OPTIONS), 'give it beside consumer, not inside')
 
 const KAFKA: typeof OPTIONS = {
@@ -70,12 +72,13 @@ const KAFKA: typeof OPTIONS = {
     {},
     object<KafkaConsumerOptions, never>({
       ...CONSUMER,
-      [ELSEWHERE]: { ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER, ...OWNED_BY_ADAPTER },
+      [ELSEWHERE]: { ...OF_THE_CONSUMER, ...OF_THE_CLIENT, ...BESIDE_THE_CONSUMER, ...OWNED_BY_ADAPTER },
     } as never),
   ),
   [ELSEWHERE]: {
-    ...OF_THE_CLIENT,
     ...OF_THE_CONSUMER,
+    ...OF_THE_CLIENT,
+    ...OF_THE_MEMBER,
     ...OWNED_BY_ADAPTER,
     start: nowCalled('startAt'),
     consumer: nowCalled('consumerConfig'),
@@ -97,8 +100,4 @@ export function resolveKafka(asked: KafkaOptions, of = 'runKafka'): ResolvedKafk
     deadLetterHeaders: deadLetter.headers as DeadLetterHeaders,
     consumerConfig: consumerConfig(options),
   })
-}
-
-function placed(names: readonly string[], place: string): Readonly<Record<string, string>> {
-  return Object.fromEntries(names.map((name) => [name, place]))
 }

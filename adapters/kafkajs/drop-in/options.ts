@@ -1,7 +1,9 @@
 import {
+  ELSEWHERE,
   flag,
   having,
   millis,
+  OF_THE_CONSUMER,
   optionsOf,
   or,
   plainText,
@@ -72,6 +74,7 @@ const DROP_IN: Table<DropInOptions, 'group' | 'kafka'> = {
   order: or('key', ORDER),
   heartbeatEveryMs: or(1_000, millis()),
   checkFetches: or(true, flag()),
+  [ELSEWHERE]: OF_THE_CONSUMER,
 }
 
 /** @throws ConfigError `CONFIG_INVALID`, with all problems at once */

@@ -34,6 +34,7 @@ describe('options of runRabbit', () => {
   it('refuses misspelt and misplaced names, and says where they belong', () => {
     expect(problemsOf({ prefech: 5 })).toMatch(/^runRabbit: prefech: unknown option; did you mean prefetch\?/)
     expect(problemsOf({ concurrency: 5 })).toBe('runRabbit: concurrency: give it to defineConsumer()')
+    expect(problemsOf({ whenBusy: 'wait' })).toBe('runRabbit: whenBusy: give it to defineConsumer()')
     expect(problemsOf({ heartbeat: 5 })).toBe('runRabbit: heartbeat: give it to the connection, the first argument')
     expect(problemsOf({ delayQueues: [1] })).toBe('runRabbit: delayQueues: give it inside of retry')
     expect(problemsOf({ noAck: true })).toMatch(/^runRabbit: noAck: leave it out: /)

@@ -1,4 +1,4 @@
-import { RateLimiterRes, type RateLimiterStoreAbstract } from 'rate-limiter-flexible'
+import type { RateLimiterRes, RateLimiterStoreAbstract } from 'rate-limiter-flexible'
 import {
   plainText,
   systemClock,
@@ -84,7 +84,14 @@ async function countedBy(counter: Counter, key: string, count: number): Promise<
   try {
     return await counter.consume(key, count)
   } catch (error) {
-    if (error instanceof RateLimiterRes) return error
+    if (isCounted(error)) return error
     throw error
   }
+}
+
+/** It rejects with a `RateLimiterRes`, which is no error. */
+function isCounted(thrown: unknown): thrown is RateLimiterRes {
+  return (
+    !(thrown instanceof Error) && typeof (thrown as { consumedPoints?: unknown } | null)?.consumedPoints === 'number'
+  )
 }

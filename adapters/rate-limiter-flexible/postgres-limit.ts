@@ -1,6 +1,7 @@
-import { RateLimiterPostgres } from 'rate-limiter-flexible'
+import type { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { flag, having, matching, needed, optionsOf, or, type SharedLimit, type Table } from '../../src/internal.ts'
 import { CountedQuota, countingOf, NAME } from './counted-quota.ts'
+import { isInstalled, library } from './library.ts'
 
 /** The part of a `Pool` of `pg` that is used. */
 export interface PostgresLimitPool {
@@ -42,7 +43,7 @@ const TABLE: Table<PostgresLimitOptions> = {
  * Shares the quota of a `limit` over Postgres, by `rate-limiter-flexible`: four rows for each key, which later windows
  * overwrite, and which are removed an hour after they have expired.
  *
- * @throws ConfigError `CONFIG_INVALID`
+ * @throws ConfigError `CONFIG_INVALID`. A consumer with it does not start without the library
  */
 export function postgresLimit(options: PostgresLimitOptions): SharedLimit {
   const { pool, name, schema, table, create } = optionsOf('postgresLimit', TABLE, options)
@@ -68,13 +69,15 @@ export function postgresLimit(options: PostgresLimitOptions): SharedLimit {
         return opening
       })
     },
+    open: isInstalled,
   }
 }
 
 /** Resolves when its table is there. */
-function open(settings: ConstructorParameters<typeof RateLimiterPostgres>[0]): Promise<RateLimiterPostgres> {
+async function open(settings: ConstructorParameters<typeof RateLimiterPostgres>[0]): Promise<RateLimiterPostgres> {
+  const { RateLimiterPostgres: Counter } = await library()
   return new Promise((resolve, reject) => {
-    const counter = new RateLimiterPostgres(settings, (error) => {
+    const counter = new Counter(settings, (error) => {
       // It calls back at once if the table is there.
       if (error === undefined || error === null) queueMicrotask(() => resolve(counter))
       else reject(error)

@@ -1,6 +1,7 @@
-import { RateLimiterRedis } from 'rate-limiter-flexible'
+import type { RateLimiterRedis } from 'rate-limiter-flexible'
 import { having, hasMethod, needed, optionsOf, type SharedLimit, type Table } from '../../src/internal.ts'
 import { CountedQuota, countingOf, NAME } from './counted-quota.ts'
+import { isInstalled, library } from './library.ts'
 
 /** A client of ioredis or of node-redis. */
 export interface RedisLimitClient {
@@ -27,7 +28,7 @@ const TABLE: Table<RedisLimitOptions> = {
  * Shares the quota of a `limit` over Redis, by `rate-limiter-flexible`: a counter for each key and window, which expires with
  * it. If Redis loses it, the quota of one window may be spent twice.
  *
- * @throws ConfigError `CONFIG_INVALID`
+ * @throws ConfigError `CONFIG_INVALID`. A consumer with it does not start without the library
  */
 export function redisLimit(options: RedisLimitOptions): SharedLimit {
   const { redis, name } = optionsOf('redisLimit', TABLE, options)
@@ -35,14 +36,21 @@ export function redisLimit(options: RedisLimitOptions): SharedLimit {
     name,
     quota: (permits, seconds) => {
       const window = { permits, seconds }
-      const counter = new RateLimiterRedis({
+      const settings = {
         storeClient: redis,
         useRedisPackage: !hasMethod(redis, 'defineCommand'),
         // Otherwise calls wait in the client, and are counted after nobody waits for them any more.
         rejectIfRedisNotReady: true,
         ...countingOf(name, window),
-      })
-      return new CountedQuota(window, async () => counter)
+      }
+      let opening: Promise<RateLimiterRedis> | undefined
+      return new CountedQuota(window, () => (opening ??= open(settings)))
     },
+    open: isInstalled,
   }
+}
+
+async function open(settings: ConstructorParameters<typeof RateLimiterRedis>[0]): Promise<RateLimiterRedis> {
+  const { RateLimiterRedis: Counter } = await library()
+  return new Counter(settings)
 }

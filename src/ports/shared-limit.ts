@@ -25,4 +25,6 @@ export interface SharedLimit {
   readonly name: string
   /** So many permits in each window of so many seconds. */
   quota(permits: number, seconds: number): SharedQuota
+  /** Called before a consumer starts. Rejects if it can never work, such as without its library. */
+  open?(): Promise<void>
 }

@@ -33,10 +33,11 @@ export class Standing {
    * Opens its store. Resolves when messages may run: a consumer that may run without its store does not wait for one that
    * is down, and goes on opening it beside them. In mode `observe` not even a store that can never work delays a message.
    *
-   * @throws ConfigError if the store can never work as it is configured, except in mode `observe`
+   * @throws ConfigError if the shared limiter can never work, or the store as it is configured, except in mode `observe`
    */
   async openStore(): Promise<void> {
-    const { store, mode, onStoreDown } = this.#consumer
+    const { store, mode, onStoreDown, limit } = this.#consumer
+    await limit?.shared?.open?.()
     if (mode === 'observe') return void this.#openLater()
     try {
       await store.open()

@@ -1,6 +1,7 @@
 import { AMQPLIB_MUTANTS } from './amqplib-mutants.ts'
 import { CORPUS_MUTANTS } from './corpus-mutants.ts'
 import { KAFKAJS_MUTANTS } from './kafkajs-mutants.ts'
+import { LIMIT_MUTANTS } from './limit-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { MYSQL2_MUTANTS } from './mysql2-mutants.ts'
 import { OTHER_MUTANTS } from './other-mutants.ts'
@@ -19,5 +20,6 @@ export const ALL_MUTANTS: readonly Mutant[] = [
   ...PG_MUTANTS,
   ...PG_LEASE_MUTANTS,
   ...REDIS_MUTANTS,
+  ...LIMIT_MUTANTS,
   ...OTHER_MUTANTS,
 ]

@@ -61,7 +61,7 @@ export function afterRun(
         ? { next: 'set-aside', as: 'parked', reason: 'in-doubt' }
         : { next: 'rerun-in-doubt' }
     case 'later':
-      if (mayPutOff) return { next: 'put-off' }
+      if (mayPutOff) return { next: 'put-off' } // mutant: limit-put-off-spends-its-attempt
       break
     case 'failed':
     case 'fatal':

@@ -179,7 +179,7 @@ export class Limiter implements Permitted {
     const quota = this.#permits.get(task)
     if (quota === undefined) return
     this.#permits.delete(task)
-    quota.giveBack()
+    quota.giveBack() // mutant: limit-duplicate-spends-a-permit
     const now = this.#parts.clock.monotonic()
     if (this.#asleep.size > 0) this.#wakeBy(now, now)
   }

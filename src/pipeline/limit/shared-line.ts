@@ -63,7 +63,9 @@ export class SharedLine {
       const waitMs = Number.isFinite(retryAfterMs) ? Math.max(LEAST_WAIT_MS, retryAfterMs) : RETRY.initialMs
       return { granted: most, retryAfterMs: waitMs, at: clock.monotonic() }
     } catch (error) {
-      return { granted: 0, retryAfterMs: this.#failed(error), at: clock.monotonic() }
+      const retryAfterMs = this.#failed(error)
+      const granted = 0 // mutant: limit-open-while-its-server-is-silent
+      return { granted, retryAfterMs, at: clock.monotonic() }
     }
   }
 

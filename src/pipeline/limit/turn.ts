@@ -24,7 +24,7 @@ export class Turn {
   }
 
   push(ready: Lane | Task, wasPutOff: boolean): void {
-    const line = wasPutOff ? this.#again : this.#line
+    const line = wasPutOff ? this.#again : this.#line // mutant: limit-put-off-behind-its-key
     line.push(ready)
     this.quota.waiting++
   }

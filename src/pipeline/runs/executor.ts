@@ -308,7 +308,7 @@ export class Executor {
     const { limiter, clock } = this.#services
     const later = limiter && laterOf(error, clock.now())
     if (limiter === undefined || later?.isOfKey !== true) return false
-    limiter.holdBack(task, later.forMs)
+    limiter.holdBack(task, later.forMs) // mutant: limit-key-not-held-back
     return true
   }
 

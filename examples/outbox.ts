@@ -55,10 +55,15 @@ const receipts = defineConsumer({
 })
 // #endregion
 
-const running = [
-  await runKafka(kafka, charges, { topics: [orders], group: 'charges' }),
-  await runKafka(kafka, receipts, { topics: [charged], group: 'receipts' }),
-]
+const receiving = await runKafka(kafka, receipts, { topics: [charged], group: 'receipts' })
+// #region stop
+const running = await runKafka(kafka, charges, { topics: [orders], group: 'charges' })
+const stop = async (): Promise<void> => {
+  await running.stop({ deadlineMs: 10_000 }) // then what its handlers have committed is published too
+  await publisher.close() // its connection would keep the process alive
+}
+process.once('SIGTERM', () => void stop())
+// #endregion
 for (let n = 0; n < 20; n++) {
   const order: Order = { orderId: `order-${n % 10}`, account: `account-${n % 3}`, cents: n % 10 }
   await producer.send({ topic: orders, acks: -1, messages: [{ key: order.account, value: JSON.stringify(order) }] })
@@ -81,13 +86,12 @@ outbox.wake() // or it is found by the next look of a relay, within 100 ms
 const count = async (table: string): Promise<number> =>
   (await pool.query(`select * from ${schema}.${table}`)).rows.length
 await eventually(async () => (await count('receipt')) === 11)
-await Promise.all(running.map((one) => one.stop({ deadlineMs: 10_000 })))
+await Promise.all([stop(), receiving.stop({ deadlineMs: 10_000 })])
 assert.equal(await count('charge'), 11)
 assert.equal(await count('receipt'), 11)
 assert.equal(await count('outbox'), 0)
 console.log('20 orders sent and one by phone, 11 orders, 11 charges, 11 receipts')
 
-await publisher.close()
 await producer.disconnect()
 await admin.deleteTopics({ topics: [orders, charged, `${orders}.dead-letter`, `${charged}.dead-letter`] })
 await admin.deleteGroups(['charges', 'receipts'])

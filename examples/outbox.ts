@@ -60,7 +60,7 @@ const receiving = await runKafka(kafka, receipts, { topics: [charged], group: 'r
 const running = await runKafka(kafka, charges, { topics: [orders], group: 'charges' })
 const stop = async (): Promise<void> => {
   await running.stop({ deadlineMs: 10_000 }) // then what its handlers have committed is published too
-  await publisher.close() // its connection would keep the process alive
+  await publisher.close() // else its connection keeps the process alive for 5 s
 }
 process.once('SIGTERM', () => void stop())
 // #endregion

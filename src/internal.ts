@@ -66,6 +66,7 @@ export {
 } from './foundation/errors.ts'
 export { isoTime } from './foundation/clock.ts'
 export { within } from './foundation/within.ts'
+export { Idle } from './foundation/idle.ts'
 export { atOnce, promiseRefused } from './foundation/at-once.ts'
 export { stepFor } from './core/replay.ts'
 export { failureOf, isFailure, readResult, resultOf } from './core/result.ts'
@@ -97,6 +98,7 @@ export {
   type LogBounds,
 } from './core/expected-offset.ts'
 export { outgoingOf } from './outbox/outgoing.ts'
+export { brokerOf, setBroker } from './outbox/publishes-to.ts'
 export { RunPublishing } from './outbox/publishing.ts'
 export { Relay } from './outbox/relay.ts'
 export type {

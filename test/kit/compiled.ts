@@ -12,6 +12,7 @@ const PROGRAMS: readonly string[] = [
   'test/otel/program.ts',
   'test/pg/lease-rival.ts',
   'test/pg/outbox-relay.ts',
+  'test/rabbitmq/programs/publishes-once.ts',
   'test/redis/limited.ts',
   'lab/stores/lease-rival.ts',
   'lab/outbox/program.ts',

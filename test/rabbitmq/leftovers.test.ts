@@ -1,9 +1,15 @@
+import { once, type EventEmitter } from 'node:events'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { compiled } from '../kit/compiled.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { RecordingIntake } from '../kit/recording-intake.ts'
 import { describe, expect, it } from '@jest/globals'
 import { connect, type Channel } from 'amqplib'
 import { openChannel } from '../../adapters/amqplib/connection/open-channel.ts'
+import { connectorOf } from '../../adapters/amqplib/connection/connector.ts'
 import { confirmedPublisher } from '../../adapters/amqplib/index.ts'
+import { ProducerPublisher, ReopeningPublisher } from '../../adapters/amqplib/publishing/confirmed-publisher.ts'
 import { rabbitSource } from '../../adapters/amqplib/source-and-publisher.ts'
 import { RabbitMessage } from '../../adapters/amqplib/message/message.ts'
 import { Rabbit } from './rabbit.ts'
@@ -65,6 +71,31 @@ describe('a start that failed', () => {
     await expect(source.open(new RecordingIntake())).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
     await source.close()
     await expect(publisher.deadLetter(deadLetter)).rejects.toMatchObject({ code: 'STOPPED' })
+  })
+})
+
+describe('a publisher with nothing to publish', () => {
+  it('closes its connection after a while, and opens another for the next message', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue)
+    const tap = new Tap(rabbit.url)
+    const inner = new ReopeningPublisher(connectorOf(tap.connect), 'test', 10_000, 20)
+    await using publisher = new ProducerPublisher(inner)
+    const ids = bodies(30)
+    const publish = (messageId: string) => publisher.publish({ routingKey: queue, messageId, body: messageId })
+    await Promise.all(ids.map(publish))
+    await once(tap.models[0] as unknown as EventEmitter, 'close')
+    await publish('next')
+    expect(tap.connects).toBe(2)
+    expect(await rabbit.ready(queue)).toBe(31)
+  })
+
+  it('does not keep its process alive', async () => {
+    const queue = rabbit.name()
+    await rabbit.declare(queue)
+    const program = compiled('test/rabbitmq/programs/publishes-once.ts')
+    await promisify(execFile)(process.execPath, [program, rabbit.url, queue], { timeout: 60_000 })
+    expect(await rabbit.ready(queue)).toBe(1)
   })
 })
 

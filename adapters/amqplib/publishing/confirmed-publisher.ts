@@ -1,10 +1,20 @@
-import { BrokerError, StoppedError, unanswered } from '../../../src/internal.ts'
+import {
+  BrokerError,
+  Idle,
+  setBroker,
+  StoppedError,
+  systemClock,
+  unanswered,
+  type DurationMs,
+} from '../../../src/internal.ts'
 import { connectorOf, type Connector, type RabbitConnect } from '../connection/connector.ts'
 import { bytesOf, checkMessage, type IdentifiedMessage } from './check-message.ts'
 import { ConfirmChannel, refused, type OutgoingMessage } from './confirm-channel.ts'
 import { answerWithin, NoAnswerError } from '../connection/answer-within.ts'
 
 const CONFIRM_WITHIN_MS = 10_000
+/** A connection that nobody uses would keep its process alive. */
+const IDLE_MS = 5_000
 
 /** Publishes messages that must not be lost. */
 export interface ConfirmedPublisher extends AsyncDisposable {
@@ -23,15 +33,18 @@ export interface ConfirmedPublisher extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** For producers. It opens its connection at the first publish, and again after a loss. */
+/** For producers. It opens its connection at the first publish, and again after a loss, or 5 s without a publish. */
 export function confirmedPublisher(connect: RabbitConnect): ConfirmedPublisher {
-  return new ProducerPublisher(new ReopeningPublisher(connectorOf(connect), 'consume-once publisher'))
+  return new ProducerPublisher(
+    new ReopeningPublisher(connectorOf(connect), 'consume-once publisher', CONFIRM_WITHIN_MS, IDLE_MS),
+  )
 }
 
 export class ProducerPublisher implements ConfirmedPublisher {
   readonly #inner: ReopeningPublisher
 
   constructor(inner: ReopeningPublisher) {
+    setBroker(this, 'rabbitmq')
     this.#inner = inner
   }
 
@@ -58,19 +71,28 @@ export class ProducerPublisher implements ConfirmedPublisher {
 export class ReopeningPublisher {
   readonly #connector: Connector
   readonly #title: string
-  readonly #confirmWithinMs: number
+  readonly #confirmWithinMs: DurationMs
+  readonly #idle: Idle | undefined
   #confirms: Promise<ConfirmChannel> | undefined
   #closing: Promise<void> | undefined
 
-  constructor(connector: Connector, title: string, confirmWithinMs: number = CONFIRM_WITHIN_MS) {
+  /** @param idleMs - after so long without a publish it closes its connection; `undefined`: it keeps it */
+  constructor(
+    connector: Connector,
+    title: string,
+    confirmWithinMs: DurationMs = CONFIRM_WITHIN_MS,
+    idleMs?: DurationMs,
+  ) {
     this.#connector = connector
     this.#title = title
     this.#confirmWithinMs = confirmWithinMs
+    this.#idle = idleMs === undefined ? undefined : new Idle(systemClock, idleMs, () => this.#rest())
   }
 
   async publish(message: OutgoingMessage): Promise<void> {
     const attempt = new AbortController()
     let channel: ConfirmChannel | undefined
+    this.#idle?.begin()
     const publishing = async (): Promise<void> => {
       channel = await this.#openChannel()
       await channel.publish(message, attempt.signal)
@@ -82,6 +104,7 @@ export class ReopeningPublisher {
     } finally {
       // It must not be sent after the caller was told that it was not.
       attempt.abort()
+      this.#idle?.end()
     }
   }
 
@@ -106,7 +129,14 @@ export class ReopeningPublisher {
     return this.#openChannel()
   }
 
+  #rest(): void {
+    const current = this.#confirms
+    this.#confirms = undefined
+    current?.then((channel) => channel.close()).catch(() => {})
+  }
+
   async #close(): Promise<void> {
+    this.#idle?.stop()
     const channel = await this.#confirms?.catch((error: unknown) => {
       if (!(error instanceof BrokerError)) throw error
     })

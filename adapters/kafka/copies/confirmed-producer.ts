@@ -96,6 +96,11 @@ export class ConfirmedProducer {
     }
   }
 
+  /** Closes the connection when nothing waits for its answers; the next send opens one. */
+  rest(): void {
+    if (this.#current !== undefined) this.#discard(this.#current)
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#current = undefined

@@ -1,4 +1,4 @@
-import { StoppedError, within } from '../../../src/internal.ts'
+import { Idle, setBroker, StoppedError, systemClock, within, type DurationMs } from '../../../src/internal.ts'
 import { AdminClient } from '../admin-client.ts'
 import type { KafkaClient } from '../client.ts'
 import { defaultPartition } from '../copies/default-partition.ts'
@@ -9,6 +9,8 @@ import { TopicProducers } from './topic-producers.ts'
 
 const CONFIRM_WITHIN_MS = 30_000
 const MOST_UNCONFIRMED = 10_000
+/** A connection that nobody uses would keep its process alive. */
+const IDLE_MS = 5_000
 /** As often as Kafka's own clients look for new partitions. */
 const LOOK_AGAIN_MS = 300_000
 
@@ -37,21 +39,27 @@ interface KnownTopic {
   askedAt: number
 }
 
-/** With any client. It connects at the first publish. */
+/** With any client. It connects at the first publish, and again at the first one after 5 s without any. */
 export class KafkaConfirmedPublisher implements ConfirmedPublisher {
   readonly #producers: TopicProducers
   readonly #adminClient: AdminClient
-  readonly #confirmWithinMs: number
+  readonly #confirmWithinMs: DurationMs
   readonly #topics = new Map<string, KnownTopic>()
   readonly #lines = new Map<string, PartitionLine>()
-  #unconfirmed = 0
+  readonly #idle: Idle
   #spread = 0
   #closed: Promise<void> | undefined
 
-  constructor(client: Pick<KafkaClient, 'producer' | 'admin'>, confirmWithinMs: number = CONFIRM_WITHIN_MS) {
+  constructor(
+    client: Pick<KafkaClient, 'producer' | 'admin'>,
+    confirmWithinMs: DurationMs = CONFIRM_WITHIN_MS,
+    idleMs: DurationMs = IDLE_MS,
+  ) {
     this.#producers = new TopicProducers(client)
+    setBroker(this, 'kafka')
     this.#adminClient = new AdminClient(client)
     this.#confirmWithinMs = confirmWithinMs
+    this.#idle = new Idle(systemClock, idleMs, () => this.#producers.rest())
   }
 
   async publish(message: IdentifiedMessage): Promise<void> {
@@ -59,10 +67,10 @@ export class KafkaConfirmedPublisher implements ConfirmedPublisher {
     const { topic } = message
     const isClosed = (): boolean => this.#closed !== undefined
     if (isClosed()) throw new StoppedError('the publisher is closed')
-    if (this.#unconfirmed >= MOST_UNCONFIRMED) {
+    if (this.#idle.users >= MOST_UNCONFIRMED) {
       throw refused(topic, new Error(`${MOST_UNCONFIRMED} messages are not confirmed yet; await some of them`), false)
     }
-    this.#unconfirmed++
+    this.#idle.begin()
     try {
       const deadline = performance.now() + this.#confirmWithinMs
       const partitions = await this.#partitionsOf(topic)
@@ -70,7 +78,7 @@ export class KafkaConfirmedPublisher implements ConfirmedPublisher {
       const partition = this.#partitionFor(message, partitions)
       await this.#line(topic, partition).publish(sentMessage(message, partition), deadline)
     } finally {
-      this.#unconfirmed--
+      this.#idle.end()
     }
   }
 
@@ -86,6 +94,7 @@ export class KafkaConfirmedPublisher implements ConfirmedPublisher {
   async #close(): Promise<void> {
     for (const line of this.#lines.values()) line.close()
     await this.#producers.close()
+    this.#idle.stop()
   }
 
   #line(topic: string, partition: number): PartitionLine {

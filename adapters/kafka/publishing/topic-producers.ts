@@ -30,6 +30,11 @@ export class TopicProducers {
     }
   }
 
+  /** Closes connections; the next send opens them. */
+  rest(): void {
+    for (const producer of [this.#shared, ...this.#alone.values()]) producer.rest()
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([this.#shared, ...this.#alone.values()].map((producer) => producer.close()))

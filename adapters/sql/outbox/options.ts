@@ -1,4 +1,15 @@
-import { flag, func, having, millis, object, or, whole, type Complete, type Table } from '../../../src/internal.ts'
+import {
+  brokerOf,
+  flag,
+  func,
+  having,
+  millis,
+  object,
+  or,
+  whole,
+  type Complete,
+  type Table,
+} from '../../../src/internal.ts'
 import { SQL } from '../options.ts'
 import type { OutboxOptions } from './types.ts'
 
@@ -20,11 +31,24 @@ export const OUTBOX: Table<OutboxOptions, 'maxAttempts' | 'observe'> = {
 /** A broker may take this long to confirm, and no transaction of a relay may be ended before that. */
 export const RELAY_IDLE_MS = 60_000
 
-/** A relay without a publisher could only refuse. */
+const BROKERS = [
+  ['kafka', 'consume-once/kafkajs or consume-once/platformatic-kafka'],
+  ['rabbitmq', 'consume-once/amqplib'],
+] as const
+
+/** A relay without a publisher could only refuse, and so could the publisher of another broker. */
 export function problemsOfOutbox(
   { publishers, relay }: Pick<Complete<OutboxOptions, 'maxAttempts' | 'observe'>, 'publishers' | 'relay'>,
   problems: string[],
 ): void {
+  for (const [system, from] of BROKERS) {
+    const publisher = publishers[system]
+    const to = publisher && brokerOf(publisher)
+    if (to === undefined || to === system) continue
+    problems.push(
+      `publishers: ${system}: expected a confirmedPublisher of ${from}, got one for ${to}: give it as ${to}`,
+    )
+  }
   if (!relay || publishers.kafka !== undefined || publishers.rabbitmq !== undefined) return
   problems.push(
     'publishers: expected one for Kafka or RabbitMQ, such as { kafka: confirmedPublisher(kafka) }, got none; with relay: false it only writes',

@@ -2,11 +2,12 @@ import { describe, expect, it } from '@jest/globals'
 import type { BrokerError } from '../../../src/index.ts'
 import { standardId } from '../../../src/identity/message-id.ts'
 import { defaultPartition } from '../../../adapters/kafka/copies/default-partition.ts'
-import type { KafkaClient } from '../../../adapters/kafka/client.ts'
+import type { KafkaClient, Producer } from '../../../adapters/kafka/client.ts'
 import {
   KafkaConfirmedPublisher,
   type ConfirmedPublisher,
 } from '../../../adapters/kafka/publishing/confirmed-publisher.ts'
+import { eventually } from '../../kit/eventually.ts'
 import { openedOnce } from '../../kit/opened.ts'
 import { Cluster } from '../kit.ts'
 
@@ -159,6 +160,24 @@ export function describePublisher(title: string, { publisherOn, losingAnswers, t
       expect(refusal.message).toMatch(/may be in the topic all the same: publish it again, with the same message ID/)
       await refusalOf(publisher.publish({ topic, messageId: 'next', value: 'w' }))
       expect(new Set((await storedIn(topic)).map(idOf))).toEqual(new Set(['given up', 'next']))
+    })
+
+    it('closes its connection once it has published nothing for a while, and opens another for the next message', async () => {
+      const topic = await cluster.topic()
+      const client = losingAnswers(cluster.brokers, 0)
+      let [opened, closed] = [0, 0]
+      const producer = async (): Promise<Producer> => {
+        const made = await client.producer()
+        opened++
+        return { ...made, disconnect: () => made.disconnect().finally(() => closed++) }
+      }
+      await using publisher = new KafkaConfirmedPublisher({ producer, admin: () => client.admin() }, 30_000, 20)
+      const publish = (messageId: string) => publisher.publish({ topic, messageId, value: 'v' })
+      await Promise.all(['1', '2'].map(publish))
+      await eventually(() => closed === 1)
+      await publish('3')
+      expect(opened).toBe(2)
+      expect((await storedIn(topic)).map(idOf).toSorted()).toEqual(['1', '2', '3'])
     })
 
     it('has room for 10,000 messages, and refuses more', async () => {

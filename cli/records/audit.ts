@@ -7,6 +7,7 @@ import { printJson, printText, say, table } from '../output.ts'
 import { parsePositive, parseTime } from '../parse.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { addRefOptions } from './inspect.ts'
+import { keyIn } from './idempotency-key.ts'
 import { adminFor, checkKey, KEY_LENGTH, type RefFlags } from './refs.ts'
 
 type AuditFlags = SessionFlags &
@@ -109,7 +110,8 @@ async function pageOf(session: Session, { entry, admin, id, flags }: Asked): Pro
 }
 
 /** Compares beginnings with all decisions: the record of a key may be gone by now. */
-async function ofKey(session: Session, admin: Admin, text: string, which: Which): Promise<readonly AuditEntry[]> {
+async function ofKey(session: Session, admin: Admin, given: string, which: Which): Promise<readonly AuditEntry[]> {
+  const text = keyIn(given) ?? given
   checkKey(text)
   if (text.length === KEY_LENGTH) return allOf(session, admin, { ...which, key: text })
   const found = (await allOf(session, admin, which)).filter(({ key }) => key.startsWith(text))

@@ -3,6 +3,7 @@ import { durationText } from '../../src/core/duration-text.ts'
 import { EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { titleOf, type Session } from '../session.ts'
+import { keyIn } from './idempotency-key.ts'
 
 /** What the consumer has committed and not published yet, and why. */
 export async function showOutbox(
@@ -15,7 +16,11 @@ export async function showOutbox(
   if (session.isJson) printJson('inspect', { ...head, backlog, refused })
   else if (backlog.length === 0) say(`Nothing waits in the outbox of ${head.consumer}.`)
   else printText([backlogTable(backlog), ...(refused.length === 0 ? [] : ['', refusedTable(refused)])].join('\n'))
-  if (refused.length > 0) say(`Try one now: consume-once redrive ${titleOf(entry)} --outbox ${refused[0]?.id}`)
+  const [first] = refused
+  if (first === undefined) return EXIT.ok
+  const made = refused.find(({ messageId }) => keyIn(messageId) !== undefined)
+  if (made !== undefined) say(`The message that was handled: npx consume-once why -- ${keyIn(made.messageId)}`)
+  say(`Try one now: npx consume-once redrive ${titleOf(entry)} --outbox ${first.id} --reason WHY`)
   return EXIT.ok
 }
 
@@ -35,10 +40,11 @@ function backlogTable(backlog: readonly OutboxBacklog[]): string {
 
 function refusedTable(refused: readonly OutboxRefused[]): string {
   return table(
-    ['REFUSED', 'PLACE', 'MESSAGE ID', 'ATTEMPTS', 'STATE', 'WHY'],
-    refused.map(({ id, place, messageId, attempts, isParked, cause }) => [
+    ['REFUSED', 'PLACE', 'KEY', 'MESSAGE ID', 'ATTEMPTS', 'STATE', 'WHY'],
+    refused.map(({ id, place, key, messageId, attempts, isParked, cause }) => [
       id,
       printable(place),
+      printable(key ?? ''),
       printable(messageId),
       String(attempts),
       isParked ? 'parked' : 'tried again',

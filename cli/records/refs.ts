@@ -3,6 +3,7 @@ import { type ListedState, type RecordPage } from '../../src/internal.ts'
 import { misuse } from '../exit.ts'
 import { readIds } from '../parse.ts'
 import type { Session } from '../session.ts'
+import { keyIn } from './idempotency-key.ts'
 import { EachOnce } from '../../src/records/each-once.ts'
 
 export interface RefFlags {
@@ -37,15 +38,16 @@ export async function refsOf(
   const texts = given.length === 1 && given[0] === '-' ? readIds('ids', '-', { isRaw: flags.rawIds === true }) : given
   if (texts.length === 0) throw misuse('expected at least one message ID, got none')
   if (!flags.key) return texts
-  for (const text of texts) checkKey(text)
-  const wholeBy = await wholeKeys({ session, admin }, new Set(texts.filter((text) => text.length < KEY_LENGTH)))
-  return texts.map((text) => ({ key: wholeBy.get(text) ?? text }))
+  const keys = texts.map((text) => keyIn(text) ?? text)
+  for (const key of keys) checkKey(key)
+  const wholeBy = await wholeKeys({ session, admin }, new Set(keys.filter((key) => key.length < KEY_LENGTH)))
+  return keys.map((key) => ({ key: wholeBy.get(key) ?? key }))
 }
 
 export function checkKey(text: string): void {
   if (/^[\w-]{4,22}$/.test(text)) return
   throw misuse(
-    `--key: expected a key of 22 characters of base64url, or its first 4 or more, got ${JSON.stringify(text)}`,
+    `--key: expected a key of 22 characters of base64url, or its first 4 or more, or an idempotency key of 43, got ${JSON.stringify(text)}`,
   )
 }
 

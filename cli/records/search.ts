@@ -6,6 +6,7 @@ import type { FoundMessage } from '../../src/replay/find.ts'
 import { deadLetterPlaces } from '../../src/replay/place.ts'
 import { titleOf, type Session } from '../session.ts'
 import type { Inquiry } from './inquiry.ts'
+import { keyIn } from './idempotency-key.ts'
 import { adminFor, KEY_LENGTH } from './refs.ts'
 import type { Shown } from './show.ts'
 
@@ -91,7 +92,8 @@ export class Search {
       await look(adminFor(entry, { origin: one }), what)
     }
     const admin = adminFor(entry, {})
-    if (IS_KEY.test(what)) await look(admin, { key: what })
+    const key = IS_KEY.test(what) ? what : keyIn(what)
+    if (key !== undefined) await look(admin, { key })
     return { entry, admin, records: [...byKey.values()] }
   }
 

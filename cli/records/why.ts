@@ -17,6 +17,7 @@ const HELP = `
 Examples:
   consume-once why order-17                          all consumers of the config
   consume-once why U1nmhO_WlHMIQdRLsEpnZw            by its key, as logs and lists show it
+  consume-once why kq3v...-0                         by its idempotency key, or the ID of what its handler published
   consume-once why order-17 --consumer sms-sender --json
   consume-once why order-17 --no-dead-letters        asks the stores only
 
@@ -31,7 +32,7 @@ export function addWhy(program: Command, end: End): void {
   const command = program
     .command('why')
     .description('Tells what became of a message, and what may follow.')
-    .argument('<message>', `its ID, or its key of ${KEY_LENGTH} characters`)
+    .argument('<message>', `its ID, its key of ${KEY_LENGTH} characters, or its idempotency key`)
     .option('--consumer <names...>', 'only these consumers of the config (default: all)', parseList)
     .option('--origin <name>', 'the topic or queue the message was first published to, where IDs are in use in several')
     .option('--no-dead-letters', 'do not look for its dead letter at the broker')

@@ -26,6 +26,9 @@ export function checkOutboxFlags(flags: object): void {
   throw misuse(`--outbox: expected no --${flag}, which is for dead letters`)
 }
 
+/** As `refused()` lists them. */
+const MOST_LISTED = 100
+
 /** Has messages of the outbox tried now that were refused. */
 export async function redriveFromOutbox(session: Session, name: string, flags: OutboxFlags): Promise<number> {
   const entry = session.consumer(name)
@@ -36,7 +39,9 @@ export async function redriveFromOutbox(session: Session, name: string, flags: O
   for (const { id, place, messageId, cause = '' } of chosen) {
     say(`  ${id}: ${printable(messageId)} to ${printable(place)}: ${printable(cause)}`)
   }
-  if (asked > chosen.length) say(`  ${asked - chosen.length} not among the first ${refused.length} that were refused`)
+  const unknown = isAll ? [] : [...new Set(flags.outbox)].filter((id) => !chosen.some((one) => one.id === id))
+  if (unknown.length > 0)
+    say(`  not refused, or not among the first ${MOST_LISTED}: ${unknown.map(printable).join(', ')}`)
   if (flags.dryRun) return asked === chosen.length ? EXIT.ok : EXIT.findings
   const { reason = '', by } = flags
   const decider = deciderOf({ reason, ...(by === undefined ? {} : { by }) })
@@ -44,6 +49,12 @@ export async function redriveFromOutbox(session: Session, name: string, flags: O
   const { redriven, isNoted } = await session.answer(redriveOutbox(entry, chosen, decider))
   if (!isNoted) say('The audit does not have it: the store keeps no notes.')
   if (session.isJson) printJson('redrive', { consumer: titleOf(entry), asked, redriven })
-  else printText(`${redriven} of ${asked} had been refused: a relay tries them at its next look.`)
+  else printText(told(redriven, asked))
   return redriven === asked ? EXIT.ok : EXIT.findings
+}
+
+function told(redriven: number, asked: number): string {
+  if (asked === 0) return 'Nothing is refused or parked: there is nothing to try.'
+  if (redriven === 0) return `None of ${asked} is refused or parked: nothing is tried.`
+  return `${redriven} of ${asked} had been refused: a relay tries ${redriven === 1 ? 'it' : 'them'} at its next look.`
 }

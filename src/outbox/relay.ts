@@ -240,9 +240,14 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> 
       await publish(asPublished(row))
       return { row, end: 'published' }
     } catch (error) {
-      return { row, end: isUnanswered(error) ? 'unanswered' : 'refused', cause: describeError(error) }
+      return { row, end: isUnanswered(error) ? 'unanswered' : 'refused', cause: inOneLine(describeError(error)) }
     }
   }
+}
+
+/** For lists, logs and warnings. */
+function inOneLine(text: string): string {
+  return text.replaceAll(/\s*\n\s*/g, ' ')
 }
 
 const LATE = { as: 'unanswered', cause: undefined, retryAfterMs: LATE_FOR_MS } as const

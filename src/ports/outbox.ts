@@ -133,6 +133,8 @@ export interface OutboxRefused {
   readonly id: string
   readonly place: string
   readonly messageId: string
+  /** On Kafka: its key, as UTF-8. */
+  readonly key: string | undefined
   readonly cause: string | undefined
   readonly attempts: number
   /** Refused too often: it is not tried again. */

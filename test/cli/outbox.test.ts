@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { Pool } from 'pg'
 import { postgresOutbox, type PostgresOutbox } from '../../adapters/pg/index.ts'
+import { identityOf } from '../../src/identity/digest.ts'
 import { backends } from '../kit/backends.ts'
 import { Cli, dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -61,7 +62,7 @@ describePostgres('consume-once, on an outbox', () => {
     expect(shown.exitCode).toBe(0)
     expect(shown.stdout).toMatch(/paid +kafka +2 +0 +1/)
     expect(shown.stdout).toMatch(/2 +paid +b +3 +parked +too large\n/)
-    expect(shown.stderr).toContain('Try one now: consume-once redrive billing/payments --outbox 2\n')
+    expect(shown.stderr).toBe('Try one now: npx consume-once redrive billing/payments --outbox 2 --reason WHY\n')
     expect(dataOf(await run(['inspect', 'payments', '--outbox', '--json']))).toMatchObject({
       command: 'inspect',
       consumer: 'billing/payments',
@@ -80,10 +81,16 @@ describePostgres('consume-once, on an outbox', () => {
     const redriven = await run(['redrive', 'payments', '--outbox', 'all', ...why, '--yes'])
     expect([redriven.exitCode, redriven.stdout]).toEqual([
       0,
-      '1 of 1 had been refused: a relay tries them at its next look.\n',
+      '1 of 1 had been refused: a relay tries it at its next look.\n',
     ])
     const none = await run(['redrive', 'payments', '--outbox', '77', ...why, '--yes'])
-    expect([none.exitCode, none.stderr]).toEqual([1, '  1 not among the first 0 that were refused\n'])
+    expect([none.exitCode, none.stderr]).toEqual([1, '  not refused, or not among the first 100: 77\n'])
+    expect(none.stdout).toBe('None of 1 is refused or parked: nothing is tried.\n')
+    const nothingLeft = await run(['redrive', 'payments', '--outbox', 'all', ...why, '--yes'])
+    expect([nothingLeft.exitCode, nothingLeft.stdout]).toEqual([
+      0,
+      'Nothing is refused or parked: there is nothing to try.\n',
+    ])
     expect(dataOf(await run(['audit', 'payments', '--decision', 'redrive', '--json']))).toMatchObject({
       entries: [{ decision: 'redrive', by: 'ana', reason: 'OPS-812', about: 'outbox 2: b to paid' }],
     })
@@ -97,6 +104,26 @@ describePostgres('consume-once, on an outbox', () => {
     expect(relay.exitCode).toBe(143)
     expect(cli.read('broker').trim().split('\n').toSorted()).toEqual(['a', 'b', 'c'])
     expect(await outbox.backlog()).toEqual([])
+  })
+
+  it('leads from a message that was refused to the one that was handled', async () => {
+    const { idempotencyKey, key } = identityOf(
+      ['billing', 'orders', 'payments'].map((part) => Buffer.from(part)),
+      Buffer.from('order-17'),
+    )
+    const client = await pool.connect()
+    await outbox.publish(client, { topic: 'paid', key: 'acc-9', value: '', messageId: `${idempotencyKey}-0` })
+    client.release()
+    await park(`${idempotencyKey}-0`)
+    const shown = await run(['inspect', 'payments', '--outbox'])
+    expect(shown.stdout).toMatch(/PLACE +KEY +MESSAGE ID/)
+    expect(shown.stdout).toMatch(/ paid +acc-9 +\S{43}-0 +3 +parked /)
+    expect(shown.stderr).toContain(`The message that was handled: npx consume-once why -- ${key}\n`)
+    for (const given of [idempotencyKey, `${idempotencyKey}-0`, key]) {
+      const inspected = dataOf(await run(['inspect', 'payments', '--json', '--key', '--', given]))
+      expect(inspected).toMatchObject({ records: [{ key }] })
+      expect((await run(['audit', 'payments', '--key', '--', given])).exitCode).toBe(0)
+    }
   })
 
   it('says what a consumer lacks that has none, and how it is typed', async () => {

@@ -49,6 +49,9 @@ describeKafka('consume-once why, on Kafka and Redis', () => {
     const { key, idempotency_key: provider } = known?.record ?? {}
     expect(known?.dead_letters[0]).toMatchObject({ idempotency_key: provider })
 
+    for (const given of [`${provider}`, `${provider}-3`])
+      expect((await incident.json<Why>(['why', given])).found).toMatchObject([{ record: { key } }])
+
     // The key alone tells the rest, and the ID only where the consumer has it in its logs.
     const byKey = (await incident.json<Why>(['why', key ?? ''])).found
     expect(byKey).toMatchObject([{ record: { key, idempotency_key: provider } }])

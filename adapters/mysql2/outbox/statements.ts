@@ -251,6 +251,7 @@ interface RefusedRow {
   readonly id: string
   readonly place: string
   readonly message_id: string
+  readonly k: string | null
   readonly cause: string | null
   readonly attempts: number | string
 }
@@ -258,13 +259,14 @@ interface RefusedRow {
 function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
   return {
     statements: [
-      `select cast(id as char) as id, ${inHex('place')} as place, ${inHex('message_id')} as message_id, ${inHex('cause')} as cause, attempts,
-  parked_at is not null as is_parked from ${outbox} where cause is not null order by id limit ${most}`,
+      `select cast(id as char) as id, ${inHex('place')} as place, ${inHex('message_id')} as message_id, ${inHex('`key`')} as k,
+  ${inHex('cause')} as cause, attempts, parked_at is not null as is_parked from ${outbox} where cause is not null order by id limit ${most}`,
     ],
-    read: ({ id, place, message_id: messageId, cause, attempts, is_parked: isParked }: RefusedRow) => ({
+    read: ({ id, place, message_id: messageId, k: key, cause, attempts, is_parked: isParked }: RefusedRow) => ({
       id,
       place: fromHex(place),
       message_id: fromHex(messageId),
+      key,
       cause: cause === null ? null : fromHex(cause),
       attempts: Number(attempts),
       is_parked: Number(isParked),

@@ -184,7 +184,7 @@ from (select * from ${outbox} order by id limit ${MOST_COUNTED}) as oldest group
 
 function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
   return {
-    text: `select id::text as id, place, message_id, cause, attempts, parked_at is not null as is_parked
+    text: `select id::text as id, place, message_id, encode(key, 'hex') as key, cause, attempts, parked_at is not null as is_parked
 from ${outbox} where cause is not null order by id limit ${most}`,
   }
 }

@@ -122,7 +122,7 @@ function judgeUnpublished({ place, system, waiting }: OutboxBacklog): CheckFindi
 
 function judgeRefused({ place, failing, waiting }: OutboxBacklog): CheckFinding {
   const meaning =
-    'They are tried again, and what has the same key waits behind them. `consume-once inspect <consumer> --outbox` has the reasons: a topic or an exchange that is missing, a right, a size?'
+    'They are tried again, and what is of the same line, such as of the same key on Kafka, waits behind them. `consume-once inspect <consumer> --outbox` has the reasons: a topic or an exchange that is missing, a right, a size?'
   return weaker('refused', `${place}: ${failing} of ${waiting} that wait were refused by the broker`, meaning)
 }
 

@@ -158,14 +158,22 @@ function isPool(tx: QueryLike): boolean {
   return 'totalCount' in tx || 'getConnection' in tx
 }
 
-/** Where nobody observes, the process is warned: once of each place that refuses, and of each message that is parked. */
+/**
+ * Where nobody observes, the process is warned: of each message that is parked, and of each place that refuses, once, and
+ * once more where it refuses another message after it has published some.
+ */
 function warning(): (event: RelayEvent) => void {
-  const told = new Set<string>()
+  const told = new Map<string, { readonly messageId: string; isMended: boolean }>()
   return (event) => {
-    if (event.event !== 'failed' && event.event !== 'parked') return
+    if (event.event === 'waits') return
+    const last = told.get(event.place)
+    if (event.event === 'published') {
+      if (last !== undefined) last.isMended = true
+      return
+    }
     const { place, messageId, cause } = event
-    if (event.event === 'failed' && told.has(place)) return
-    told.add(place)
+    if (event.event === 'failed' && last !== undefined && (!last.isMended || last.messageId === messageId)) return
+    told.set(place, { messageId, isMended: false })
     const what = event.event === 'parked' ? 'is parked' : 'is tried again'
     process.emitWarning(`the outbox could not publish ${messageId} to ${place}, and it ${what}: ${cause}`, {
       code: 'CONSUME_ONCE_OUTBOX',

@@ -148,11 +148,15 @@ export interface StoredRefused {
   readonly id: string
   readonly place: string
   readonly message_id: string
+  /** Hex. */
+  readonly key: string | null
   readonly cause: string | null
   readonly attempts: number
   readonly is_parked: boolean | number
 }
 
-export function refusedOf({ message_id: messageId, cause, is_parked: isParked, ...row }: StoredRefused): OutboxRefused {
-  return { ...row, messageId, cause: cause ?? undefined, isParked: Boolean(isParked) }
+export function refusedOf(stored: StoredRefused): OutboxRefused {
+  const { message_id: messageId, key, cause, is_parked: isParked, ...row } = stored
+  const text = key === null ? undefined : Buffer.from(key, 'hex').toString()
+  return { ...row, messageId, key: text, cause: cause ?? undefined, isParked: Boolean(isParked) }
 }

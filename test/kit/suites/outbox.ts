@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from '@jest/globals'
+import { afterEach, expect, it, jest } from '@jest/globals'
 import type { OutboxOptions, QueryLike, SqlOutbox } from '../../../adapters/sql/outbox/types.ts'
 import {
   BrokerError,
@@ -315,13 +315,43 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     await eventually(async () => kafka.texts.includes('other') && kafka.texts.includes('behind it'))
     const [parked, none] = await outbox.refused()
     expect(none).toBeUndefined()
-    expect(parked).toMatchObject({ place: 't', cause: 'it is too large', attempts: 1, isParked: true })
+    expect(parked).toMatchObject({ place: 't', key: 'a', cause: 'it is too large', attempts: 1, isParked: true })
     expect(told).toContain('parked')
     expect(await outbox.backlog()).toMatchObject([{ system: 'kafka', place: 't', waiting: 0, parked: 1 }])
     isRefused = false
     expect(await outbox.redrive([parked?.id ?? ''])).toBe(1)
     await eventually(async () => kafka.texts.includes('bad'))
     await eventually(async () => (await use.rig.rows()) === 0)
+  })
+
+  it('warns once of a place that refuses, and again of the next incident there', async () => {
+    const kafka = new Confirming()
+    const refuses = new Set(['first', 'second', 'third'])
+    kafka.answer = ({ messageId: id }) => {
+      if (refuses.has(id)) throw new BrokerError('BROKER_PUBLISH_REFUSED', `no ${id}:\n- why`)
+    }
+    const warned: string[] = []
+    const emitWarning = jest.spyOn(process, 'emitWarning').mockImplementation((text) => void warned.push(String(text)))
+    try {
+      const outbox = use.begin(use.outbox(kafka))
+      const place = uniqueName('place')
+      const commit = (id: string) => use.commit(outbox, { topic: place, key: id, messageId: id, value: '' })
+      await commit('first')
+      await eventually(() => warned.length === 1)
+      await commit('second')
+      await eventually(async () => (await outbox.refused()).length === 2)
+      expect(warned).toHaveLength(1)
+      refuses.delete('second')
+      await commit('mended')
+      await eventually(() => kafka.ids.includes('mended'))
+      await commit('third')
+      await eventually(() => warned.some((text) => text.includes('no third: - why')))
+      expect(warned[0]).toContain(`could not publish first to ${place}, and it is tried again: `)
+      expect(warned.filter((text) => text.includes('third'))).toHaveLength(1)
+      expect(warned.some((text) => text.includes('\n'))).toBe(false)
+    } finally {
+      emitWarning.mockRestore()
+    }
   })
 
   it('waits behind a message that failed, as long as that is tried again', async () => {

@@ -93,7 +93,7 @@ describe('a publisher with nothing to publish', () => {
   it('does not keep its process alive', async () => {
     const queue = rabbit.name()
     await rabbit.declare(queue)
-    const program = compiled('test/rabbitmq/programs/publishes-once.ts')
+    const program = compiled(new URL('./programs/publishes-once.ts', import.meta.url))
     await promisify(execFile)(process.execPath, [program, rabbit.url, queue], { timeout: 60_000 })
     expect(await rabbit.ready(queue)).toBe(1)
   })

@@ -154,7 +154,9 @@ describeRedis('consume-once, on Redis', () => {
     expect([first.entries.length, first.more]).toEqual([2, true])
     expect(await reasons('--after', first.next ?? '')).toEqual(['OPS-1'])
     const told = await on(['audit', 'mailer', 'not'])
-    expect(told.stdout).toMatch(/^AT +BY +DECISION +WAS +KEY +REASON\n\S+Z +kim +rerun +parked +\S{22} +OPS-2\n$/)
+    expect(told.stdout).toMatch(
+      /^AT +AGE +BY +DECISION +WAS +KEY +REASON\n\S+Z +\d+ s +kim +rerun +parked +\S{22} +OPS-2\n$/,
+    )
   })
 
   it('reports what mode observe has seen of a consumer, also after its process', async () => {

@@ -39,11 +39,13 @@ describe('consume-once inspect', () => {
       'no\u001b[2J',
     ])
     expect(exitCode).toBe(0)
-    expect(stdout).toMatch(/^ID +KEY +ORIGIN +STATE +ATTEMPT +SINCE +FENCE +KEPT UNTIL +REASON +CAUSE$/m)
     expect(stdout).toMatch(
-      /^given-up +[\w-]{22} +sms +given-up +1 +\S+Z +1 +\S+Z +handler-failed +TerminalError: no such\\u000anumber$/m,
+      /^ID +KEY +ORIGIN +STATE +ATTEMPT +SINCE +AGE +FENCE +KEPT UNTIL +REASON +CAUSE +IDEMPOTENCY KEY$/m,
     )
-    expect(stdout).toMatch(/^no\\u001b\[2J +[\w-]{22} +sms +absent$/m)
+    expect(stdout).toMatch(
+      /^given-up +[\w-]{22} +sms +given-up +1 +\S+Z +\d+ m?s +1 +\S+Z +handler-failed +TerminalError: no such\\u000anumber +\S{43}$/m,
+    )
+    expect(stdout).toMatch(/^no\\u001b\[2J +[\w-]{22} +sms +absent +\S{43}$/m)
     expect(stdout).not.toContain('a config may log')
     expect(stderr).toContain('a config may log')
     expect(states).toMatchObject({ 'in-doubt': 'in-doubt', processing: 'processing' })

@@ -122,7 +122,7 @@ export function refused(topic: string, reason: unknown, mayBeThere: boolean): Br
   return saysNothing(cause) ? unanswered(error) : error
 }
 
-/** Of a topic that is not there a broker says that it may come. */
+/** A broker answers for a missing topic as for one that may still come. */
 function saysNothing(cause: unknown): boolean {
   return isUnanswered(cause) || (isTransient(cause) && errorType(cause) !== 'UNKNOWN_TOPIC_OR_PARTITION')
 }

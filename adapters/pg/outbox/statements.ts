@@ -60,12 +60,12 @@ function literal(value: Value): string {
 // Each look names its lane or line by two bounds and is ordered by it: then one index alone has the order, and the planner cannot
 // choose to read the table by its number instead, in which most rows wait.
 
-/** Of lane `n`. */
+/** Whether lane `n` has rows that are due. */
 const hasDue = (outbox: string): string =>
   `(select 1 from ${outbox} where lane between n and n and not_before is null and parked_at is null
     order by lane, id limit 1) is not null`
 
-/** Of lane `n`. */
+/** Whether lane `n` has rows whose time has come again. */
 const hasWaited = (outbox: string): string =>
   `(select 1 from ${outbox} where lane = n and not_before <= now() and parked_at is null
     order by not_before, id limit 1) is not null`

@@ -12,6 +12,8 @@ import { withLinks } from './markdown.ts'
  */
 const OUT = 'site/.pages'
 const ROOT_PAGES = ['ARCHITECTURE.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md', 'CONTRIBUTING.md', 'SECURITY.md']
+/** Pages for those who follow a link to them: in a search they would hide the guides. */
+const NOT_SEARCHED = /^docs\/(?:decisions|proof)\/|^docs\/proof\.md$|^CHANGELOG\.md$/
 const LANGUAGES: Readonly<Record<string, string>> = {
   '.ts': 'ts',
   '.tsx': 'tsx',
@@ -59,7 +61,8 @@ function stagePage(from: string, to: string): void {
     return `${link.startsWith('.') ? link : `./${link}`}${anchor === undefined ? '' : `#${anchor}`}`
   })
   const description = descriptionOf(markdown)
-  write(to, withFrontMatter({ source: from, ...(description === undefined ? {} : { description }) }, text))
+  const found = NOT_SEARCHED.test(from) ? { search: false } : {}
+  write(to, withFrontMatter({ source: from, ...found, ...(description === undefined ? {} : { description }) }, text))
 }
 
 /** The first picture of a page, as it is on the site. */

@@ -4,9 +4,9 @@ import { BREAKS_WHEN, COLUMNS, type Claim, type Guarantee } from './guarantees/g
 import { testsAsText } from './listed-tests.ts'
 import type { ProofTable } from './part.ts'
 
-export const GUARANTEE_HEAD = `## What shows each promise
+export const GUARANTEE_HEAD = `# What shows each promise
 
-Cell by cell, the table of [Guarantees](guarantees.md). A promise is shown by what would fail if it were broken, a limit by
+Cell by cell, the table of [Guarantees](../guarantees.md). A promise is shown by what would fail if it were broken, a limit by
 what runs into it. To repeat it: a test by \`npx jest FILE\`, fault cells by \`npm run faults -- --only 'NAME'\`, schedules by
 \`npm run sim -- --seeds 1..1000000\`, cells of the model by \`npm run model -- --only NAME\`. Simulator and model try the protocol over no
 particular store; laws of \`testing/contract\` and \`lab/demo/contract.ts\` are run by the tests of each store and each broker. That everything

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
-import { proofPage } from './page.ts'
+import { proofPages } from './page.ts'
 import { recordedParts } from './part.ts'
 
 // Part of `npm run fix`.
-writeFileSync('docs/proof.md', proofPage(recordedParts()))
+for (const [path, text] of proofPages(recordedParts())) writeFileSync(path, text)

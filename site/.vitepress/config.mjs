@@ -84,7 +84,7 @@ export default withMermaid({
         // Each link begins at the root of the site, or has its address where package.json knows it.
         ...(typeof manifest.homepage === 'string' ? { domain: manifest.homepage.replace(/\/$/, '') } : {}),
         description: DESCRIPTION,
-        ignoreFiles: ['source/**', 'api/**', 'proof.md', 'CHANGELOG.md'],
+        ignoreFiles: ['source/**', 'api/**', 'proof.md', 'proof/**', 'decisions/**', 'CHANGELOG.md'],
       }),
     ],
   },

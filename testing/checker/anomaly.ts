@@ -1,4 +1,4 @@
-/** The anomalies. docs/proof.md defines the exact meaning of each name. */
+/** The anomalies. docs/proof/guarantees.md defines the exact meaning of each name. */
 export type Anomaly =
   | 'A1 lost'
   | 'A2 duplicate tx'

@@ -19,7 +19,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 const OF_REDIS: readonly (readonly [RegExp, string])[] = [
   [/\bNOAUTH\b/, 'The server wants a password. Correct the address in the config'],
   [/\bWRONGPASS\b/, 'The server does not know this user, or not with this password. Correct the address in the config'],
-  [/\bNOPERM\b/, 'Grant its user the rights that docs/stores.md lists (ACL SETUSER)'],
+  [/\bNOPERM\b/, 'Grant its user the rights that docs/redis.md lists (ACL SETUSER)'],
 ]
 
 /** Advice for an error that a person must fix; `undefined` if it may pass on its own. */

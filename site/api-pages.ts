@@ -5,19 +5,19 @@ const ENTRY_POINTS: Readonly<Record<string, readonly [forWhat: string, guide: st
   'platformatic-kafka': ['consumers on Kafka, with @platformatic/kafka', 'kafka', 'Kafka'],
   amqplib: ['consumers on RabbitMQ, with amqplib', 'rabbitmq', 'RabbitMQ'],
   pg: ['inbox, leases and stored offsets on Postgres', 'postgres', 'Postgres'],
-  mysql2: ['inbox and leases on MariaDB and MySQL', 'stores', 'Stores'],
-  redis: ['leases on Redis, with a client of ioredis or node-redis', 'stores', 'Stores'],
+  mysql2: ['inbox and leases on MariaDB and MySQL', 'mysql', 'MariaDB and MySQL'],
+  redis: ['leases on Redis, with a client of ioredis or node-redis', 'redis', 'Redis'],
   guards: ['one atomic step in a handler: rows, versions, states', 'guards', 'Guards'],
   http: ['`Idempotency-Key` for Express, Fastify, Hono and fetch', 'http', 'HTTP Idempotency-Key'],
   nestjs: ['consumers that start and stop with a NestJS application', 'frameworks', 'Frameworks'],
   fastify: ['consumers that start and stop with a Fastify application', 'frameworks', 'Frameworks'],
-  lambda: ['events of Amazon MSK and Amazon MQ in AWS Lambda', 'lambda', 'AWS Lambda'],
-  bullmq: ['jobs of BullMQ', 'bullmq', 'BullMQ'],
+  lambda: ['events of Amazon MSK and Amazon MQ in AWS Lambda', 'frameworks#aws-lambda', 'AWS Lambda'],
+  bullmq: ['jobs of BullMQ', 'frameworks#bullmq', 'BullMQ'],
   'lru-cache': ['a cache in front of a store', 'stores', 'Stores'],
   'rate-limiter-flexible': ['a `limit` that processes share', 'limits', 'Limits of a provider'],
   pino: ['a logger', 'observability', 'Observability'],
   prometheus: ['metrics for prom-client', 'observability', 'Observability'],
-  otel: ['metrics and traces for OpenTelemetry', 'traces', 'Traces'],
+  otel: ['metrics and traces for OpenTelemetry', 'observability#traces', 'Traces'],
   health: ['an HTTP server for probes', 'observability', 'Observability'],
   dashboard: ['the dashboard, as a handler of requests', 'dashboard', 'Dashboard'],
   replay: ['plans and runs of replays, dead letters sent back', 'replay', 'Replay'],
@@ -52,7 +52,7 @@ function entryPoint(name: string): { readonly forWhat: string; readonly guide: s
   const found = ENTRY_POINTS[name]
   if (found === undefined) throw new TypeError(`site/api-pages.ts does not say what ${specifierOf(name)} is for`)
   const [forWhat, page, title] = found
-  return { forWhat, guide: `[${title}](../${page}.md)` }
+  return { forWhat, guide: `[${title}](../${page.replace(/(?=#)|$/, '.md')})` }
 }
 
 function specifierOf(name: string): string {

@@ -4,6 +4,7 @@ import { entries } from '../packaging/entries.ts'
 import { descriptionOf, withFrontMatter } from './front-matter.ts'
 import { figuresOf, landingPage, recordedSummary } from './landing.ts'
 import { withLinks } from './markdown.ts'
+import { MOVED, movedPage } from './moved.ts'
 
 /**
  * Copies what the site shows to `site/.pages`: a landing page, the README as the overview, everything below `docs/`, the other
@@ -44,6 +45,7 @@ cpSync('docs/images', `${OUT}/images`, { recursive: true })
 cpSync('docs/pictures', `${OUT}/pictures`, { recursive: true })
 if (existsSync('site/public')) cpSync('site/public', `${OUT}/public`, { recursive: true })
 cpSync('site/favicon.svg', `${OUT}/public/favicon.svg`)
+for (const [from, to] of Object.entries(MOVED)) write(`public/${from}.html`, movedPage(to))
 cpSync('docs/performance', `${OUT}/performance`, { recursive: true })
 // A page of source may link to further files.
 for (const path of linked) stageSource(path)

@@ -132,7 +132,7 @@ export interface PostgresSequencesOptions extends PostgresLeaseOptions, Sequence
 
 /**
  * Leases on Postgres (13 or newer) that keep one row for each source of numbered messages, instead of one for each
- * message that is done (docs/sequences.md). For consumers with `id: messageId.sourceSequence()`. In the table of
+ * message that is done (docs/guards.md). For consumers with `id: messageId.sourceSequence()`. In the table of
  * `postgresLease`, under other keys.
  *
  * @throws ConfigError `CONFIG_INVALID`
@@ -146,7 +146,7 @@ export interface PostgresInboxSequencesOptions extends PostgresInboxOptions, Seq
 
 /**
  * An inbox in Postgres (13 or newer) that keeps one row for each source of numbered messages, instead of one for each
- * message that is done (docs/sequences.md): effect and mark commit in one transaction, and handlers get it as `ctx.tx`.
+ * message that is done (docs/guards.md): effect and mark commit in one transaction, and handlers get it as `ctx.tx`.
  * For consumers with `id: messageId.sourceSequence()`. In the table of `postgresInbox`, under other keys.
  *
  * @throws ConfigError `CONFIG_INVALID`

@@ -33,7 +33,7 @@ const STORE_SEQUENCES: Table<RedisSequencesOptions, 'queryTimeoutMs' | 'replicas
 
 /**
  * Leases in Redis that keep one record for each source of numbered messages, instead of one for each message that is
- * done (docs/sequences.md). For consumers with `id: messageId.sourceSequence()`. It forgets in the same direction as
+ * done (docs/guards.md). For consumers with `id: messageId.sourceSequence()`. It forgets in the same direction as
  * `redisLease`: what Redis loses becomes a duplicate.
  * @throws ConfigError `CONFIG_INVALID`
  */

@@ -11,7 +11,7 @@ export interface Limit {
 }
 
 const SEQUENCES =
-  'number the messages: sequences keep one mark for each sender instead of each message (docs/sequences.md)'
+  'number the messages: sequences keep one mark for each sender instead of each message (docs/guards.md)'
 const OFFSETS = 'on Kafka postgresOffsets: one position for each partition, no row for a message (docs/kafka.md)'
 const SHORTER = 'shorten retentionMs, but keep it longer than the broker can redeliver and than you would replay'
 
@@ -40,7 +40,7 @@ function bySpace(load: Load, { bytesEach, server }: StoreCosts): readonly Limit[
 
 function clusterOf(times: number): readonly string[] {
   const primaries = Math.max(3, Math.ceil(times))
-  return [`a Redis cluster of ${countText(primaries)} primaries: keys are spread over it (docs/stores.md)`, SEQUENCES]
+  return [`a Redis cluster of ${countText(primaries)} primaries: keys are spread over it (docs/redis.md)`, SEQUENCES]
 }
 
 function behindPostgres(load: Load): readonly string[] {

@@ -26,8 +26,8 @@ const ALONE = `export { defineConsumer } from 'consume-once'`
 /** What `defineConsumer` brings, minified: 68 kB when this was written, of 252 that the entry point names. */
 const MOST_BYTES = 75_000
 
-/** The line that docs/bundlers.md gives for ES modules. */
-const BANNER = /banner: \{ js: "(.*)" \}/.exec(readFileSync('docs/bundlers.md', 'utf8'))?.[1] ?? ''
+/** The line that docs/frameworks.md gives for ES modules. */
+const BANNER = /banner: \{ js: "(.*)" \}/.exec(readFileSync('docs/frameworks.md', 'utf8'))?.[1] ?? ''
 
 const strangers = new Strangers()
 const at = (file: string): string => join(strangers.dir, file)

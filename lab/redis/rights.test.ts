@@ -13,8 +13,8 @@ import { IOREDIS, LIBRARIES } from '../../test/redis/clients.ts'
 import { REDIS_LACKS, redisHarness } from '../../test/redis/harness.ts'
 import { closedAfterEach } from '../../test/kit/after-each.ts'
 
-/** By what they are for, as docs/stores.md has them. */
-const LISTED = rightsIn(readFileSync(new URL('../../docs/stores.md', import.meta.url), 'utf8'))
+/** By what they are for, as docs/redis.md has them. */
+const LISTED = rightsIn(readFileSync(new URL('../../docs/redis.md', import.meta.url), 'utf8'))
 const CONSUMERS = rightsFor('consumers')
 /** The others are for what it cannot read. */
 const AT_OPEN = CONSUMERS.filter((right) => right !== '+type' && right !== '+strlen')
@@ -30,7 +30,7 @@ const describeOnRedis = backends.has('redis') ? describe : describe.skip
 beforeEach(() => void jest.spyOn(console, 'warn').mockImplementation(() => {}))
 const closing = closedAfterEach()
 
-describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/stores.md lists, by $name,', (library) => {
+describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/redis.md lists, by $name,', (library) => {
   let ownRedis: PrivateRedis
   beforeAllOpen(async (own) => {
     ownRedis = own(await startPrivateRedis())
@@ -85,7 +85,7 @@ describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/store
     expect(error).toMatchObject({ code: 'STORE_UNREACHABLE' })
     const command = right.slice(1)
     expect(error?.message).toMatch(new RegExp(`'${command}' command|\\+${command}\\b`))
-    expect(error?.message).toContain('docs/stores.md')
+    expect(error?.message).toContain('docs/redis.md')
   })
 
   it('needs its prefix, and is told so when it opens the store', async () => {
@@ -148,6 +148,6 @@ function rightsIn(page: string): ReadonlyMap<string, readonly string[]> {
 
 function rightsFor(what: string): readonly string[] {
   const [found] = [...LISTED].flatMap(([name, rights]) => (name.startsWith(what) ? [rights] : []))
-  if (found === undefined || found.length === 0) throw new Error(`docs/stores.md lists no rights for ${what}`)
+  if (found === undefined || found.length === 0) throw new Error(`docs/redis.md lists no rights for ${what}`)
   return found
 }

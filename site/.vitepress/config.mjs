@@ -42,6 +42,9 @@ function titleOf(file) {
   return /^# (.*)$/m.exec(readFileSync(file, 'utf8'))[1].replace(/^\d{4} /, '')
 }
 
+/** Groups that a reader opens to look something up. */
+const LOOKED_UP = new Set(['Reference', 'Project'])
+
 const WIDE = new Set(['guarantees.md', 'choose.md', 'proof.md', 'compatibility.md', 'api/index.md'])
 
 export default withMermaid({
@@ -121,7 +124,11 @@ export default withMermaid({
       { text: `v${version}`, link: '/CHANGELOG' },
     ],
     sidebar: [
-      ...sidebar().map((group, at) => (at === 0 ? { ...group, items: [...group.items, TRY_IT] } : group)),
+      ...sidebar().map((group, at) => ({
+        ...group,
+        items: at === 0 ? [...group.items, TRY_IT] : group.items,
+        ...(LOOKED_UP.has(group.text) ? { collapsed: true } : {}),
+      })),
       { text: 'API', link: '/api/', collapsed: true, items: pagesIn('api') },
       { text: 'Decisions', link: '/decisions/', collapsed: true, items: pagesIn('decisions') },
     ],

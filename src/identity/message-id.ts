@@ -23,7 +23,7 @@ export const messageId: {
   header(...names: readonly [string, ...string[]]): IdExtractor
   /** The AMQP property `messageId`. */
   property(): IdExtractor
-  /** A sender and the number it gave to the message (docs/sequences.md). @throws ConfigError `CONFIG_INVALID` */
+  /** A sender and the number it gave to the message (docs/guards.md). @throws ConfigError `CONFIG_INVALID` */
   sourceSequence: typeof sourceSequence
   /**
    * The text, whole number or boolean at each of these JSON Pointers (RFC 6901) into the decoded payload. All of them

@@ -21,7 +21,7 @@ const MEMORY_SEQUENCES: Table<MemorySequencesOptions, 'records' | 'sources'> = {
 }
 
 /**
- * The reference of stores that keep a mark for each source (docs/sequences.md). For tests, demos and single processes
+ * The reference of stores that keep a mark for each source (docs/guards.md). For tests, demos and single processes
  * that may lose their records on exit.
  *
  * @throws ConfigError `CONFIG_INVALID`

@@ -7,8 +7,8 @@ jest.setTimeout(WITHIN_MS)
 /** Pages with consoles, and the config that their commands are typed with. */
 const PAGES = {
   'docs/operations.md': 'test/cli/orders.config.ts',
-  'docs/observe-only.md': 'test/cli/observed.config.ts',
-  'docs/size.md': 'test/cli/orders.config.ts',
+  'docs/migrate.md': 'test/cli/observed.config.ts',
+  'docs/deploy.md': 'test/cli/orders.config.ts',
 } as const
 
 interface Step {

@@ -1,4 +1,4 @@
-// The config behind docs/observe-only.md: what mode 'observe' has seen in three days of a clock that the test moves.
+// The config behind docs/migrate.md: what mode 'observe' has seen in three days of a clock that the test moves.
 import {
   defineConfig,
   defineConsumer,

@@ -21,9 +21,18 @@ jest.setTimeout(WITHIN_MS)
 
 const own = `quick_${randomBytes(4).toString('hex')}`
 
-/** What each console of a page says that a run prints. */
-function consolesOf(page: string): readonly string[] {
-  const blocks = readFileSync(`docs/${page}.md`, 'utf8').matchAll(/```console\n\$ npx tsx \S+\n([\s\S]*?)```/g)
+/** The section of the page with this title. */
+function sectionOf(title: string): string {
+  const found = readFileSync('docs/quick-start.md', 'utf8')
+    .split(/^## /m)
+    .find((section) => section.startsWith(`${title}\n`))
+  if (found === undefined) throw new Error(`docs/quick-start.md has no section ${title}`)
+  return found
+}
+
+/** What each console of a section says that a run prints. */
+function consolesOf(section: string): readonly string[] {
+  const blocks = sectionOf(section).matchAll(/```console\n\$ npx tsx \S+\n([\s\S]*?)```/g)
   return [...blocks].map(([, printed = '']) => comparable(printed))
 }
 
@@ -51,9 +60,8 @@ async function runProgram(words: readonly string[], env: Readonly<Record<string,
 }
 
 /** The command that sends dead letters back, and what the page says that it prints. */
-function redriveOf(page: string): { readonly words: readonly string[]; readonly told: string | undefined } {
-  const [, command = '', told] =
-    /\$ npx consume-once (redrive .*)\n([\s\S]*?)```/.exec(readFileSync(`docs/${page}.md`, 'utf8')) ?? []
+function redriveOf(section: string): { readonly words: readonly string[]; readonly told: string | undefined } {
+  const [, command = '', told] = /\$ npx consume-once (redrive .*)\n([\s\S]*?)```/.exec(sectionOf(section)) ?? []
   return { words: [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? ''), told }
 }
 
@@ -81,7 +89,7 @@ describe('the quick starts print what their pages show', () => {
   })
 
   it('in one process', async () => {
-    expect([await run('quick-start', {})]).toEqual(consolesOf('quick-start'))
+    expect([await run('quick-start', {})]).toEqual(consolesOf('In one process'))
   })
 
   it('Kafka and Postgres: the second run charges nothing', async () => {
@@ -93,13 +101,13 @@ describe('the quick starts print what their pages show', () => {
     url.searchParams.set('options', `-c search_path=${own}`)
     const env = { ...servers, DATABASE_URL: url.href, TOPIC: own }
     const runs = [await run('quick-kafka-postgres', env), await run('quick-kafka-postgres', env)]
-    expect(runs).toEqual(consolesOf('quick-start-kafka'))
+    expect(runs).toEqual(consolesOf('Kafka and Postgres'))
   })
 
   it('RabbitMQ and Redis: the second run sends nothing', async () => {
     const env = { ...(await addressesOfAll()), QUEUE: own }
     const runs = [await run('quick-rabbitmq-redis', env), await run('quick-rabbitmq-redis', env)]
-    expect(runs).toEqual(consolesOf('quick-start-rabbitmq'))
+    expect(runs).toEqual(consolesOf('RabbitMQ and Redis'))
   })
 
   it('RabbitMQ and Redis: a dead letter is sent back', async () => {
@@ -127,7 +135,7 @@ describe('the quick starts print what their pages show', () => {
     redis.disconnect()
 
     const config = compiled('examples/quick-config-rabbitmq.ts')
-    const { words, told } = redriveOf('quick-start-rabbitmq')
+    const { words, told } = redriveOf('RabbitMQ and Redis')
     const env = { ...servers, QUEUE: queue, CONSUME_ONCE_CONFIG: config }
     const printed = await runProgram([compiled('cli/main.ts'), ...words], env)
     expect(withOwnId(printed).replaceAll(queue, 'sms')).toContain(told)
@@ -163,7 +171,7 @@ describe('the quick starts print what their pages show', () => {
     await running.stop()
     await pool.end()
 
-    const { words, told } = redriveOf('quick-start-kafka')
+    const { words, told } = redriveOf('Kafka and Postgres')
     const env = { ...servers, TOPIC: topic, CONSUME_ONCE_CONFIG: compiled('examples/quick-config-kafka.ts') }
     const printed = await runProgram([compiled('cli/main.ts'), ...words], env)
     expect(withOwnId(printed).replaceAll(topic, 'payments')).toContain(told)

@@ -61,6 +61,6 @@ export function adviceOnRefusal(text: string): string | undefined {
     return 'The server does not know this user, or not with this password. Correct what the client is given'
   }
   return isWithoutRight({ message: text })
-    ? 'Grant its user the rights that docs/stores.md lists (ACL SETUSER)'
+    ? 'Grant its user the rights that docs/redis.md lists (ACL SETUSER)'
     : undefined
 }

@@ -11,7 +11,9 @@ const NAMES = Object.entries(exports)
 describe('the pages of the API', () => {
   it('say for each entry point of the package what it is for, with a guide that exists', () => {
     const index = apiIndex(NAMES)
-    const guides = [...index.matchAll(/\(\.\.\/(?<page>[\w-]+)\.md\)/g)].map(({ groups }) => groups?.['page'])
+    const guides = [...index.matchAll(/\(\.\.\/(?<page>[\w-]+)\.md(?:#[\w-]+)?\)/g)].map(
+      ({ groups }) => groups?.['page'],
+    )
     expect(guides).toHaveLength(NAMES.length)
     expect(guides.filter((page) => !existsSync(`docs/${page}.md`))).toEqual([])
     for (const name of NAMES) expect(index).toContain(`](${name}.md)`)

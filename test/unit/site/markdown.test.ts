@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
+import { movedPage, MOVED } from '../../../site/moved.ts'
 import { anchorOf, anchorsOf, linksOf, withLinks } from '../../../site/markdown.ts'
 
 const PAGES = [
@@ -24,11 +25,21 @@ describe('the documentation', () => {
 
   it('lists every page in its contents, once', () => {
     const listed = linksOf(readFileSync('docs/README.md', 'utf8')).filter((target) => !target.startsWith('../'))
-    const pages = [
-      ...readdirSync('docs').filter((file) => file.endsWith('.md') && file !== 'README.md'),
-      ...readdirSync('docs/questions').map((file) => `questions/${file}`),
-    ]
+    const pages = readdirSync('docs').filter((file) => file.endsWith('.md') && file !== 'README.md')
     expect([...listed].toSorted()).toEqual(pages.toSorted())
+  })
+
+  it('lists every question on the page of questions', () => {
+    const listed = linksOf(readFileSync('docs/faq.md', 'utf8')).filter((target) => target.startsWith('questions/'))
+    expect([...listed].toSorted()).toEqual(readdirSync('docs/questions').map((file) => `questions/${file}`))
+  })
+})
+
+describe('the address of a page that was merged into another', () => {
+  it.each(Object.entries(MOVED))('%s leads to %s, which exists', (from, to) => {
+    expect(existsSync(`docs/${from}.md`)).toBe(false)
+    expect(leadsSomewhere('docs/README.md', to.replace(/(?=#)|$/, '.md'))).toBe(true)
+    expect(movedPage(to)).toContain(`content="0; url=./${to}"`)
   })
 })
 

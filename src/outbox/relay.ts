@@ -71,6 +71,8 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> 
   #run: Run | undefined
   /** Rows were committed since a worker last looked. */
   #isWoken = false
+  /** A worker has found rows when it looked last. */
+  #hasFound = true
   #databaseDownInARow = 0
 
   constructor(options: RelayOptions) {
@@ -133,8 +135,7 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> 
     const { systems, most } = isLast ? this.#brokers.all : this.#brokers.next()
     if (systems.length === 0) return { waitMs: this.#brokers.waitMs ?? UNANSWERED_RETRY_MS }
     try {
-      this.#isWoken = false
-      const taken = await this.#options.table.take(most, systems)
+      const taken = await this.#take(most, systems)
       this.#databaseDownInARow = 0
       if (taken === undefined) return 'none'
       const isDown = await this.#publishAll(taken)
@@ -144,6 +145,16 @@ export class Relay implements Pick<Outbox, 'start' | 'stop' | 'watch' | 'wake'> 
       this.#tell({ event: 'waits', cause: describeError(error), forMs: waitMs })
       return { waitMs }
     }
+  }
+
+  async #take(most: number, systems: readonly OutgoingSystem[]): Promise<TakenRows | undefined> {
+    const { table } = this.#options
+    const isLikely = this.#isWoken || this.#hasFound
+    this.#isWoken = false
+    if (!isLikely && !(await table.isAnyDue(systems))) return undefined
+    const taken = await table.take(most, systems)
+    this.#hasFound = taken !== undefined
+    return taken
   }
 
   /** Whatever functions of users do with it. */

@@ -83,6 +83,8 @@ type Settle = (published: readonly OutgoingRow[], unpublished: readonly Unpublis
 export interface OutboxTable {
   /** Checks the table. */
   open(): Promise<void>
+  /** Whether rows are due, also of lines that another relay is working on. Locks nothing, so that it may be asked again and again. */
+  isAnyDue(systems: readonly OutgoingSystem[]): Promise<boolean>
   /**
    * Takes rows that are due, of lines that no other relay is working on, in a transaction; of each line the oldest. A row
    * behind one of its line that waits is not due. `undefined`: there are none.

@@ -95,9 +95,12 @@ describeMariadb('The plans of statements that lock', () => {
     expect(scans).toEqual([])
     // The statement before it has chosen the lane, and locks nothing.
     await place.pool.query('set @consume_once_lane = 1')
-    const lock = (statements.lockLanes([0, 1, 32]) as AnyScript as Script).statements.at(-1) ?? ''
+    const [lock = '', read = ''] = (statements.take([0, 1, 32], 500) as AnyScript as Script).statements.slice(-2)
     const [outer] = await place.rows(`${explain} ${lock}`)
     expect(outer).toMatchObject({ select_type: 'SIMPLE', table: 'consume_once_outbox_lane', type: 'const' })
+    const parts = (await place.rows(`${explain} ${read}`)).filter(({ table }) => table === 'o' || table === 'w')
+    expect(parts.map(({ key }) => key)).toEqual(parts.map(() => 'outbox_due'))
+    expect(parts.length).toBeGreaterThanOrEqual(4)
   })
 })
 

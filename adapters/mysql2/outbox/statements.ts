@@ -57,29 +57,6 @@ function anyDue({ outbox, outboxLane }: Tables, lanes: readonly number[]): Scrip
   return { statements: [`select exists (${some}) as is_any`] }
 }
 
-/**
- * One lane. It is chosen by a statement of its own: MySQL would choose anew for each lane that it reads. As the value of a SET
- * it would lock the rows that it reads.
- * MariaDB before 10.6 cannot skip what is locked, and takes no NOWAIT in a compound statement, but a wait of 0; MySQL takes
- * no such wait. So it fails where another relay has the lane (1205, 3572).
- */
-function lockLane(
-  { outbox, outboxLane }: Tables,
-  lanes: readonly number[],
-  isMariadb: boolean,
-): Script<{ readonly lane: number }> {
-  return {
-    statements: [
-      ...(isMariadb ? ['set session innodb_lock_wait_timeout = 0'] : []),
-      'set @consume_once_lane = null',
-      `select l.lane into @consume_once_lane from ${outboxLane} l where l.lane in (${lanes.join(', ')}) and ${hasDue(outbox)}
-  order by rand() limit 1`,
-      `select lane from ${outboxLane} where lane = @consume_once_lane for update${isMariadb ? '' : ' nowait'}`,
-    ],
-    read: ({ lane }: { readonly lane: number | string }) => ({ lane: Number(lane) }),
-  }
-}
-
 /** Waits for no relay that has locked some. */
 export function readLanes({ outboxLane }: Tables): Script<{ readonly lane: number }> {
   return {
@@ -102,6 +79,14 @@ export function fillLanes(
 
 const NOWAIT_REFUSED = 3572
 
+/** The lane that the transaction has locked. */
+const LANE = '@consume_once_lane'
+
+/** Text is asked for in hex: it depends on no character set and no setting of the client. */
+const COLUMNS_OF_ROW = `cast(o.id as char) as id, o.attempts, o.line, ${inHex(COLUMN.system)} as sys, ${inHex('o.message_id')} as message_id,
+  ${inHex('o.place')} as place, ${inHex(COLUMN.key)} as k, ${inHex(COLUMN.value)} as v, ${inHex('o.attributes')} as attributes,
+  o.not_before is not null as has_waited`
+
 interface DueRow {
   readonly id: string
   readonly attempts: number | string
@@ -116,22 +101,33 @@ interface DueRow {
   readonly any_waits: number | string
 }
 
-/** Text is asked for in hex: it depends on no character set and no setting of the client. As many of each lane. */
-function dueRows({ outbox }: Tables, lanes: readonly number[], most: number): Script<StoredRow> {
-  const each = Math.ceil(most / lanes.length)
-  const waits = `select 1 from ${outbox} w where w.lane in (${lanes.join(', ')}) and w.parked_at is null and w.not_before is not null`
-  const columns = `cast(o.id as char) as id, o.attempts, o.line, ${inHex(COLUMN.system)} as sys, ${inHex('o.message_id')} as message_id,
-  ${inHex('o.place')} as place, ${inHex(COLUMN.key)} as k, ${inHex(COLUMN.value)} as v, ${inHex('o.attributes')} as attributes,
-  o.not_before is not null as has_waited, exists (${waits}) as any_waits`
-  const parts = lanes.flatMap((lane) => {
-    const from = `select ${columns} from ${outbox} o force index (outbox_due) where o.lane = ${lane}`
-    return [
-      `(${from} and ${NEVER} order by o.id limit ${each})`,
-      `(${from} and ${AGAIN} order by o.not_before, o.id limit ${each})`,
-    ]
-  })
+/**
+ * One lane. It is chosen by a statement of its own: MySQL would choose anew for each lane that it reads. As the value of a SET
+ * it would lock the rows that it reads.
+ * MariaDB before 10.6 cannot skip what is locked, and takes no NOWAIT in a compound statement, but a wait of 0; MySQL takes
+ * no such wait. So it fails where another relay has the lane (1205, 3572).
+ * The rows are read last: whoever had the lane before has removed its own by then.
+ */
+function take(
+  { outbox, outboxLane }: Tables,
+  lanes: readonly number[],
+  most: number,
+  isMariadb: boolean,
+): Script<StoredRow> {
+  const some = `o.lane = ${LANE}`
+  const rows = `select ${COLUMNS_OF_ROW}, exists (select 1 from ${outbox} w where w.lane = ${LANE} and w.parked_at is null
+    and w.not_before is not null) as any_waits from ${outbox} o force index (outbox_due) where ${some}`
   return {
-    statements: [parts.join('\nunion all\n')],
+    statements: [
+      ...(isMariadb ? ['set session innodb_lock_wait_timeout = 0'] : []),
+      `set ${LANE} = null`,
+      `select l.lane into ${LANE} from ${outboxLane} l where l.lane in (${lanes.join(', ')}) and ${hasDue(outbox)}
+  order by rand() limit 1`,
+      `select lane from ${outboxLane} where lane = ${LANE} for update${isMariadb ? '' : ' nowait'}`,
+      `(${rows} and ${NEVER} order by o.id limit ${most})
+union all
+(${rows} and ${AGAIN} order by o.not_before, o.id limit ${most})`,
+    ],
     read: ({
       id,
       attempts,
@@ -294,10 +290,9 @@ export function mysqlOutboxStatements(tables: Tables, isMariadb: () => boolean):
     write: (messages) => writeOutgoing(tables, messages),
     writeWith: (messages) => writeOutgoingWith(tables, messages),
     anyDue: (lanes) => anyDue(tables, lanes),
-    lockLanes: (lanes) => lockLane(tables, lanes, isMariadb()),
+    take: (lanes, most) => take(tables, lanes, most, isMariadb()),
     isBeforeTables,
     isBusy: (error) => isLockTimeout(error) || errnoOf(error) === NOWAIT_REFUSED,
-    due: (lanes, most) => dueRows(tables, lanes, most),
     waitingBefore: (rows) => waitingBefore(tables, rows),
     putBehind: (first, others) => putBehind(tables, first, others),
     settle: (published, unpublished) => settleRows(tables, published, unpublished),

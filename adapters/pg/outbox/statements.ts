@@ -78,30 +78,29 @@ function anyDue({ outbox }: Tables, lanes: readonly number[]): Script<{ readonly
   }
 }
 
-/**
- * Locks lanes that have due rows and that no other relay has locked, until the transaction ends. The locks are advisory, with
- * a number made of the schema.
- */
-function lockLanes({ outbox, schema }: Tables, lanes: readonly number[]): Script<{ readonly lane: number }> {
-  const lock = hash('sha256', `consume-once outbox ${schema}`, 'hex').slice(0, 8)
-  return {
-    text: `select busy.lane from (
-  select n as lane from unnest('{${lanes.join(',')}}'::smallint[]) as n
-  where ${hasDue(outbox)} or ${hasWaited(outbox)}
-  order by random() offset 0) as busy
-where pg_try_advisory_xact_lock(${Buffer.from(lock, 'hex').readInt32BE()}, busy.lane) limit ${MOST_LANES}`,
-  }
-}
+/** Lanes that the transaction has locked. */
+const LOCKED = "current_setting('consume_once.lanes')::smallint[]"
 
-/** As many of each lane: one that is full does not hold up the others. */
-function dueRows({ outbox }: Tables, lanes: readonly number[], most: number): Script<StoredRow> {
-  const each = Math.ceil(most / lanes.length)
+/**
+ * Locks lanes that have due rows and that no other relay has locked, and reads their rows by a statement of its own: whoever
+ * had a lane before has removed its rows by then. As many of each lane: one that is full does not hold up the others. The locks
+ * are advisory, with a number made of the schema.
+ */
+function take({ outbox, schema }: Tables, lanes: readonly number[], most: number): Script<StoredRow> {
+  const lock = hash('sha256', `consume-once outbox ${schema}`, 'hex').slice(0, 8)
+  const each = `(select ceil(${most} / greatest(cardinality(${LOCKED}), 1)::float8)::int)`
   return {
-    text: `select o.id::text as id, o.attempts, o.line, o.system::text as system, o.message_id, o.place,
+    text: `select set_config('consume_once.lanes', coalesce(array_agg(mine.lane), '{}')::text, true) from (
+  select busy.lane from (
+    select n as lane from unnest('{${lanes.join(',')}}'::smallint[]) as n
+    where ${hasDue(outbox)} or ${hasWaited(outbox)}
+    order by random() offset 0) as busy
+  where pg_try_advisory_xact_lock(${Buffer.from(lock, 'hex').readInt32BE()}, busy.lane) limit ${MOST_LANES}) as mine;
+select o.id::text as id, o.attempts, o.line, o.system::text as system, o.message_id, o.place,
   encode(o.key, 'hex') as key, encode(o.value, 'hex') as value, o.attributes, o.not_before is not null as has_waited,
   (select 1 from ${outbox} where not_before is not null and parked_at is null order by lane, not_before limit 1) is not null
     as any_waits
-from unnest('{${lanes.join(',')}}'::smallint[]) as mine (lane), lateral (
+from unnest(${LOCKED}) as mine (lane), lateral (
   (select * from ${outbox} d where d.lane between mine.lane and mine.lane and d.not_before is null
     and d.parked_at is null order by d.lane, d.id limit ${each})
   union all
@@ -203,10 +202,9 @@ export function pgOutbox(tables: Tables): OutboxStatements {
     write: (messages) => writeOutgoing(tables, messages),
     writeWith: (messages) => writeOutgoingWith(tables, messages),
     anyDue: (lanes) => anyDue(tables, lanes),
-    lockLanes: (lanes) => lockLanes(tables, lanes),
+    take: (lanes, most) => take(tables, lanes, most),
     isBeforeTables,
     isBusy: () => false,
-    due: (lanes, most) => dueRows(tables, lanes, most),
     waitingBefore: (rows) => waitingBefore(tables, rows),
     putBehind: (first, others) => putBehind(tables, first, others),
     settle: (published, unpublished) => settleRows(tables, published, unpublished),

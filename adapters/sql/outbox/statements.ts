@@ -53,14 +53,15 @@ export interface OutboxStatements {
   writeWith(messages: readonly Outgoing[]): { readonly text: string; readonly values: readonly unknown[] }
   /** Locks nothing; one row. */
   anyDue(lanes: readonly number[]): Script<{ readonly is_any: boolean | number }>
-  /** Locks some of these lanes, that have due rows and that no other relay has locked, until the transaction ends. */
-  lockLanes(lanes: readonly number[]): Script<{ readonly lane: number }>
+  /**
+   * Locks some of these lanes, that have due rows and that no other relay has locked, until the transaction ends. Answers with
+   * their rows, the oldest of each lane, also those behind one of their line that waits.
+   */
+  take(lanes: readonly number[], most: number): Script<StoredRow>
   /** Before the first start. */
   isBeforeTables(error: unknown): boolean
   /** Another relay has what was to be locked. */
   isBusy(error: unknown): boolean
-  /** Rows of locked lanes, the oldest of each lane, also those behind one of their line that waits. */
-  due(lanes: readonly number[], most: number): Script<StoredRow>
   /** Of the lines of these rows, two rows each, the oldest: those that wait, or are behind, and are not of these. */
   waitingBefore(rows: readonly StoredRow[]): Script<{ readonly line: number; readonly id: string }>
   putBehind(first: readonly string[], others: readonly string[]): Script

@@ -9,7 +9,6 @@ export class SqlOutboxTable implements OutboxTable {
   readonly #statements: OutboxStatements
   readonly #prepare: () => Promise<void>
   #isOpen: Promise<void> | undefined
-  #wasEmpty = false
 
   constructor(sessions: Sessions, statements: OutboxStatements, prepare: () => Promise<void>) {
     this.#sessions = sessions
@@ -26,23 +25,19 @@ export class SqlOutboxTable implements OutboxTable {
     return this.#isOpen
   }
 
+  async isAnyDue(systems: readonly OutgoingSystem[]): Promise<boolean> {
+    await this.open()
+    const [row] = await this.#sessions.committed(this.#statements.anyDue(lanesOf(systems)))
+    return Boolean(row?.is_any)
+  }
+
   async take(most: number, systems: readonly OutgoingSystem[]): Promise<TakenRows | undefined> {
     await this.open()
-    const lanes = lanesOf(systems)
-    if (this.#wasEmpty) {
-      // Without a lock, because it is asked again and again.
-      const [row] = await this.#sessions.committed(this.#statements.anyDue(lanes))
-      if (!row?.is_any) return undefined
-    }
-    const begun = await this.#begin(lanes)
+    const begun = await this.#begin(this.#statements.take(lanesOf(systems), most))
     if (begun === undefined) return undefined
     const { session, rows } = begun
     try {
-      const locked = rows.map(({ lane }) => lane)
-      // By a statement of its own: whoever had a lane before has removed its rows by then.
-      const due = locked.length === 0 ? [] : await session.run(this.#statements.due(locked, most))
-      this.#wasEmpty = due.length === 0
-      if (due.length > 0) return await this.#taken(session, due)
+      if (rows.length > 0) return await this.#taken(session, rows)
       await session.rollback()
       return undefined
     } catch (error) {
@@ -69,11 +64,12 @@ export class SqlOutboxTable implements OutboxTable {
     return new Taken(session, this.#statements, free.map(rowOf), isChanged ? 'changed' : 'unchanged')
   }
 
+  /** `undefined`: another relay has what was to be locked. */
   async #begin(
-    lanes: readonly number[],
-  ): Promise<{ readonly session: Session; readonly rows: readonly { readonly lane: number }[] } | undefined> {
+    take: Script<StoredRow>,
+  ): Promise<{ readonly session: Session; readonly rows: readonly StoredRow[] } | undefined> {
     try {
-      return await this.#sessions.begin(this.#statements.lockLanes(lanes))
+      return await this.#sessions.begin(take)
     } catch (error) {
       if (this.#statements.isBusy(error)) return undefined
       throw error

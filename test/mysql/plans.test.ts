@@ -95,7 +95,9 @@ describeMariadb('The plans of statements that lock', () => {
     expect(scans).toEqual([])
     // The statement before it has chosen the lane, and locks nothing.
     await place.pool.query('set @consume_once_lane = 1')
-    const [lock = '', read = ''] = (statements.take([0, 1, 32], 500) as AnyScript as Script).statements.slice(-2)
+    const [lock = '', read = ''] = (
+      statements.take({ lanes: [0, 1, 32], most: 500, mostLanes: 64 }) as AnyScript as Script
+    ).statements.slice(-2)
     const [outer] = await place.rows(`${explain} ${lock}`)
     expect(outer).toMatchObject({ select_type: 'SIMPLE', table: 'consume_once_outbox_lane', type: 'const' })
     const parts = (await place.rows(`${explain} ${read}`)).filter(({ table }) => table === 'o' || table === 'w')

@@ -10,6 +10,7 @@ import {
   type StoredBacklog,
   type StoredRefused,
   type StoredRow,
+  type Take,
   type Value,
 } from '../../sql/outbox/statements.ts'
 import { errnoOf, isBeforeTables, isLockTimeout } from '../sql-errors.ts'
@@ -108,12 +109,7 @@ interface DueRow {
  * no such wait. So it fails where another relay has the lane (1205, 3572).
  * The rows are read last: whoever had the lane before has removed its own by then.
  */
-function take(
-  { outbox, outboxLane }: Tables,
-  lanes: readonly number[],
-  most: number,
-  isMariadb: boolean,
-): Script<StoredRow> {
+function take({ outbox, outboxLane }: Tables, { lanes, most }: Take, isMariadb: boolean): Script<StoredRow> {
   const some = `o.lane = ${LANE}`
   const rows = `select ${COLUMNS_OF_ROW}, exists (select 1 from ${outbox} w where w.lane = ${LANE} and w.parked_at is null
     and w.not_before is not null) as any_waits from ${outbox} o force index (outbox_due) where ${some}`
@@ -290,7 +286,7 @@ export function mysqlOutboxStatements(tables: Tables, isMariadb: () => boolean):
     write: (messages) => writeOutgoing(tables, messages),
     writeWith: (messages) => writeOutgoingWith(tables, messages),
     anyDue: (lanes) => anyDue(tables, lanes),
-    take: (lanes, most) => take(tables, lanes, most, isMariadb()),
+    take: (what) => take(tables, what, isMariadb()),
     isBeforeTables,
     isBusy: (error) => isLockTimeout(error) || errnoOf(error) === NOWAIT_REFUSED,
     waitingBefore: (rows) => waitingBefore(tables, rows),

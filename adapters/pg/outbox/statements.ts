@@ -10,6 +10,7 @@ import {
   type StoredBacklog,
   type StoredRefused,
   type StoredRow,
+  type Take,
   type Value,
 } from '../../sql/outbox/statements.ts'
 import { isBeforeTables } from '../sql-errors.ts'
@@ -17,9 +18,6 @@ import { bytes, text } from '../statements/literals.ts'
 import type { Script } from '../statements/statement.ts'
 import { DURABLY } from '../statements/transaction.ts'
 import type { Tables } from '../statements/tables.ts'
-
-/** Lanes of one transaction of a relay, so that others have some too. */
-const MOST_LANES = 8
 
 const ALL = COLUMNS.join(', ')
 
@@ -86,7 +84,7 @@ const LOCKED = "current_setting('consume_once.lanes')::smallint[]"
  * had a lane before has removed its rows by then. As many of each lane: one that is full does not hold up the others. The locks
  * are advisory, with a number made of the schema.
  */
-function take({ outbox, schema }: Tables, lanes: readonly number[], most: number): Script<StoredRow> {
+function take({ outbox, schema }: Tables, { lanes, most, mostLanes }: Take): Script<StoredRow> {
   const lock = hash('sha256', `consume-once outbox ${schema}`, 'hex').slice(0, 8)
   const each = `(select ceil(${most} / greatest(cardinality(${LOCKED}), 1)::float8)::int)`
   return {
@@ -95,7 +93,7 @@ function take({ outbox, schema }: Tables, lanes: readonly number[], most: number
     select n as lane from unnest('{${lanes.join(',')}}'::smallint[]) as n
     where ${hasDue(outbox)} or ${hasWaited(outbox)}
     order by random() offset 0) as busy
-  where pg_try_advisory_xact_lock(${Buffer.from(lock, 'hex').readInt32BE()}, busy.lane) limit ${MOST_LANES}) as mine;
+  where pg_try_advisory_xact_lock(${Buffer.from(lock, 'hex').readInt32BE()}, busy.lane) limit ${mostLanes}) as mine;
 select o.id::text as id, o.attempts, o.line, o.system::text as system, o.message_id, o.place,
   encode(o.key, 'hex') as key, encode(o.value, 'hex') as value, o.attributes, o.not_before is not null as has_waited,
   (select 1 from ${outbox} where not_before is not null and parked_at is null order by lane, not_before limit 1) is not null
@@ -202,7 +200,7 @@ export function pgOutbox(tables: Tables): OutboxStatements {
     write: (messages) => writeOutgoing(tables, messages),
     writeWith: (messages) => writeOutgoingWith(tables, messages),
     anyDue: (lanes) => anyDue(tables, lanes),
-    take: (lanes, most) => take(tables, lanes, most),
+    take: (what) => take(tables, what),
     isBeforeTables,
     isBusy: () => false,
     waitingBefore: (rows) => waitingBefore(tables, rows),

@@ -45,6 +45,14 @@ export const BEHIND_FOR_MS = { first: 60_000, others: 86_400_000 } as const
 /** Rows that follow one that has waited, when it is settled. */
 export const MOST_FOLLOWING = 500
 
+export interface Take {
+  readonly lanes: readonly number[]
+  /** Rows, about. */
+  readonly most: number
+  /** Locked at once. A database that locks one at a time does not need it. */
+  readonly mostLanes: number
+}
+
 /** The statements of an outbox, in the SQL of one database. */
 export interface OutboxStatements {
   /** In the order of the messages. */
@@ -57,7 +65,7 @@ export interface OutboxStatements {
    * Locks some of these lanes, that have due rows and that no other relay has locked, until the transaction ends. Answers with
    * their rows, the oldest of each lane, also those behind one of their line that waits.
    */
-  take(lanes: readonly number[], most: number): Script<StoredRow>
+  take(what: Take): Script<StoredRow>
   /** Before the first start. */
   isBeforeTables(error: unknown): boolean
   /** Another relay has what was to be locked. */

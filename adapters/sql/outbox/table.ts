@@ -1,7 +1,10 @@
 import type { OutboxTable, OutgoingRow, OutgoingSystem, TakenRows, UnpublishedRow } from '../../../src/internal.ts'
 import type { Script, Session, Sessions } from '../session.ts'
 import { compareIds, withoutThoseBehind } from './behind.ts'
-import { lanesOf, rowOf, type OutboxStatements, type StoredRow } from './statements.ts'
+import { ALL_LANES, lanesOf, rowOf, type OutboxStatements, type StoredRow } from './statements.ts'
+
+/** Of one transaction, where there is much to publish. */
+const LANES_OF_MANY = 8
 
 /** The table of outgoing messages. */
 export class SqlOutboxTable implements OutboxTable {
@@ -9,6 +12,7 @@ export class SqlOutboxTable implements OutboxTable {
   readonly #statements: OutboxStatements
   readonly #prepare: () => Promise<void>
   #isOpen: Promise<void> | undefined
+  #mostLanes = ALL_LANES
 
   constructor(sessions: Sessions, statements: OutboxStatements, prepare: () => Promise<void>) {
     this.#sessions = sessions
@@ -33,9 +37,12 @@ export class SqlOutboxTable implements OutboxTable {
 
   async take(most: number, systems: readonly OutgoingSystem[]): Promise<TakenRows | undefined> {
     await this.open()
-    const begun = await this.#begin(this.#statements.take(lanesOf(systems), most))
+    const what = { lanes: lanesOf(systems), most, mostLanes: this.#mostLanes }
+    const begun = await this.#begin(this.#statements.take(what))
     if (begun === undefined) return undefined
     const { session, rows } = begun
+    // While there is enough for several relays, none takes all lanes. Else a row would wait for the next turn.
+    this.#mostLanes = rows.length < most / 2 ? ALL_LANES : LANES_OF_MANY
     try {
       if (rows.length > 0) return await this.#taken(session, rows)
       await session.rollback()

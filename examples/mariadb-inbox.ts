@@ -1,10 +1,12 @@
 // RabbitMQ and a MariaDB inbox: effect and mark in one transaction. A message that is published three times has one row.
 import assert from 'node:assert/strict'
-import { confirmedPublisher, runRabbit } from 'consume-once/amqplib'
-import { mysqlInbox } from 'consume-once/mysql2'
-import { defineConsumer, json, messageId } from 'consume-once'
 import { connect } from 'amqplib'
+import { confirmedPublisher, runRabbit } from 'consume-once/amqplib'
+// #region readme
 import { createPool } from 'mysql2/promise'
+import { defineConsumer, json, messageId } from 'consume-once'
+import { mysqlInbox } from 'consume-once/mysql2'
+// #endregion
 import { eventually, mariadbUrl, ownName, rabbitUrl } from './support/servers.ts'
 
 const queue = ownName('payments')
@@ -12,9 +14,13 @@ const database = ownName('inbox')
 const admin = createPool({ uri: mariadbUrl(), connectionLimit: 1 })
 await admin.query(`create database ${database}`)
 
-const pool = createPool({ uri: mariadbUrl(), database })
+// #region readme
+
+const pool = createPool({ uri: mariadbUrl(), database }) // connectionLimit: 2 or more
+// #endregion
 await pool.query('create table charge (account varchar(100), cents int) engine = InnoDB')
 
+// #region readme
 const payments = defineConsumer({
   name: 'charge-account',
   id: messageId.property(), // AMQP's messageId
@@ -25,6 +31,7 @@ const payments = defineConsumer({
     await tx.execute('insert into charge (account, cents) values (?, ?)', [payload.account, payload.cents])
   },
 })
+// #endregion
 
 const running = await runRabbit(rabbitUrl(), payments, { queue })
 

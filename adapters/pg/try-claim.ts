@@ -37,7 +37,7 @@ const CLAIMS: { readonly [S in Strategy]: (tables: Tables) => readonly Statement
     const [keys, token] = [[randomKey()], systemEntropy.ownerToken()]
     return [
       countClaim(tables, { scope, items: keys.map((key) => ({ key, fp: null })), token, keepMs: 1 }),
-      beginClaim(tables, { scope, token, keepMs: 1 }, 0),
+      beginClaim(tables, { scope, token, keepMs: 1, keys }, { from: 0, isOldestAsked: true }),
       triedKeys(tables, { scope, keys: { of: token }, open: 'nothing' }),
       forgetClaim(tables, scope, token),
       forgetAttempts(tables, scope, keys),

@@ -75,7 +75,7 @@ const POSTGRES_INBOX: StoreCosts = {
   rate: recorded(12_839, 'kafka', 'postgres-handle', 'postgresInbox', 'rate'),
   writes: counted(838, 'Postgres inbox, handle', ...ROWS),
   commits: counted(24, 'Postgres inbox, handle', 'transactions'),
-  bytesSent: counted(115_993, 'Postgres inbox, handle', 'bytes sent'),
+  bytesSent: counted(98_642, 'Postgres inbox, handle', 'bytes sent'),
   cpu: {
     kafka: recorded(63.3, 'kafka', 'postgres-handle', 'postgresInbox', 'cpu'),
     rabbitmq: recorded(81.9, 'rabbitmq', 'postgres-quorum', 'postgresInbox, handle', 'cpu'),
@@ -86,7 +86,7 @@ const POSTGRES_INBOX_BATCH: StoreCosts = {
   ...POSTGRES_INBOX,
   rate: recorded(105_684, 'postgres', 'batch', 'postgresInbox', 'rate'),
   commits: counted(4, 'Postgres inbox, handleBatch', 'transactions'),
-  bytesSent: counted(61_644, 'Postgres inbox, handleBatch', 'bytes sent'),
+  bytesSent: counted(58_724, 'Postgres inbox, handleBatch', 'bytes sent'),
   cpu: {
     kafka: recorded(21.6, 'kafka', 'postgres-batch', 'postgresInbox, handleBatch of 500', 'cpu'),
     rabbitmq: recorded(44.4, 'rabbitmq', 'postgres-quorum', 'postgresInbox, handleBatch of 500', 'cpu'),

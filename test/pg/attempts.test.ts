@@ -306,7 +306,7 @@ describePostgres('attempts of postgresInbox', () => {
   it('are read from rows since the oldest that was there at the claim before, or since a minute', async () => {
     const since: number[] = []
     const pool = withQueryHook(place.newPool(), async (text) => {
-      const [, seconds] = /c\.at >= to_timestamp\(([\d.]+)\)/.exec(text) ?? []
+      const [, seconds] = /o\.at >= to_timestamp\(([\d.]+)\)/.exec(text) ?? []
       if (text.includes('savepoint') && seconds !== undefined) since.push(Number(seconds))
     })
     const inbox = await place.newInbox({ pool })
@@ -329,6 +329,46 @@ describePostgres('attempts of postgresInbox', () => {
     expect(since[0]).toBe(0)
     expect(since[1]).toBeLessThan(await now(9))
     expect(since[1]).toBeGreaterThan(await now(12))
+  })
+
+  it('are read by a message of their own, and only of keys that may have some', async () => {
+    const sent: string[] = []
+    const inbox = await place.newInbox({ pool: withQueryHook(place.newPool(), async (text) => void sent.push(text)) })
+    // The first claim does not know the isolation level, and reads attempts in its message.
+    await inbox.mark([(await hold(inbox, newItem())).claim])
+    const reads = (): number => sent.filter((text) => text.startsWith('with asked')).length
+    const one = newItem()
+    sent.length = 0
+    await inbox.release([(await hold(inbox, one)).claim], NO_REFUND)
+    const answers = await claimAll(inbox, [newItem(), newItem()])
+    await inbox.mark(answers.map((answer) => grantedBy(answer).claim))
+    expect(sent.filter((text) => text.includes('with asked'))).toEqual([])
+    const again = await hold(inbox, one, ALONE)
+    expect(again.attempt).toBe(2)
+    expect(reads()).toBe(1)
+    await inbox.release([again.claim], NO_REFUND)
+    // In company it is left out, by the same read and that of whoever claims it beside the others.
+    const [tried, fresh] = await claimAll(inbox, [one, newItem()])
+    expect(tried).toMatchObject({ verdict: 'again-alone', attempts: 2 })
+    expect(fresh).toMatchObject({ verdict: 'claimed', attempt: 1 })
+    await inbox.mark([grantedBy(fresh).claim])
+  })
+
+  it('leave nothing locked or counted when they cannot be read', async () => {
+    let isCutOff = false
+    const pool = withQueryHook(place.newPool(), async (text) => {
+      if (isCutOff && text.startsWith('with asked')) throw new Error('cut off')
+    })
+    const inbox = await place.newInbox({ pool })
+    const item = newItem()
+    await inbox.release([(await hold(inbox, item)).claim], NO_REFUND)
+    isCutOff = true
+    await expect(claim(inbox, item, ALONE)).rejects.toMatchObject({ message: expect.stringContaining('cut off') })
+    isCutOff = false
+    const other = await place.newInbox()
+    const held = await hold(other, item, ALONE)
+    expect(held.attempt).toBe(2)
+    await other.mark([held.claim])
   })
 
   it('stay uncounted, and nothing stays locked, when they cannot be written', async () => {

@@ -12,12 +12,18 @@ import {
   countClaim,
   forgetClaim,
   NOT_READ_COMMITTED,
-  READ_COMMITTED,
   triedKeys,
   type BegunRow,
+  type InsertedRow,
   type TriedRow,
 } from './statements/claims.ts'
 import { removeHeld } from './statements/records.ts'
+
+/** The rows of the two statements of `beginClaim`. */
+type Begun = readonly [readonly InsertedRow[], readonly BegunRow[]]
+
+/** How many claims use the same `from`. Beside the claims of a minute they read what these have left. */
+const OLDEST_EVERY = 16
 
 /** Claims of one scope. */
 export class Claims {
@@ -25,6 +31,7 @@ export class Claims {
   readonly #tables: Tables
   readonly #scope: number
   #from = 0
+  #claims = 0
   /** Whether the last transaction of handlers ran at READ COMMITTED; `undefined`: there was none. */
   #isReadCommitted: boolean | undefined
 
@@ -41,9 +48,10 @@ export class Claims {
 
   /**
    * Earlier attempts are read in a statement of its own after the keys were inserted, because a claim that had them has
-   * left its row by then. At a level above READ COMMITTED that statement would not see the row, or make the transaction
-   * fail beside others: then it is read before the transaction begins, and keys of open claims are busy. The count is
-   * committed by then: two claims that both read before the other's count would both be the first attempt.
+   * left its row by then. It is sent only where there are some: the message of the claim says that. At a level above READ
+   * COMMITTED that statement would not see the row, or make the transaction fail beside others: then it is read before the
+   * transaction begins, and keys of open claims are busy. The count is committed by then: two claims that both read before
+   * the other's count would both be the first attempt.
    */
   async open(request: ClaimRequest, items: readonly StoredItem[]): Promise<OpenedClaim<PgTransaction>> {
     const [tables, scope, from] = [this.#tables, this.#scope, this.#from]
@@ -51,22 +59,22 @@ export class Claims {
     const asked = { scope, keys: { of: token }, from }
     const before = triedKeys(tables, { ...asked, only: NOT_READ_COMMITTED, open: 'busy' })
     const mayBeNarrow = this.#isReadCommitted !== true
-    const begun = beginClaim(tables, { scope, token, keepMs }, from)
-    const after = triedKeys(tables, { ...asked, only: READ_COMMITTED, open: 'nothing' })
+    const isOldestAsked = this.#claims++ % OLDEST_EVERY === 0
+    const counting = { scope, token, keepMs, keys: items.map(({ key }) => key) }
     const { session, results } = await this.#sessions.claim({
       count: countClaim(tables, { scope, items, token, keepMs }),
       before: mayBeNarrow ? before : undefined,
       uncount: forgetClaim(tables, scope, token),
-      first: { text: `${begun.text};\n${after.text}` }, // mutant: pg-row-before-the-effect
+      first: beginClaim(tables, counting, { from, isOldestAsked }), // mutant: pg-row-before-the-effect
     })
-    const [row] = (results.first[0]?.rows ?? []) as readonly BegunRow[]
-    const tried = [...results.before, ...(results.first[2]?.rows ?? [])]
-    const { keys = null, transaction: writer = null, oldest, is_read_committed: isReadCommitted = false } = row ?? {}
+    const [[insertedRow], [row]] = [results.first[0]?.rows ?? [], results.first[1]?.rows ?? []] as Begun
+    const { transaction: writer = null, oldest = null, is_read_committed: isReadCommitted = false } = row ?? {}
     this.#isReadCommitted = isReadCommitted
     this.#from = oldest ?? from
     if (!mayBeNarrow && !isReadCommitted) return this.#again(request, items, session, items)
-    const inserted = new AnsweredKeys(keys, items)
-    const counts = new Counts(items, tried as readonly TriedRow[], alone)
+    const inserted = new AnsweredKeys(insertedRow?.keys, items)
+    const tried = row?.is_tried === true ? await this.#tried(session, items, token, from) : []
+    const counts = new Counts(items, [...(results.before as readonly TriedRow[]), ...tried], alone)
     if (counts.size === items.length) return { session, inserted, counted: counts, writer }
     const free = items.filter(({ key }) => counts.of(key) !== undefined)
     if (free.length === 0) return { session, inserted, counted: counts, writer }
@@ -74,6 +82,26 @@ export class Claims {
     const others = items.filter(({ key }) => counts.of(key) === undefined && inserted.has(key))
     const opened = await this.#again(request, free, session, items)
     return besides(opened, new Set(free.map(({ key }) => key)), new Set(others.map(({ key }) => key)))
+  }
+
+  async #tried(
+    session: PgSession,
+    items: readonly StoredItem[],
+    token: OwnerToken,
+    from: number,
+  ): Promise<readonly TriedRow[]> {
+    try {
+      return await session.run(
+        triedKeys(this.#tables, { scope: this.#scope, keys: { of: token }, from, open: 'nothing' }),
+      )
+    } catch (error) {
+      await this.abandon(
+        session,
+        token,
+        items.map(({ key }) => key),
+      )
+      throw error
+    }
   }
 
   async #again(

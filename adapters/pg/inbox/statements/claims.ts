@@ -64,14 +64,21 @@ on conflict (scope, token) do update set at = excluded.at, phase = excluded.phas
   }
 }
 
-export interface BegunRow {
-  /** Those that had no record, joined, in hex; `null` if there are none. */
+/** The answer of the first statement of `beginClaim`. */
+export interface InsertedRow {
+  /** Those that had no record, joined, in hex; `null`, or no row: there are none. */
   readonly keys: string | null
-  /** Transaction ID, the `xmin` that later readers of the rows see; `null` if it has written nothing. */
-  readonly transaction: string | null
-  /** For `Asked.from` of later reads. */
-  readonly oldest: number | null
+}
+
+/** The answer of the second one. No row: somebody has removed the row of the claim, so nothing was inserted. */
+export interface BegunRow {
+  /** Transaction ID, the `xmin` that later readers of the rows see. */
+  readonly transaction: string
   readonly is_read_committed: boolean
+  /** Some of the keys may have been tried before: read `triedKeys`. Always false above READ COMMITTED. */
+  readonly is_tried: boolean
+  /** For `Asked.from` of later reads, if it was asked for. */
+  readonly oldest: number | null
 }
 
 /**
@@ -80,27 +87,61 @@ export interface BegunRow {
  * inserted the same key (55P03 after `lock_timeout`): if that rolls back, the key is in the answer; if it commits, it is
  * not. So a key that is not there has a committed record, never a running one. Keys are inserted in order, so that two
  * batches cannot deadlock. Fails without the primary key of the inbox (42P10): every message would run twice.
+ *
+ * The second says whether earlier attempts are to be read. Few messages have any, and Postgres takes longer to plan
+ * `triedKeys` than for the rest of a claim. It is a statement of its own after the insert: only so it sees the row of a
+ * claim that the insert has waited for.
  */
 export function beginClaim(
   tables: Tables,
-  { scope, token, keepMs }: Omit<Counting, 'items'>,
-  from: number,
+  { scope, token, keepMs, keys }: Omit<Counting, 'items'> & { readonly keys: readonly string[] },
+  { from, isOldestAsked }: { readonly from: number; readonly isOldestAsked: boolean },
 ): Script<BegunRow> {
-  const { claim, inbox } = tables
-  const mine = `scope = ${scope} and token = ${text(token)}`
+  const { claim } = tables
+  const [first, second] = keys
+  const only = second === undefined ? first : undefined
+  const mine = `c.scope = ${scope} and c.token = ${text(token)}`
+  const oldest = isOldestAsked ? oldestClaim(tables, scope, from) : 'null'
   return {
-    text: `with claimed as (
-  insert into ${inbox} (scope, key, fp, keep_until)
-  select ${scope}, u.key, u.fp, ${fromNow(keepMs)}
-  from (select keys, fps from ${claim} where ${mine}) as c cross join lateral unnest(c.keys, c.fps) as u (key, fp) order by 2
+    text: `${insertClaimed(tables, scope, mine, fromNow(keepMs), only !== undefined)};
+update ${claim} c set phase = 'h' where ${mine}
+returning pg_current_xact_id()::xid::text as transaction, ${READ_COMMITTED} as is_read_committed,
+  ${READ_COMMITTED} and (${mayBeTried(tables, { scope, token, from, only })}) as is_tried,
+  case when ${READ_COMMITTED} then ${oldest} end as oldest`,
+  }
+}
+
+/** The keys come from the row of the claim. A single row is planned much faster than an array. */
+function insertClaimed({ claim, inbox }: Tables, scope: number, mine: string, until: string, isOne: boolean): string {
+  const into = `insert into ${inbox} (scope, key, fp, keep_until)`
+  if (isOne) {
+    return `${into}
+select ${scope}, c.keys[1], c.fps[1], ${until} from ${claim} c where ${mine}
+on conflict (scope, key) do nothing
+returning encode(key, 'hex') as keys`
+  }
+  return `with claimed as (
+  ${into}
+  select ${scope}, u.key, u.fp, ${until} from ${claim} c cross join lateral unnest(c.keys, c.fps) as u (key, fp) where ${mine} order by 2
   on conflict (scope, key) do nothing
   returning key
 )
-select encode(string_agg(key, ''), 'hex') as keys, pg_current_xact_id_if_assigned()::xid::text as transaction,
-  ${READ_COMMITTED} as is_read_committed, case when ${READ_COMMITTED} then ${oldestClaim(tables, scope, from)} end as oldest
-from claimed;
-update ${claim} set phase = 'h' where ${mine}`,
+select encode(string_agg(key, ''), 'hex') as keys from claimed`
+}
+
+/** On the row `c` of the claim of a token: `triedKeys` may return a row for one of its keys. `only`: in hex, if it has one key. */
+function mayBeTried(
+  { attempt, claim }: Tables,
+  { scope, token, from, only }: { scope: number; token: string; from: number; only: string | undefined },
+): string {
+  const others = `o.scope = ${scope} and ${sinceOf('o', from)} and o.token <> ${text(token)}`
+  if (only !== undefined) {
+    return `exists (select from ${attempt} where scope = ${scope} and key = ${bytes(only)})
+  or exists (select from ${claim} o where ${others} and ${bytes(only)} = any (o.keys))`
   }
+  return `exists (select from unnest(c.keys) as m (key) cross join lateral (
+    select from ${attempt} where scope = ${scope} and key = m.key offset 0) as a)
+  or exists (select unnest(o.keys) from ${claim} o where ${others} intersect select unnest(c.keys))`
 }
 
 /** The level of a transaction that has begun. */
@@ -234,7 +275,7 @@ counted as (
   union all
   select u.key, c.token, 1, u.fp, null, ${notBefore}, c.at
   from ${claim} c cross join lateral unnest(c.keys, c.fps) as u (key, fp) join asked on asked.key = u.key
-  where c.scope = ${scope} and ${sinceOf(from)}${others}${isCounted} and ${only}
+  where c.scope = ${scope} and ${sinceOf('c', from)}${others}${isCounted} and ${only}
 ), once as (select distinct on (key, owner) * from counted order by key, owner, n desc)
 select encode(key, 'hex') as key, sum(n)::int as n, max(cause) as cause, ${epochMs('max(not_before)')} as not_before,
   encode((array_agg(fp order by last_at desc) filter (where fp is not null))[1], 'hex') as fp,
@@ -249,17 +290,17 @@ from once group by key`,
  * The lower bound of a scan. Rows come and go quickly, and while some old snapshot is open the dead ones stay: without a
  * bound each claim would read all of them.
  */
-function sinceOf(from: number): string {
-  return `c.at >= to_timestamp(${from / 1000})`
+function sinceOf(c: string, from: number): string {
+  return `${c}.at >= to_timestamp(${from / 1000})`
 }
 
 /** For `from` of later reads: when the oldest row was written, or a moment ago. */
 function oldestClaim({ claim }: Tables, scope: number, from: number): string {
-  return `(select floor(extract(epoch from least(min(c.at), clock_timestamp() - interval '1 minute')) * 1000)
-  from ${claim} c where c.scope = ${scope} and ${sinceOf(from)})::float8`
+  return `(select floor(extract(epoch from least(min(o.at), clock_timestamp() - interval '1 minute')) * 1000)
+  from ${claim} o where o.scope = ${scope} and ${sinceOf('o', from)})::float8`
 }
 
 /** Keys of torn records: a handler has committed their claims. */
 export function tornKeys({ claim }: Tables, scope: number | string, from = 0): string {
-  return `array(select unnest(c.keys) from ${claim} c where c.scope = ${scope} and c.phase = 'h' and ${sinceOf(from)})`
+  return `array(select unnest(c.keys) from ${claim} c where c.scope = ${scope} and c.phase = 'h' and ${sinceOf('c', from)})`
 }

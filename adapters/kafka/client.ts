@@ -95,7 +95,10 @@ export interface MemberConfig {
   readonly sessionTimeout?: number
   /** How long the group waits for a member to join again, in milliseconds. */
   readonly rebalanceTimeout?: number
-  /** In milliseconds, at most a third of `sessionTimeout`. */
+  /**
+   * How often a member tells the group that it is there, and hears of a rebalance, in milliseconds: at most a third of
+   * `sessionTimeout`. @defaultValue 3000, or a third of a shorter session
+   */
   readonly heartbeatInterval?: number
   /** The most bytes of one partition in a fetch. @defaultValue 262144 */
   readonly maxBytesPerPartition?: number

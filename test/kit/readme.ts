@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-const BLOCK = /<!-- example: (?<file>[\w./-]+\.ts)(?: (?<region>\w+))? -->\n\n```ts\n(?<code>[\s\S]*?)```/g
+const BLOCK =
+  /<!-- example: (?<file>[\w./-]+\.(?<kind>ts|yaml))(?: (?<region>\w+))? -->\n\n```\k<kind>\n(?<code>[\s\S]*?)```/g
 
 /** Every page that the package or the documentation site shows to users. */
 export const ALL_PAGES: readonly string[] = [
@@ -20,9 +21,9 @@ export const PAGES: readonly string[] = ALL_PAGES.filter((page) =>
 /** A page with each example's regions written into its code block. */
 export function withExamples(page: string): string {
   return page.replace(BLOCK, (...match) => {
-    const { file, region } = match.at(-1) as { file: string; region: string | undefined }
+    const { file, kind, region } = match.at(-1) as { file: string; kind: string; region: string | undefined }
     const named = region === undefined ? file : `${file} ${region}`
-    return `<!-- example: ${named} -->\n\n\`\`\`ts\n${regionsOf(file, region)}\`\`\``
+    return `<!-- example: ${named} -->\n\n\`\`\`${kind}\n${regionsOf(file, region)}\`\`\``
   })
 }
 
@@ -32,7 +33,7 @@ export function withExamples(page: string): string {
  */
 export function regionsOf(file: string, region = 'readme'): string {
   const source = readFileSync(`examples/${file}`, 'utf8')
-  const pattern = new RegExp(`^ *// #region ${region}\\n([\\s\\S]*?)^ *// #endregion`, 'gm')
+  const pattern = new RegExp(`^ *(?://|#) #region ${region}\\n([\\s\\S]*?)^ *(?://|#) #endregion`, 'gm')
   const regions = [...source.matchAll(pattern)].map(([, code]) => withoutIndent(code ?? ''))
   if (regions.length === 0) throw new Error(`examples/${file} has no region ${region}`)
   return regions.join('\n').replace(/\n{3,}/g, '\n\n')

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it } from '@jest/globals'
 import type { GroupMember, MemberConfig, MemberListener } from '../../adapters/kafka/client.ts'
+import { Asked } from '../kafka/client/asked.ts'
 import { platformaticOf } from '../kafka/client/platformatic.ts'
 import { Cluster } from '../kafka/kit.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -64,27 +65,6 @@ async function begun(
 
 /** API keys of the protocol: they are in each request behind its length. */
 const [FETCH, LIST_OFFSETS, OFFSET_FETCH, JOIN_GROUP] = [1, 2, 9, 11]
-
-/** The requests that go out on each connection. */
-class Asked extends Set<Socket> {
-  readonly requests = new Map<Socket, number[]>()
-
-  override add(socket: Socket): this {
-    const keys: number[] = []
-    const write = socket.write.bind(socket)
-    socket.write = (bytes: Uint8Array | string) => {
-      keys.push(Buffer.from(bytes as Uint8Array).readInt16BE(4))
-      return write(bytes)
-    }
-    this.requests.set(socket, keys)
-    return super.add(socket)
-  }
-
-  /** What else goes out where one of these does. */
-  beside(key: number): ReadonlySet<number> {
-    return new Set([...this.requests.values()].filter((keys) => keys.includes(key)).flat())
-  }
-}
 
 describe('a member of @platformatic/kafka', () => {
   it('leaves its group at once when it ends by itself: nobody else could have its partitions while it is a member', async () => {

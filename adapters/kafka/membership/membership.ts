@@ -24,7 +24,7 @@ const BACKOFF = { initialMs: 250, maxMs: 10_000 }
  * cluster to take over from a broker that died. kafkajs gives up earlier.
  */
 const START_WITHIN_MS = 30_000
-const LEAVE_WITHIN_MS = 5_000
+export const LEAVE_WITHIN_MS = 5_000
 
 /** A time without membership, by order. */
 class Absence {

@@ -10,7 +10,7 @@ export interface RedisLimitClient {
 }
 
 export interface RedisLimitOptions {
-  /** A client of ioredis 5 or later or of node-redis 5 or later. You connect and close it. */
+  /** A client of ioredis 5 or later or of node-redis 5 or later, of one server or of a cluster. You connect and close it. */
   readonly redis: RedisLimitClient
   /**
    * The name of the quota, such as the provider and its account: all consumers, processes and replays with this name share

@@ -49,7 +49,7 @@ export interface Api {
     readonly query: Session.ConsumerQuery & { readonly state: Records.ListState }
     readonly answer: Records.GroupsAnswer
   }
-  /** Asks the stores of all consumers. */
+  /** Asks the stores of all consumers. `id`: an ID, a key, an idempotency key, or on Kafka a place. */
   'GET api/find': { readonly query: { readonly id: string }; readonly answer: Message.FindAnswer }
   'GET api/message': { readonly query: Message.MessageQuery; readonly answer: Message.MessageAnswer }
   'GET api/audit': {
@@ -111,6 +111,11 @@ export interface Api {
     }
     readonly answer: Jobs.JobInfo
   }
+  /**
+   * Looks for messages by a part of them, in dead letters and topics: a job of kind `search`. Read-only dashboards leave queues out. A search
+   * by `text` or `where` is in the audit of each consumer, without what was searched for.
+   */
+  'POST api/search': { readonly body: Jobs.SearchRequest; readonly answer: Jobs.JobInfo }
   /** Makes a plan: a job of kind `plan`, whose result is a `ReplayPlan`. */
   'POST api/plans': { readonly body: Jobs.PlanRequest; readonly answer: Jobs.JobInfo }
   /** Begins a replay, or goes on with one: a job of kind `replay`. */

@@ -1,6 +1,8 @@
 import type { ConfiguredConsumer } from '../../src/index.ts'
 import type { ReplayItem } from '../../src/internal.ts'
-import { messageAt, NOTHING_THERE, positionIn, type MessageAt } from '../../src/replay/read-at.ts'
+import { setAsideBy } from '../../src/replay/find/find.ts'
+import { positionIn } from '../../src/replay/find/position.ts'
+import { messageAt, NOTHING_THERE, type MessageAt } from '../../src/replay/find/read-at.ts'
 import { CommandError, EXIT, misuse } from '../exit.ts'
 import { printable } from '../output.ts'
 import type { Session } from '../session.ts'
@@ -46,11 +48,6 @@ export function deadLetterText(deadLetter: DeadLetter): string {
 }
 
 type DeadLetter = NonNullable<ReplayItem['deadLetter']>
-
-/** As far as its headers tell. */
-export function setAsideBy({ consumer, group }: Pick<DeadLetter, 'consumer' | 'group'>): string | undefined {
-  return consumer === undefined || group === undefined ? consumer : `${group}/${consumer}`
-}
 
 export function placeJson({ item, isConflict }: MessageAt): Record<string, unknown> {
   const { part, position, message, timestamp, timestampOf, deadLetter } = item

@@ -7,8 +7,8 @@ import { printJson, printText, say, table } from '../output.ts'
 import { parsePositive, parseTime } from '../parse.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { addRefOptions } from './inspect.ts'
-import { keyIn } from './idempotency-key.ts'
-import { adminFor, checkKey, KEY_LENGTH, type RefFlags } from './refs.ts'
+import { KEY_LENGTH, keyIn } from '../../src/people/key-in.ts'
+import { adminFor, checkKey, type RefFlags } from './refs.ts'
 
 type AuditFlags = SessionFlags &
   RefFlags & {

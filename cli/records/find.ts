@@ -1,8 +1,8 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import type { ConfiguredConsumer } from '../../src/index.ts'
 import { parseCondition } from '../../src/replay/expression.ts'
-import type { FoundMessage } from '../../src/replay/find.ts'
-import { deadLetterPlaces } from '../../src/replay/place.ts'
+import type { FoundMessage } from '../../src/replay/find/find.ts'
+import { searchedPlaces } from '../../src/replay/find/search.ts'
 import { EXIT, misuse } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, say, table } from '../output.ts'
@@ -58,12 +58,10 @@ export function addFind(program: Command, end: End): void {
   runs(addSessionOptions(command), end, HELP, find, { check: checked })
 }
 
-/** `/orderId=4711` stands for the field of the payload. */
 function conditions(text: string, before: readonly string[] = []): readonly string[] {
-  const condition = text.startsWith('/') ? `$message.payload#${text}` : text
-  const parsed = parseCondition(condition)
+  const parsed = parseCondition(text)
   if (typeof parsed === 'string') throw new InvalidArgumentError(`Not a condition: ${parsed}.`)
-  return [...before, condition]
+  return [...before, text]
 }
 
 function checked({ where = [], text = '', from, topics, since, until }: FindFlags): void {
@@ -115,13 +113,9 @@ async function find(session: Session, flags: FindFlags): Promise<number> {
   return found.length === 0 ? EXIT.findings : EXIT.ok
 }
 
-function placesOf(
-  { subscription: { replay, origins } }: ConfiguredConsumer,
-  { from, topics }: FindFlags,
-): readonly string[] {
+function placesOf(entry: ConfiguredConsumer, { from, topics }: FindFlags): readonly string[] {
   if (from !== undefined) return from
-  const own = topics && replay?.system === 'kafka' ? origins.map((topic) => `kafka:${topic}`) : []
-  return [...deadLetterPlaces(replay), ...own]
+  return searchedPlaces(entry, { topics }).map((place) => place.from)
 }
 
 function foundTable(found: readonly FoundAt[]): string {

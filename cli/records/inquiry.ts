@@ -1,7 +1,14 @@
-import { isConsumeOnceError, type ConfiguredConsumer } from '../../src/index.ts'
-import { describeError } from '../../src/internal.ts'
-import { withoutSecrets } from '../../src/foundation/without-secrets.ts'
-import { findMessages, type FindOptions, type Found, type FoundMessage } from '../../src/replay/find.ts'
+import type { ConfiguredConsumer } from '../../src/index.ts'
+import { systemClock } from '../../src/foundation/clock.ts'
+import type { FoundMessage } from '../../src/replay/find/find.ts'
+import {
+  problemOf,
+  search,
+  type SearchHow,
+  type SearchProblem,
+  type SearchResult,
+} from '../../src/replay/find/search.ts'
+import { CommandError } from '../exit.ts'
 import { printable, say } from '../output.ts'
 import { titleOf } from '../session.ts'
 
@@ -14,7 +21,7 @@ export interface Problem {
 
 /** Questions to several consumers: what fails for one of them is told, and the others are asked. */
 export class Inquiry {
-  readonly looked: Found[] = []
+  readonly looked: SearchResult<ConfiguredConsumer>['looked'][number][] = []
   readonly problems: Problem[] = []
   readonly signal: AbortSignal
 
@@ -32,8 +39,8 @@ export class Inquiry {
     try {
       return await work()
     } catch (error) {
-      if (!isConsumeOnceError(error)) throw error
-      this.problems.push({ consumer: titleOf(entry), code: error.code, text: withoutSecrets(describeError(error)) })
+      if (error instanceof CommandError) throw error
+      this.#add(problemOf(entry, error))
       return undefined
     }
   }
@@ -42,19 +49,18 @@ export class Inquiry {
   async find(
     entry: ConfiguredConsumer,
     places: readonly string[],
-    how: Omit<FindOptions, 'from' | 'now' | 'signal'>,
+    how: Omit<SearchHow, 'clock'>,
   ): Promise<readonly FoundMessage[]> {
-    const { consumer, subscription } = entry
-    const messages: FoundMessage[] = []
-    for (const from of places) {
-      if (this.signal.aborted) break
-      const asked = { ...how, from, now: Date.now(), signal: this.signal }
-      const found = await this.tried(entry, () => findMessages(consumer, subscription, asked))
-      if (found === undefined) continue
-      this.looked.push(found)
-      messages.push(...found.messages)
-    }
-    return messages
+    const asked = places.map((from) => ({ entry, from }))
+    const job = search(asked, { ...how, clock: systemClock })
+    const stop = (): void => job.stop()
+    if (this.signal.aborted) stop()
+    this.signal.addEventListener('abort', stop, { once: true })
+    const { messages, looked, problems } = await job.result
+    this.signal.removeEventListener('abort', stop)
+    this.looked.push(...looked)
+    for (const problem of problems) this.#add(problem)
+    return messages.map(({ message }) => message)
   }
 
   /** To people: what was read, at what cost, and what failed. */
@@ -81,5 +87,9 @@ export class Inquiry {
       no_field: lacking['no-field'],
       warnings,
     }))
+  }
+
+  #add({ entry, code, text }: SearchProblem<ConfiguredConsumer>): void {
+    this.problems.push({ consumer: titleOf(entry), code, text })
   }
 }

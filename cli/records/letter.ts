@@ -1,5 +1,4 @@
-import type { FoundMessage } from '../../src/replay/find.ts'
-import { setAsideBy } from './at.ts'
+import { setAsideBy, type FoundMessage } from '../../src/replay/find/find.ts'
 import { dateOf } from './date.ts'
 
 /** A queue has no positions. */

@@ -3,7 +3,7 @@ import { durationText } from '../../src/core/duration-text.ts'
 import { EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { titleOf, type Session } from '../session.ts'
-import { keyIn } from './idempotency-key.ts'
+import { keyOfProvider } from '../../src/people/key-in.ts'
 
 /** What the consumer has committed and not published yet, and why. */
 export async function showOutbox(
@@ -18,8 +18,8 @@ export async function showOutbox(
   else printText([backlogTable(backlog), ...(refused.length === 0 ? [] : ['', refusedTable(refused)])].join('\n'))
   const [first] = refused
   if (first === undefined) return EXIT.ok
-  const made = refused.find(({ messageId }) => keyIn(messageId) !== undefined)
-  if (made !== undefined) say(`The message that was handled: npx consume-once why -- ${keyIn(made.messageId)}`)
+  const made = refused.find(({ messageId }) => keyOfProvider(messageId) !== undefined)
+  if (made !== undefined) say(`The message that was handled: npx consume-once why -- ${keyOfProvider(made.messageId)}`)
   say(`Try one now: npx consume-once redrive ${titleOf(entry)} --outbox ${first.id} --reason WHY`)
   return EXIT.ok
 }

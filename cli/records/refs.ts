@@ -1,9 +1,16 @@
-import { adminOf, type Admin, type ConfiguredConsumer, type Inspected, type RecordRef } from '../../src/index.ts'
+import {
+  adminOf,
+  type Admin,
+  type ConfiguredConsumer,
+  type Inspected,
+  type Key,
+  type RecordRef,
+} from '../../src/index.ts'
 import { type ListedState, type RecordPage } from '../../src/internal.ts'
+import { KEY_LENGTH, keyIn } from '../../src/people/key-in.ts'
 import { misuse } from '../exit.ts'
 import { readIds } from '../parse.ts'
 import type { Session } from '../session.ts'
-import { keyIn } from './idempotency-key.ts'
 import { EachOnce } from '../../src/records/each-once.ts'
 
 export interface RefFlags {
@@ -19,7 +26,6 @@ export interface Asked {
   readonly admin: Admin
 }
 
-export const KEY_LENGTH = 22
 const PAGE = 1_000
 const CANDIDATES = 10
 
@@ -51,10 +57,12 @@ export function checkKey(text: string): void {
   )
 }
 
-/** @throws CommandError, exit 2 */
-export function checkWholeKey(text: string): void {
-  if (/^[\w-]{22}$/.test(text)) return
-  throw misuse(`expected a key of ${KEY_LENGTH} characters of base64url, as lists show it, got ${JSON.stringify(text)}`)
+/** Of a key, or of an idempotency key. @throws CommandError, exit 2 */
+export function wholeKeyOf(option: string, text: string): Key {
+  const key = keyIn(text)
+  if (key !== undefined) return key
+  const keys = `a key of ${KEY_LENGTH} characters of base64url, as lists show it, or an idempotency key of 43`
+  throw misuse(`${option}: expected ${keys}, got ${JSON.stringify(text)}; a message ID goes into --ids-from`)
 }
 
 /** Finds the keys with the given beginnings. Done records are not searched: there may be millions. */

@@ -1,13 +1,13 @@
-import type { Admin, ConfiguredConsumer, Key, RecordRef } from '../../src/index.ts'
+import type { Admin, ConfiguredConsumer, Key } from '../../src/index.ts'
 import type { AuditEntry } from '../../src/internal.ts'
 import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import { adviceOf, type Advice } from '../../src/people/advice.ts'
-import type { FoundMessage } from '../../src/replay/find.ts'
+import type { FoundMessage } from '../../src/replay/find/find.ts'
+import { recordsInHand } from '../../src/replay/find/in-hand.ts'
 import { deadLetterPlaces } from '../../src/replay/place.ts'
+import { printable, say } from '../output.ts'
 import { titleOf, type Session } from '../session.ts'
 import type { Inquiry } from './inquiry.ts'
-import { keyIn } from './idempotency-key.ts'
-import { adminFor, KEY_LENGTH } from './refs.ts'
 import type { Shown } from './show.ts'
 
 const MOST_LETTERS = 100
@@ -36,6 +36,8 @@ interface Sought {
   readonly admin: Admin
   /** Under each origin; some may be absent. */
   readonly records: readonly Shown[]
+  /** A place was given, and the message there is another one with the ID of the record. */
+  readonly isConflict: boolean
 }
 
 /** Asks stores and brokers for one message. Changes no record. */
@@ -61,7 +63,7 @@ export class Search {
     return having.length > 0 ? having : sought
   }
 
-  async knownOf({ entry, admin, records }: Sought): Promise<readonly Known[]> {
+  async knownOf({ entry, admin, records, isConflict }: Sought): Promise<readonly Known[]> {
     const letters = await this.#lettersOf(
       entry,
       records.map(({ key }) => key),
@@ -73,28 +75,19 @@ export class Search {
       const decisions = (await this.#inquiry.tried(entry, () => this.#decisionsOn(entry, admin, record.key))) ?? []
       if (!isThere(record) && own.length === 0 && decisions.length === 0) continue
       const told = { ...record, idempotencyKey: record.idempotencyKey ?? own[0]?.idempotencyKey }
-      const advice = this.#adviceOn(entry, told, { letters: own, isOneOfMany })
+      const advice = this.#adviceOn(entry, told, { letters: own, isOneOfMany, isConflict })
       known.push({ consumer: titleOf(entry), scope: admin.scope, record: told, letters: own, decisions, advice })
     }
     return known
   }
 
   async #recordsOf(what: string, entry: ConfiguredConsumer): Promise<Sought> {
-    const { origin } = this.#flags
-    const byKey = new Map<Key, Shown>()
-    const look = async (admin: Admin, ref: RecordRef): Promise<void> => {
-      for (const record of await this.#session.answer(admin.inspect([ref]))) {
-        if (record.scope !== 'another' && !byKey.has(record.key)) byKey.set(record.key, record)
-      }
+    const ask = <T>(work: () => Promise<T>): Promise<T> => this.#session.answer(work())
+    const { admin, records, at } = await recordsInHand(entry, what, { origin: this.#flags.origin, ask })
+    if (typeof at?.record === 'string') {
+      say(`${titleOf(entry)}: ${printable(what)}: it has no usable message ID: ${at.record}`)
     }
-    // Its dead letter may be there under an origin that has no record any more.
-    for (const one of origin === undefined ? entry.subscription.origins : [origin]) {
-      await look(adminFor(entry, { origin: one }), what)
-    }
-    const admin = adminFor(entry, {})
-    const key = IS_KEY.test(what) ? what : keyIn(what)
-    if (key !== undefined) await look(admin, { key })
-    return { entry, admin, records: [...byKey.values()] }
+    return { entry, admin, records, isConflict: at?.isConflict ?? false }
   }
 
   async #lettersOf(entry: ConfiguredConsumer, keys: readonly Key[]): Promise<readonly FoundMessage[]> {
@@ -109,23 +102,23 @@ export class Search {
     return (await this.#session.answer(admin.audit({ key, limit: MOST_DECISIONS }))).entries
   }
 
-  #adviceOn(
-    entry: ConfiguredConsumer,
-    record: Shown,
-    { letters, isOneOfMany }: { readonly letters: readonly FoundMessage[]; readonly isOneOfMany: boolean },
-  ): Advice {
+  #adviceOn(entry: ConfiguredConsumer, record: Shown, { letters, isOneOfMany, isConflict: isOther }: About): Advice {
     const { consumer, subscription } = entry
     const named = { id: titleOf(entry), name: consumer.name, deadLetters: deadLetterPlaces(subscription.replay) }
     const consumers = this.#session.config.consumers.map((one) => ({ name: one.consumer.name }))
     const id = typeof record.ref === 'string' ? record.ref : letters.find((one) => one.id !== undefined)?.id
     const message = { id, key: record.key, origin: isOneOfMany ? record.origin : undefined }
-    const isConflict = letters.length > 0 && letters.every((one) => one.isConflict)
+    const isConflict = isOther || (letters.length > 0 && letters.every((one) => one.isConflict))
     const { text, commands } = adviceOf(record, { consumer: named, consumers, message, isConflict })
     return { text, commands: commands.slice(0, 2) }
   }
 }
 
-const IS_KEY = new RegExp(`^[\\w-]{${KEY_LENGTH}}$`)
+interface About {
+  readonly letters: readonly FoundMessage[]
+  readonly isOneOfMany: boolean
+  readonly isConflict: boolean
+}
 
 function isThere({ state }: Shown): boolean {
   return state !== 'absent'

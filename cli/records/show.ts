@@ -1,6 +1,6 @@
 import { type Key, type RecordRef, type RecordView } from '../../src/index.ts'
 import { durationText } from '../../src/internal.ts'
-import type { FoundMessage } from '../../src/replay/find.ts'
+import type { FoundMessage } from '../../src/replay/find/find.ts'
 import { ageOf } from '../age.ts'
 import { table, type Style } from '../output.ts'
 import { dateOf } from './date.ts'

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../src/internal.ts'
 import { MEANING } from '../../src/people/meaning.ts'
-import type { FoundMessage } from '../../src/replay/find.ts'
+import type { FoundMessage } from '../../src/replay/find/find.ts'
 import { printable } from '../output.ts'
 import { deadLetterText } from './at.ts'
 import type { Inquiry } from './inquiry.ts'

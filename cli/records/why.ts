@@ -5,7 +5,7 @@ import { printJson, printText, say } from '../output.ts'
 import { parseList, parsePositive } from '../parse.ts'
 import { addSessionOptions, runs, titleOf, type End, type Session, type SessionFlags } from '../session.ts'
 import { Inquiry } from './inquiry.ts'
-import { KEY_LENGTH } from './refs.ts'
+import { KEY_LENGTH } from '../../src/people/key-in.ts'
 import { Search, type Known, type SearchFlags } from './search.ts'
 import { whyJson, whyText } from './why-text.ts'
 
@@ -18,6 +18,7 @@ Examples:
   consume-once why order-17                          all consumers of the config
   consume-once why U1nmhO_WlHMIQdRLsEpnZw            by its key, as logs and lists show it
   consume-once why kq3v...-0                         by its idempotency key, or the ID of what its handler published
+  consume-once why sms/3/1204                        by its place in a topic of Kafka
   consume-once why order-17 --consumer sms-sender --json
   consume-once why order-17 --no-dead-letters        asks the stores only
 
@@ -32,7 +33,10 @@ export function addWhy(program: Command, end: End): void {
   const command = program
     .command('why')
     .description('Tells what became of a message, and what may follow.')
-    .argument('<message>', `its ID, its key of ${KEY_LENGTH} characters, or its idempotency key`)
+    .argument(
+      '<message>',
+      `its ID, its key of ${KEY_LENGTH} characters, its idempotency key, or on Kafka topic/partition/offset`,
+    )
     .option('--consumer <names...>', 'only these consumers of the config (default: all)', parseList)
     .option('--origin <name>', 'the topic or queue the message was first published to, where IDs are in use in several')
     .option('--no-dead-letters', 'do not look for its dead letter at the broker')

@@ -1,5 +1,5 @@
 import type { ConfiguredConsumer } from '../../src/index.ts'
-import type { FoundMessage } from '../../src/replay/find.ts'
+import type { FoundMessage } from '../../src/replay/find/find.ts'
 import { deadLetterPlaces } from '../../src/replay/place.ts'
 import { Interrupts } from '../interrupts.ts'
 import { Inquiry } from './inquiry.ts'

@@ -8,7 +8,7 @@ import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { parseList, parsePositive, readIds } from '../parse.ts'
 import { deciderOf } from '../records/decider.ts'
-import { checkWholeKey } from '../records/refs.ts'
+import { wholeKeyOf } from '../records/refs.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { Meter } from '../meter.ts'
 import { collect, parseRate } from './parse.ts'
@@ -60,7 +60,7 @@ export function addRedrive(program: Command, end: End): void {
     .description('Sends dead letters back to where they came from.')
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
     .option('--from <place>', 'kafka:topic or rabbitmq:queue (default: all dead-letter places of the consumer)')
-    .option('--key <key>', 'only the message with this key of 22 characters; may be repeated', collect)
+    .option('--key <key>', 'only the message with this key, or idempotency key; may be repeated', collect)
     .option('--keys-from <file>', 'only the messages with these keys, one a line; - for standard input')
     .option('--dry-run', 'only show what it would do', false)
     .option('--destination <name>', 'for dead letters that do not tell where they came from')
@@ -141,8 +141,10 @@ async function redriveDeadLetters(session: Session, name: string, flags: Redrive
 /** `undefined`: all. */
 function keysOf({ key, keysFrom, idsFrom }: RedriveFlags): readonly string[] | undefined {
   if (keysFrom === '-' && idsFrom === '-') throw misuse('--keys-from, --ids-from: expected one of them to be a file')
-  const keys = [...(key ?? []), ...(keysFrom === undefined ? [] : readIds('--keys-from', keysFrom))]
-  for (const one of keys) checkWholeKey(one)
+  const keys = [
+    ...(key ?? []).map((one) => wholeKeyOf('--key', one)),
+    ...(keysFrom === undefined ? [] : readIds('--keys-from', keysFrom)).map((one) => wholeKeyOf('--keys-from', one)),
+  ]
   return keys.length === 0 ? undefined : keys
 }
 

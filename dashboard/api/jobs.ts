@@ -5,10 +5,12 @@ import type { PlanOptions, PlanProgress } from '../../src/replay/make-plan.ts'
 import type { ReplayPlan } from '../../src/replay/plan.ts'
 import type { RedrivenDeadLetter, RedriveProgress, RedriveResult } from '../../src/replay/redrive-options.ts'
 import type { RunOptions, RunProgress, RunResult } from '../../src/replay/run-options.ts'
+import type { FoundMessage } from '../../src/replay/find/find.ts'
+import type { SearchProgress } from '../../src/replay/find/search.ts'
 import type { WorkInfo } from '../../src/replay/works.ts'
 import type { ApiError, ConsumerQuery } from './session.ts'
 
-export type JobKind = 'plan' | 'replay' | 'dead-letters' | 'redrive'
+export type JobKind = 'plan' | 'replay' | 'dead-letters' | 'redrive' | 'search'
 
 interface JobBase<Kind extends JobKind, Progress, Result> {
   readonly id: string
@@ -31,6 +33,59 @@ export type JobInfo =
   | JobBase<'replay', RunProgress, RunResultInfo>
   | JobBase<'dead-letters', LookProgress, DeadLettersFound>
   | JobBase<'redrive', LookProgress, RedriveResult>
+  | JobBase<'search', SearchProgress, SearchFound>
+
+export type { SearchProgress } from '../../src/replay/find/search.ts'
+
+export interface SearchRequest {
+  /** @defaultValue all */
+  readonly consumers?: readonly string[]
+  /** At least one of `text`, `where` and `keys`. `text`: in the payload, a header or the key. */
+  readonly text?: string
+  /** Conditions on fields, as those of a plan. All must hold. */
+  readonly where?: readonly string[]
+  /** At most 500: the dead letters of these records. */
+  readonly keys?: readonly string[]
+  /** Kafka topics of the consumers, too, which needs `since`. @defaultValue false */
+  readonly topics?: boolean
+  readonly since?: EpochMs
+  readonly until?: EpochMs
+  /** The most messages to look at, in each place. @defaultValue 100,000 */
+  readonly max?: number
+}
+
+/** A message as far as a person may see it: no payload, and its ID only with `logIds` of its consumer. */
+export interface SearchedMessage extends Pick<FoundMessage, 'from' | 'id' | 'key' | 'idempotencyKey' | 'state'> {
+  readonly consumer: string
+  /** `topic/partition/offset`. `undefined`: it is in a queue. */
+  readonly at: string | undefined
+  /** Why it was set aside, if it is a dead letter. */
+  readonly reason: string | undefined
+  /** When it was set aside, or else sent. */
+  readonly since: EpochMs | undefined
+  /** Who set it aside, as far as its headers tell. */
+  readonly by: string | undefined
+  readonly isConflict: boolean
+}
+
+export interface SearchFound {
+  /** At most 100 of each place. */
+  readonly messages: readonly SearchedMessage[]
+  readonly looked: readonly {
+    readonly consumer: string
+    readonly from: string
+    readonly looked: number
+    /** How many there are; those beyond `max` were not looked at. */
+    readonly of: number
+    /** Left out: they have no time to select by, or lack a field of a condition. */
+    readonly lacking: number
+    readonly warnings: readonly string[]
+  }[]
+  readonly problems: readonly { readonly consumer: string; readonly code: string; readonly message: string }[]
+  /** Consumers whose audit does not have it, and why. */
+  readonly unnoted: readonly string[]
+  readonly stopped: boolean
+}
 
 export type RunResultInfo = Pick<RunResult, 'id' | 'status' | 'because' | 'totals'>
 

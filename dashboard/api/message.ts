@@ -11,7 +11,7 @@ import type { ApiError, ConsumerQuery } from './session.ts'
 /** One of `id`, `key` and `at`. */
 export interface MessageQuery extends ConsumerQuery {
   readonly id?: string
-  /** A key, or its first 4 characters or more. */
+  /** A key, its first 4 characters or more, an idempotency key, or an ID: of who does not know which it is. */
   readonly key?: string
   /** `topic/partition/offset`, on Kafka. */
   readonly at?: string
@@ -31,6 +31,8 @@ export interface MessageAnswer {
 
 export interface MessageRecord extends RecordRow {
   readonly origin: string | undefined
+  /** By which a provider can be asked. `undefined`: a store does not know it, and the message was found by its key. */
+  readonly idempotencyKey: string | undefined
   /** Starts of the handler before it is given up, or parked if it is in doubt. */
   readonly maxAttempts: number
   /** Whether it went out; before it, that another message came with the same ID. */
@@ -81,15 +83,18 @@ export interface ShownMessage {
   readonly unmatched: readonly string[]
 }
 
-/** Which consumers know a message with this ID. */
+/** Which consumers know a message by this text: an ID, a key, an idempotency key, or on Kafka a place. */
 export interface FindAnswer {
   readonly now: EpochMs
-  /** Those with a record of it, or with a process that remembers a delivery of it. */
+  /** Those with a record of it, or with a process that remembers a delivery of it; of a place, those that read its topic. */
   readonly found: readonly {
     readonly consumer: string
-    readonly key: Key
-    readonly state: RecordView['state']
+    /** What the text is: give it as this field of a `MessageQuery`. */
+    readonly by: 'id' | 'key' | 'at'
+    /** `undefined`: the message at this place has no usable ID. */
+    readonly key: Key | undefined
+    readonly state: RecordView['state'] | undefined
   }[]
-  /** Consumers whose store did not answer. */
+  /** Consumers whose store or broker did not answer. */
   readonly failed: readonly { readonly consumer: string; readonly error: ApiError['error'] }[]
 }

@@ -7,6 +7,7 @@ import { message } from './routes/message.ts'
 import { outbox, redriveRefused } from './routes/outbox.ts'
 import { counts, groups, records } from './routes/records.ts'
 import { pauseConsumer, resumeConsumer } from './routes/pausing.ts'
+import { searchMessages } from './routes/search.ts'
 import { abort, list, one, pause, plan, report, start } from './routes/replays.ts'
 import { job, jobs, live, session, stopJob } from './routes/session.ts'
 import type { Asked, Services } from './services.ts'
@@ -54,6 +55,16 @@ const PLAN = {
   max: true,
   groupBy: true,
   rules: true,
+} as const
+const SEARCH = {
+  consumers: true,
+  text: true,
+  where: true,
+  keys: true,
+  topics: true,
+  since: true,
+  until: true,
+  max: true,
 } as const
 const START = {
   ...ONE,
@@ -110,8 +121,9 @@ const TABLE: Table = {
     changes: true,
     run: decide,
   },
-  // These two say themselves what they refuse while read-only: reading a queue changes it, reading a log does not.
+  // These three say themselves what they refuse while read-only: reading a queue changes it, reading a log does not.
   'POST api/dead-letters/look': { fields: { ...ONE, id: true, key: true, max: true }, cost: 20, run: look },
+  'POST api/search': { fields: SEARCH, cost: 20, run: searchMessages },
   'POST api/plans': { fields: PLAN, cost: 20, run: plan },
   'POST api/dead-letters/redrive': {
     fields: { ...ONE, look: true, reason: true, confirm: true, rate: true },

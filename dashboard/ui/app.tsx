@@ -20,6 +20,7 @@ import { Plan } from './screens/plan.tsx'
 import { Records, RecordsOfAll } from './screens/records.tsx'
 import { Replay } from './screens/replay.tsx'
 import { Replays } from './screens/replays.tsx'
+import { Search } from './screens/search.tsx'
 import { Settings } from './screens/settings.tsx'
 import { useTheme } from './theme.ts'
 import { LIST_NAMES, LISTS } from './words.ts'
@@ -133,6 +134,7 @@ function Screen({ route, session }: { route: Route; session: SessionInfo }): JSX
   const [screen = 'overview', part] = path
   if (screen === 'overview') return <Overview />
   if (screen === 'consumers') return <Consumers />
+  if (screen === 'search') return <Search key={query.toString()} query={query} />
   const state = LIST_NAMES.find((one) => one === part) ?? 'parked'
   if (screen === 'records' && asked === null && session.consumers.length > 1) return <RecordsOfAll state={state} />
   if (consumer === undefined) {
@@ -172,6 +174,7 @@ function Screen({ route, session }: { route: Route; session: SessionInfo }): JSX
 const TITLES: Readonly<Record<string, string>> = {
   consumers: 'Consumers',
   message: 'Message',
+  search: 'Search',
   'dead-letters': 'Dead letters',
   outbox: 'Outbox',
   replays: 'Replays',

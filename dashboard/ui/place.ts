@@ -1,7 +1,5 @@
 // The part of an address behind `#/`. Pure.
 
-import type { ConsumerInfo } from '../api.ts'
-
 /** A place in the dashboard: the part of the address behind `#/`. */
 export interface Route {
   /** `['records', 'parked']` */
@@ -33,13 +31,4 @@ function decoded(part: string): string {
   } catch {
     return part
   }
-}
-
-/** The first consumer that reads the topic of a text such as `sms/3/1204`; `undefined`: the text is an ID. */
-export function readerOf(text: string, consumers: readonly ConsumerInfo[]): ConsumerInfo | undefined {
-  const topic = /^([^/]+)\/\d{1,9}\/\d{1,18}$/.exec(text)?.[1]
-  return consumers.find(
-    ({ can, origins, deadLetters }) =>
-      can.place && topic !== undefined && (origins.includes(topic) || deadLetters.includes(`kafka:${topic}`)),
-  )
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JobInfo } from '../api.ts'
-import { Failure, get } from './client.ts'
+import { Failure, get, post } from './client.ts'
 import { asFailure } from './resource.ts'
 
 const LOOK_MS = 700
@@ -12,6 +12,8 @@ export interface Work {
   readonly isRunning: boolean
   /** Starts a job, and follows it to its end. */
   readonly start: (request: () => Promise<JobInfo>) => void
+  /** Ends it; what it has done until then is its result. */
+  readonly stop: () => void
 }
 
 /** Follows one job of the dashboard's process. `onEnd` gets it when it has finished or failed. */
@@ -41,7 +43,14 @@ export function useJob(onEnd?: (job: JobInfo) => void): Work {
     }
     if (!signal.aborted) setRunning(false)
   }
-  return { job, failure, isRunning, start: (request) => void follow(request, end.current) }
+  const stop = async (): Promise<void> => {
+    try {
+      if (job !== undefined) await post('api/job/stop', { id: job.id })
+    } catch (error) {
+      setFailure(asFailure(error))
+    }
+  }
+  return { job, failure, isRunning, start: (request) => void follow(request, end.current), stop: () => void stop() }
 }
 
 /** A look that is not answered does not end the job. */

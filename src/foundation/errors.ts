@@ -27,6 +27,7 @@ export const ERROR_CODES = {
   TRANSACTION_OVER: 'the query is refused',
   REPLAY_REFUSED: 'the replay does not start, or stops; nothing was handled that the plan does not allow',
   REPLAY_RANGE_LOST: 'the replay stops; it never skips what it could not read',
+  DECODER_UNREACHABLE: 'the plan, redrive or search stops; nothing is told about a message that could not be read',
   ONCE_BUSY: 'the function was not called; another call with this key is under way: call again later',
   ONCE_CONFLICT: 'the function was not called; the key belongs to another payload',
   ONCE_SET_ASIDE: 'the function is not called with this key until a person decides about its record',
@@ -174,8 +175,11 @@ export class TransactionError extends CodedError<'FLOATING_QUERY' | 'COMMIT_REFU
   override readonly name = 'TransactionError'
 }
 
-/** A safety rule stopped a replay or a redrive. The message says which one, and what to do. */
-export class ReplayError extends CodedError<'REPLAY_REFUSED' | 'REPLAY_RANGE_LOST'> {
+/**
+ * A safety rule stopped a replay or a redrive, or a server that the decoder needs did not answer. The message says which one, and what to
+ * do.
+ */
+export class ReplayError extends CodedError<'REPLAY_REFUSED' | 'REPLAY_RANGE_LOST' | 'DECODER_UNREACHABLE'> {
   override readonly name = 'ReplayError'
 }
 

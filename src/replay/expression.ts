@@ -3,7 +3,8 @@ import type { Message } from '../ports/message.ts'
 
 /**
  * A place in a message, as [AsyncAPI runtime expressions](https://www.asyncapi.com/docs/reference/specification/v3.0.0#runtimeExpression) name it:
- * `$message.payload#/to`, `$message.header#/tenant` with a JSON Pointer (RFC 6901), and `$message.key`.
+ * `$message.payload#/to`, `$message.header#/tenant` with a JSON Pointer (RFC 6901), and `$message.key`. `/to` alone is a field of the
+ * payload.
  */
 export interface Field {
   readonly text: string
@@ -12,7 +13,8 @@ export interface Field {
 }
 
 /** @returns a problem, as text, if the expression is not one */
-export function parseField(text: string): Field | string {
+export function parseField(given: string): Field | string {
+  const text = given.startsWith('/') ? `$message.payload#${given}` : given
   if (text === '$message.key') return { text, read: ({ key }) => shownValue(key) }
   const parts = /^\$message\.(payload|header)#((?:\/(?:[^~]|~[01])*)*)$/s.exec(text)
   if (parts === null) {
@@ -29,6 +31,8 @@ export function parseField(text: string): Field | string {
 
 export interface Condition {
   readonly text: string
+  /** What it compares, without the value. */
+  readonly field: string
   /** `undefined`: the message has no such field. */
   holds(message: Message, payload: () => unknown): boolean | undefined
 }
@@ -58,7 +62,7 @@ export function parseCondition(text: string): Condition | string {
     const found = field.read(message, payload)
     return found === undefined ? undefined : compare?.(found, wanted)
   }
-  return { text, holds }
+  return { text, field: field.text, holds }
 }
 
 function shownValue(value: unknown): string | undefined {

@@ -73,7 +73,7 @@ export class Lookup {
 
   /**
    * @param now - a time after it is wrong
-   * @throws the decoder's error if a server that it needs does not answer now: nothing is known of the message
+   * @throws ReplayError `DECODER_UNREACHABLE` if a server that the decoder needs does not answer now: nothing is known of the message
    */
   async look(items: readonly ReplayItem[], now: EpochMs): Promise<readonly Looked[]> {
     const keys = await Promise.all(items.map(async ({ message }) => this.#of.keyOf(message)))
@@ -195,22 +195,18 @@ function replaysOf({ message: { headers } }: ReplayItem): number {
 /** What cannot be decoded has no field. */
 const UNREADABLE: DecodedPayload = { payload: undefined }
 
-function payloadOf(
-  { definition }: ReplayedConsumer,
-  { message }: ReplayItem,
-): DecodedPayload | Promise<DecodedPayload> {
+/** @throws ReplayError `DECODER_UNREACHABLE` */
+function payloadOf(of: ReplayedConsumer, { message }: ReplayItem): DecodedPayload | Promise<DecodedPayload> {
+  const unreadable = (error: unknown): DecodedPayload => {
+    if (isOutage(error)) throw of.decoderError(error)
+    return UNREADABLE
+  }
   try {
-    const payload = definition.decode(message.value, message)
+    const payload = of.definition.decode(message.value, message)
     return isThenable(payload)
       ? Promise.resolve(payload).then((decoded) => ({ payload: decoded }), unreadable)
       : { payload }
   } catch (error) {
     return unreadable(error)
   }
-}
-
-/** @throws the error, if it says nothing about the payload */
-function unreadable(error: unknown): DecodedPayload {
-  if (isOutage(error)) throw error
-  return UNREADABLE
 }

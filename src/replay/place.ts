@@ -3,7 +3,7 @@ import { isOtherPayload } from '../core/replay.ts'
 import { horizonOf } from '../core/retention.ts'
 import type { EpochMs } from '../core/units.ts'
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
-import { ConfigError, ReplayError } from '../foundation/errors.ts'
+import { ConfigError, describeError, ReplayError } from '../foundation/errors.ts'
 import { createKeyFinder, payloadHash, type Unidentified } from '../pipeline/intake/identify.ts'
 import { shortened } from '../identity/digest.ts'
 import type { Message } from '../ports/message.ts'
@@ -23,7 +23,7 @@ export class ReplayedConsumer {
   readonly subscription: Subscription
   readonly scope: string
   readonly admin: StoreAdmin
-  /** @throws the decoder's error if a server that it needs does not answer now */
+  /** @throws ReplayError `DECODER_UNREACHABLE` if a server that the decoder needs does not answer now */
   readonly keyOf: (message: Message) => Key | Unidentified | Promise<Key | Unidentified>
   /** `ctx.idempotencyKey` of its handler. @throws as `keyOf` */
   readonly idempotencyKeyOf: (message: Message) => string | Unidentified | Promise<string | Unidentified>
@@ -51,12 +51,29 @@ export class ReplayedConsumer {
     this.subscription = subscription
     this.admin = admin
     this.scope = scopeName(definition, subscription.group)
-    const keyOf = createKeyFinder(definition, subscription.group)
+    const find = createKeyFinder(definition, subscription.group)
+    const keyOf: ReplayedConsumer['idempotencyKeyOf'] = (message) => {
+      const key = find(message)
+      if (!(key instanceof Promise)) return key
+      return key.catch((error: unknown) => {
+        throw this.decoderError(error)
+      })
+    }
     this.idempotencyKeyOf = keyOf
     this.keyOf = (message) => {
       const key = keyOf(message)
       return key instanceof Promise ? key.then(short) : short(key)
     }
+  }
+
+  /** Of a decoder that needs a server which does not answer now, such as a schema registry. */
+  decoderError(cause: unknown): ReplayError {
+    const of = `consumer ${JSON.stringify(this.definition.name)}: its decoder cannot read messages now`
+    const advice =
+      'See that the server that it asks runs, such as a schema registry, and that its address is right from here'
+    return new ReplayError('DECODER_UNREACHABLE', `${of}: ${describeError(cause)}${causeOf(cause)}. ${advice}`, {
+      cause,
+    })
   }
 
   digestOf(message: Message): string {
@@ -121,6 +138,12 @@ export class ReplayedConsumer {
     const { replay } = this.subscription
     return replay === undefined ? others : [replay, ...others]
   }
+}
+
+/** `fetch failed` does not say what failed. */
+function causeOf(error: unknown): string {
+  const { cause } = (error ?? {}) as { readonly cause?: unknown }
+  return cause === undefined ? '' : ` (${describeError(cause)})`
 }
 
 function short(key: string | Unidentified): Key | Unidentified {

@@ -3,6 +3,7 @@ import { describe, expect, it, jest } from '@jest/globals'
 import { dataOf, WITHIN_MS } from '../kit/cli-process.ts'
 import { backends } from '../kit/backends.ts'
 import { eventually } from '../kit/eventually.ts'
+import { freePort } from '../kit/servers/ports.ts'
 import { Incident } from '../replay/incident.ts'
 
 jest.setTimeout(WITHIN_MS)
@@ -68,6 +69,23 @@ describeKafka('consume-once find, on Kafka', () => {
     expect(lacking.stderr).toContain('looked at 2; 2 lack a field of --where, or cannot be decoded')
     const some = await incident.json<Found>(['find', '--where', '/tenant=globex', '--limit', '1'])
     expect(some.messages).toHaveLength(1)
+
+    // Its decoder asks a schema registry that does not run.
+    const down = { registry: `http://127.0.0.1:${await freePort()}` }
+    const undecoded = await incident.run(['find', '--where', '/to=+494712', '--json'], down)
+    expect(undecoded.exitCode).toBe(4)
+    expect(dataOf(undecoded)).toMatchObject({
+      messages: [],
+      problems: [{ code: 'DECODER_UNREACHABLE', text: expect.stringMatching(/ECONNREFUSED.*schema registry/) }],
+    })
+    const redrive = await incident.run(['redrive', 'sms', '--where', '/tenant=globex', '--dry-run'], down)
+    expect(redrive).toMatchObject({
+      exitCode: 4,
+      stderr: expect.stringContaining('DECODER_UNREACHABLE: consumer "sms"'),
+    })
+    expect((await incident.run(['redrive', 'sms', '--where', '/tenant=globex', '--dry-run'])).stdout).toContain(
+      'to redrive',
+    )
   })
 
   it('says which broker gave no answer: exit 4', async () => {

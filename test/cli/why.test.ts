@@ -77,6 +77,15 @@ describeKafka('consume-once why, on Kafka and Redis', () => {
       /\/sms: done: [^]*\(conflict\)[^]*ANOTHER message with the same ID\n[^]*Do not forget/,
     )
 
+    // By the place of its dead letter, and by that of the message itself.
+    const [, place = ''] = /dead letter +kafka:(\S+),/.exec(text.stdout) ?? []
+    for (const given of [place, `kafka:${place}`, place.replaceAll('/', ':'), `${incident.place}/0/1`]) {
+      const byPlace = (await incident.json<Why>(['why', given])).found
+      expect(byPlace).toMatchObject([{ record: { key, idempotency_key: provider }, dead_letters: [{}] }])
+    }
+    const byProvider = await incident.run(['redrive', 'sms', '--dry-run', '--key', `${provider}-1`])
+    expect(byProvider.stdout).toMatch(/^to redrive +1 [^]*^filtered +1 /m)
+
     const back = byKey[0]?.next.find(({ command }) => command.includes(' redrive '))
     const redriven = await incident.run(typed(back?.command))
     expect(redriven).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^redriven +1 [^]*^filtered +1 /m) })

@@ -66,6 +66,40 @@ describePages('the dashboard in a browser', prepare, (on) => {
     expect(await page.locator('img[src="x"]').count()).toBe(0)
   })
 
+  it('finds a message by its idempotency key, with the place of its dead letter, and by a field of its payload', async () => {
+    const page = await on.browser.page()
+    const [record] = await on.rig.smsAdmin.inspect(['wrong-number'])
+    await on.open(page, [])
+    await page.getByRole('searchbox').fill(`${record?.idempotencyKey}`)
+    await page.keyboard.press('Enter')
+    await page.getByText('It did not go out: it was given up').waitFor()
+    await page.getByTitle(`${record?.idempotencyKey}`).first().waitFor()
+    const letter = page.getByRole('link', { name: new RegExp(`^${on.rig.topic}\\.dead-letter/\\d+/\\d+$`) })
+    await letter.click()
+    await page.getByText('As the broker has it').waitFor()
+
+    await page.getByRole('searchbox').fill('/id=wrong-number')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Search' }).waitFor()
+    await page.getByRole('button', { name: 'Search', exact: true }).click()
+    const found = page.getByRole('table', { name: 'Messages that were found' })
+    await found.getByText(`${on.rig.topic}.dead-letter/`).waitFor()
+    expect(await found.locator('tbody tr').count()).toBe(1)
+    expect(await page.getByText('were not searched').count()).toBe(0)
+    await picture(page, 'search')
+    await found.locator('tbody th').getByRole('link').click()
+    await page.getByText('It did not go out: it was given up').waitFor()
+    await on.open(page, ['audit'], { consumer: on.rig.smsId })
+    await page.getByText('$message.payload#/id').first().waitFor()
+
+    // Both brokers, and the topics.
+    await on.open(page, ['search'], { text: 'mail-2' })
+    await page.getByLabel('The Kafka topics, too').check()
+    await page.getByRole('button', { name: 'Search', exact: true }).click()
+    await found.getByText(`rabbitmq:${on.rig.queue}.dead-letter`).waitFor()
+    await page.getByText(`kafka:${on.rig.topic}: `).waitFor()
+  })
+
   it('finds the record of an ID that is typed, and says where else to look', async () => {
     const page = await on.browser.page()
     await on.open(page, ['message'], { consumer: on.rig.emailId })

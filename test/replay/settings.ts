@@ -28,6 +28,8 @@ export interface ReplaySettings {
   readonly bugOf?: string
   /** @defaultValue false */
   readonly logIds?: boolean
+  /** Address of a schema registry that the decoder asks for each payload. @defaultValue none */
+  readonly registry?: string
   /** How long a handler takes. @defaultValue 0 */
   readonly slowMs?: number
 }
@@ -63,7 +65,7 @@ interface Sms {
   readonly tenant: string
 }
 
-function common({ name = 'sms', maxAttempts = 1, logIds = false, bugFor }: ReplaySettings) {
+function common({ name = 'sms', maxAttempts = 1, logIds = false, bugFor, registry }: ReplaySettings) {
   return {
     name,
     logIds,
@@ -71,7 +73,10 @@ function common({ name = 'sms', maxAttempts = 1, logIds = false, bugFor }: Repla
     maxAttempts,
     // These incidents are about many dead letters, and a hold would leave most of them undone.
     hold: bugFor === undefined,
-    decode: (value: Uint8Array | null): Sms => JSON.parse(Buffer.from(value ?? []).toString()) as Sms,
+    decode: async (value: Uint8Array | null): Promise<Sms> => {
+      if (registry !== undefined) await fetch(registry)
+      return JSON.parse(Buffer.from(value ?? []).toString()) as Sms
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { RecordRef } from '../../../src/people/admin.ts'
+import { recordsInHand } from '../../../src/replay/find/in-hand.ts'
 import type { FindAnswer } from '../../api.ts'
 import { apiErrorOf } from '../http-error.ts'
 import type { Shown } from '../consumers.ts'
@@ -6,17 +6,14 @@ import type { Asked, Services } from '../services.ts'
 
 type Found = FindAnswer['found'][number]
 
-/** As the log and the lists show it. */
-const KEY = /^[\w-]{22}$/
-
-/** Asks the stores of all consumers: a person who has an ID need not know whose it is. */
+/** Asks the stores of all consumers: a person who has an ID, a key or a place need not know whose it is. */
 export async function find(services: Services, { params }: Asked): Promise<FindAnswer> {
-  const id = params.text('id')
+  const text = params.text('id')
   const failed: { consumer: string; error: FindAnswer['failed'][number]['error'] }[] = []
   const found = await Promise.all(
     services.consumers.all.map(async (shown) => {
       try {
-        return await foundIn(services, shown, id)
+        return await foundIn(services, shown, text)
       } catch (error) {
         failed.push({ consumer: shown.id, error: apiErrorOf(error) })
         return []
@@ -30,15 +27,18 @@ export async function find(services: Services, { params }: Asked): Promise<FindA
 async function foundIn(
   services: Services,
   { id: consumer, admin, entry }: Shown,
-  id: string,
+  text: string,
 ): Promise<readonly Found[]> {
   if (admin === undefined) return []
-  const refs: readonly RecordRef[] = KEY.test(id) ? [id, { key: id }] : [id]
-  const records = await services.asking(() => admin.inspect(refs))
+  const { records, at } = await recordsInHand(entry, text, { ask: (work) => services.asking(work) })
+  if (at !== undefined) {
+    const { key, state } = typeof at.record === 'string' ? { key: undefined, state: undefined } : at.record
+    return [{ consumer, by: 'at', key, state }]
+  }
   const known = await Promise.all(
-    records.map(async ({ key, state }) => {
+    records.map(async ({ ref, key, state }) => {
       const isKnown = state !== 'absent' || (await services.live.entriesOf(entry.consumer.name, key)).length > 0
-      return isKnown ? [{ consumer, key, state }] : []
+      return isKnown ? [{ consumer, by: typeof ref === 'string' ? 'id' : 'key', key, state } as const] : []
     }),
   )
   return known.flat()

@@ -1,9 +1,12 @@
-import type { Inspected } from '../../../src/people/admin.ts'
+import type { Inspected, RecordRef } from '../../../src/people/admin.ts'
 import { adviceOf, lookAt } from '../../../src/people/advice.ts'
 import type { Named } from '../../../src/people/command-text.ts'
-import { verdictOn } from '../../../src/core/record.ts'
+import { verdictOn, type Key } from '../../../src/core/record.ts'
 import { DECISIONS } from '../../../src/people/decisions.ts'
-import { messageAt, NOTHING_THERE, positionIn, type MessageAt } from '../../../src/replay/read-at.ts'
+import { idempotencyKeyIn, KEY_LENGTH, keyIn } from '../../../src/people/key-in.ts'
+import { topicsOf } from '../../../src/replay/find/in-hand.ts'
+import { positionIn } from '../../../src/replay/find/position.ts'
+import { messageAt, NOTHING_THERE, type MessageAt } from '../../../src/replay/find/read-at.ts'
 import type { AuditRow, DecisionKind, MessageAnswer, MessageRecord, ShownMessage } from '../../api.ts'
 import { storyOf } from '../message/story.ts'
 import { isConflictIn, verdictsOf } from '../message/verdict.ts'
@@ -14,7 +17,6 @@ import { shownMessage } from '../payload.ts'
 import type { Asked, Services } from '../services.ts'
 import { LIST_STATES, rowOf } from './records.ts'
 
-const KEY_LENGTH = 22
 const SHORTEST_KEY = 4
 const PAGE = 500
 const MOST_AUDITED = 50
@@ -31,7 +33,11 @@ export async function message(services: Services, asked: Asked): Promise<Message
   const named = found.records.map((record) => ({
     record,
     isConflict: found.isConflict,
-    message: { id: id === '' ? undefined : id, key: record.key, origin: isOneOfMany ? record.origin : undefined },
+    message: {
+      id: typeof record.ref === 'string' ? record.ref : undefined,
+      key: record.key,
+      origin: isOneOfMany ? record.origin : undefined,
+    },
   }))
   const records = await Promise.all(named.map((one) => recordOf(services, shown, one, asked)))
   return { now: services.clock.now(), records, message: found.message, noId: found.noId }
@@ -58,10 +64,8 @@ async function find(services: Services, shown: Shown, { id, key, at, origin }: G
     const admin = adminUnder(shown, origin)
     return { ...none, records: await services.asking(() => admin.inspect([id])) }
   }
-  const admin = adminOfShown(shown)
   if (at === undefined || at === '') {
-    const whole = await wholeKey(services, shown, key ?? '')
-    return { ...none, records: await services.asking(() => admin.inspect([{ key: whole }])) }
+    return { ...none, records: await recordsNamed(services, shown, key ?? '') }
   }
   const { consumer } = shown.entry
   const { item, record, isConflict } = await foundAt(services, shown, at)
@@ -76,10 +80,9 @@ async function foundAt(
   at: string,
 ): Promise<MessageAt> {
   const position = positionIn(at)
-  if (position === undefined) throw badRequest('at: expected topic/partition/offset')
-  const { replay, origins } = subscription
-  if (replay?.system !== 'kafka') throw badRequest('at: only messages of Kafka can be found by their place')
-  const topics = [...origins, ...replay.deadLetters]
+  if (position === undefined) throw badRequest('at: expected topic/partition/offset, such as sms/3/1204')
+  const topics = topicsOf(subscription)
+  if (topics.length === 0) throw badRequest('at: only messages of Kafka can be found by their place')
   if (!topics.includes(position.topic)) {
     throw badRequest(`at: expected one of the topics of this consumer: ${topics.join(', ')}`)
   }
@@ -88,12 +91,35 @@ async function foundAt(
   throw new HttpError(404, 'HTTP_NOT_FOUND', NOTHING_THERE)
 }
 
-/** Done records are not searched for the beginning of a key: there may be millions. */
-async function wholeKey(services: Services, shown: Shown, text: string): Promise<string> {
-  if (!/^[\w-]+$/.test(text) || text.length < SHORTEST_KEY || text.length > KEY_LENGTH) {
-    throw badRequest(`key: expected ${KEY_LENGTH} characters of base64url, or the first ${SHORTEST_KEY} or more`)
+/** By a key or its beginning, by an idempotency key, or by an ID that somebody took for one of them. */
+async function recordsNamed(services: Services, shown: Shown, text: string): Promise<readonly Inspected[]> {
+  const admin = adminOfShown(shown)
+  const inspected = (ref: RecordRef): Promise<readonly Inspected[]> => services.asking(() => admin.inspect([ref]))
+  const whole = keyIn(text)
+  if (whole !== undefined) {
+    const idempotencyKey = idempotencyKeyIn(text)
+    return (await inspected({ key: whole })).map((record) => ({ ...record, idempotencyKey }))
   }
-  if (text.length === KEY_LENGTH) return text
+  const begun = BEGINNING.test(text) ? await beginningWith(services, shown, text) : undefined
+  if (begun?.key !== undefined) return inspected({ key: begun.key })
+  const byId = (await inspected(text)).filter(({ state }) => state !== 'absent')
+  if (byId.length > 0) return byId
+  const wanted = `expected a key of ${KEY_LENGTH} characters, its first ${SHORTEST_KEY} or more, an idempotency key of 43, or a message ID`
+  const beginning =
+    begun === undefined
+      ? 'no record of this consumer has this ID'
+      : `no key of what is ${LIST_STATES.join(', ')} begins with ${text}${begun.isAll ? '' : ' among the first of many records'}, and no record has this ID`
+  throw new HttpError(404, 'HTTP_NOT_FOUND', `key: ${beginning}: ${wanted}. For what is done, give all of the key`)
+}
+
+const BEGINNING = new RegExp(`^[\\w-]{${SHORTEST_KEY},${KEY_LENGTH - 1}}$`)
+
+/** Done records are not searched: there may be millions. @throws HttpError 400 for the beginning of several keys */
+async function beginningWith(
+  services: Services,
+  shown: Shown,
+  text: string,
+): Promise<{ readonly key: Key | undefined; readonly isAll: boolean }> {
   const admin = adminOfShown(shown)
   const found = new Set<string>()
   let isAll = true
@@ -105,15 +131,8 @@ async function wholeKey(services: Services, shown: Shown, text: string): Promise
     isAll &&= next === undefined
   }
   const [key, another] = found
-  if (key !== undefined && another === undefined) return key
-  if (key !== undefined) throw badRequest(`key: ${found.size} keys begin with ${text}: give more characters`)
-  const all = `give all ${KEY_LENGTH} characters`
-  const none = `no key of what is ${LIST_STATES.join(', ')} begins with ${text}`
-  throw new HttpError(
-    404,
-    'HTTP_NOT_FOUND',
-    isAll ? `${none}: ${all} for what is done` : `${none} among the first of many records: ${all}`,
-  )
+  if (another !== undefined) throw badRequest(`key: ${found.size} keys begin with ${text}: give more characters`)
+  return { key, isAll }
 }
 
 interface Asking {
@@ -143,6 +162,7 @@ async function recordOf(
   return {
     ...rowOf(record),
     origin,
+    idempotencyKey: record.idempotencyKey,
     advice: { text, commands: record.state === 'done' ? [look, ...commands] : [...commands, look] },
     verdicts: verdictsOf({ ...rowOf(record), maxAttempts, isConflict }, entries, services.clock.now()),
     isConflict,

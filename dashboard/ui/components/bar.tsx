@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { consumerOf, useNow, useShared } from '../context.ts'
+import { useNow, useShared } from '../context.ts'
 import { freshnessOf } from '../freshness.ts'
-import { href, readerOf } from '../place.ts'
-import { go, useRoute } from '../router.ts'
+import { href } from '../place.ts'
+import { go } from '../router.ts'
 
 /** Name, environment, a field to find a message, whether what is shown is live, and the theme. */
 export function Bar({ onTheme }: { onTheme: () => void }): JSX.Element {
@@ -56,28 +56,30 @@ function icon(): string {
   return document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href ?? ''
 }
 
+/** A condition on a field, such as `/orderId=4711`, instead of what names a message. */
+const CONDITION = /^(?:\/|\$message\.)[^=]*=/
+
 function Find(): JSX.Element {
-  const { session } = useShared()
-  const { query } = useRoute()
   const [text, setText] = useState('')
   return (
     <form
       class="find"
       role="search"
-      aria-label="Find a message by its ID"
+      aria-label="Find a message"
       onSubmit={(event) => {
         event.preventDefault()
-        if (text === '') return
-        const consumer = consumerOf(session, query.get('consumer'))
-        const reader = readerOf(text, consumer === undefined ? session.consumers : [consumer, ...session.consumers])
-        go(['message'], reader === undefined ? { id: text } : { consumer: reader.id, at: text })
+        const given = text.trim()
+        if (given === '') return
+        if (CONDITION.test(given)) go(['search'], { where: given })
+        // An ID may begin with a blank.
+        else go(['message'], { id: text })
         setText('')
       }}
     >
       <input
         type="search"
-        aria-label="Message ID, or topic/partition/offset"
-        placeholder="Find a message by its ID or place"
+        aria-label="Message ID, key, idempotency key, place, or a condition such as /orderId=4711"
+        placeholder="ID, key, place, or /orderId=4711"
         autocomplete="off"
         spellcheck={false}
         value={text}

@@ -50,6 +50,12 @@ export interface FormProps {
   readonly children?: ComponentChildren
 }
 
+/** What was typed into a field of `lines`, without empty ones. */
+export function linesOf(text = ''): readonly string[] {
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter((line) => line !== '')
+}
+
 /** Every form of the dashboard. The browser keeps what was typed, and checks it. */
 export function Form({ fields, onSubmit, onCancel, isOff = false, children, ...props }: FormProps): JSX.Element {
   const form = useRef<HTMLFormElement>(null)
@@ -129,7 +135,7 @@ function Fields({ fields }: Pick<FormProps, 'fields'>): JSX.Element | null {
 
 function Input({ name, kind, value = '', placeholder, isRequired, exactly, choices = [] }: Field): JSX.Element {
   if (kind === 'check') return <input type="checkbox" name={name} />
-  if (kind === 'lines') return <textarea name={name} rows={2} placeholder={placeholder} />
+  if (kind === 'lines') return <textarea name={name} rows={2} placeholder={placeholder} defaultValue={value} />
   const options = choices.map(([choice, title]) => (
     <option key={choice} value={choice}>
       {title}

@@ -50,6 +50,7 @@ export function Nav({ route }: { route: Route }): JSX.Element {
           {link(['overview'], 'Overview')}
           {link(['consumers'], 'Consumers')}
           {link(['message'], 'Find a message')}
+          {link(['search'], 'Search')}
         </ul>
         <h2>Messages</h2>
         <ul>

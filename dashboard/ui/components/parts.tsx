@@ -73,12 +73,24 @@ export function Copy({ text, label }: { text: string; label: string }): JSX.Elem
   )
 }
 
-/** The beginning of a key: a link to its message, if it is known whose it is. */
-export function KeyLink({ of, consumer }: { of: string; consumer: Pick<ConsumerInfo, 'id'> | undefined }): JSX.Element {
-  const text = of.slice(0, 12)
+/** The ID of a message, or the beginning of its key where no ID is known: a link to it, if it is known whose it is. */
+export function KeyLink({
+  of,
+  id,
+  consumer,
+}: {
+  of: string
+  id?: string | undefined
+  consumer: Pick<ConsumerInfo, 'id'> | undefined
+}): JSX.Element {
+  const text = id ?? of.slice(0, 12)
   if (consumer === undefined) return <span class="mono">{text}</span>
   return (
-    <a class="mono" title={of} href={href(['message'], { consumer: consumer.id, key: of })}>
+    <a
+      class={id === undefined ? 'mono' : 'mono wrap'}
+      title={of}
+      href={href(['message'], { consumer: consumer.id, key: of })}
+    >
       {text}
     </a>
   )

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { ConsumerInfo, PlanRequest, ReplayRules } from '../../api.ts'
 import type { Lack } from '../../../src/core/replay.ts'
 import type { Failure } from '../client.ts'
-import { Form, type Field, type Values } from './form.tsx'
+import { Form, linesOf, type Field, type Values } from './form.tsx'
 
 const LACKS: readonly (readonly [Lack, string])[] = [
   ['undated', 'Take what has no usable time'],
@@ -127,9 +127,4 @@ function requestOf(typed: Values): Omit<PlanRequest, 'consumer'> {
       ...(typed['again'] ? { again: true } : {}),
     },
   }
-}
-
-function linesOf(text = ''): readonly string[] {
-  const lines = text.split('\n').map((line) => line.trim())
-  return lines.filter((line) => line !== '')
 }

@@ -15,7 +15,7 @@ type By = 'id' | 'key' | 'at'
 
 const BY: Readonly<Record<By, { readonly title: string; readonly example: string }>> = {
   id: { title: 'Message ID', example: 'notification-4711' },
-  key: { title: 'Key, or its start', example: 'as in the log: 4fZq81…' },
+  key: { title: 'Key, its start, or idempotency key', example: 'as in the log: 4fZq81…' },
   at: { title: 'Topic/partition/offset', example: 'sms/3/1204' },
 }
 
@@ -29,7 +29,6 @@ export function Message({
   isGiven: boolean
   query: URLSearchParams
 }): JSX.Element {
-  const { session } = useShared()
   const by = (['id', 'key', 'at'] as const).find((one) => query.has(one))
   const text = by === undefined ? '' : (query.get(by) ?? '')
   if (by === undefined || text === '') {
@@ -39,31 +38,31 @@ export function Message({
         <FindForm key={consumer.id} consumer={consumer} by="id" text="" />
         <Empty title="Find a message">
           <p>
-            Give the ID that the consumer takes from it, its key as the log and the lists show it, or on Kafka its
-            place. What is shown: the record in plain words, each delivery on a time line, and what a person can do.
+            Give the ID that the consumer takes from it, its key as the log and the lists show it, the idempotency key
+            that a provider has, or on Kafka its place. What is shown: the record in plain words, each delivery on a
+            time line, and what a person can do. If you have something else of the message, such as an order number,{' '}
+            <a href={href(['search'])}>search for it</a>.
           </p>
         </Empty>
       </>
     )
   }
-  if (by === 'id' && !isGiven && session.consumers.length > 1) return <Anywhere key={text} id={text} />
+  if (by === 'id' && !isGiven) return <Anywhere key={text} id={text} />
   return <OfConsumer key={`${consumer.id} ${by} ${text}`} consumer={consumer} by={by} text={text} />
 }
 
 /** What every page about a message answers. */
 const ABOUT = 'Did it go out, and why, or why not?'
 
-/** Whoever has an ID need not know which consumer it belongs to. */
+/** Whoever has an ID, a key or a place need not know which of them it is, nor which consumer it belongs to. */
 function Anywhere({ id }: { id: string }): JSX.Element {
   const { session } = useShared()
   const found = useResource('api/find', { id }, 5_000)
   const [only, another] = found.data?.found ?? []
   if (only !== undefined && another === undefined && found.data?.failed.length === 0) {
     const consumer = consumerOf(session, only.consumer)
-    // A text that is no ID of a message may be the key of one.
-    if (consumer !== undefined) {
-      return <OfConsumer consumer={consumer} by={only.key === id ? 'key' : 'id'} text={id} />
-    }
+    if (consumer !== undefined)
+      return <OfConsumer consumer={consumer} by={only.by} text={only.by === 'id' ? id : id.trim()} />
   }
   return (
     <>
@@ -82,7 +81,7 @@ function Holders({ id, data, but }: { id: string; data: FindAnswer; but?: string
   const others = session.consumers.filter(({ id: one, can }) => can.records && one !== but)
   const title =
     found.length === 0
-      ? `No ${but === undefined ? '' : 'other '}consumer has a record of this ID`
+      ? `No ${but === undefined ? '' : 'other '}consumer has a record of it`
       : but === undefined
         ? `${plural(found.length, 'consumer')} ${found.length === 1 ? 'has' : 'have'} a message with this ID`
         : 'Another consumer has a message with this ID'
@@ -91,24 +90,32 @@ function Holders({ id, data, but }: { id: string; data: FindAnswer; but?: string
       <h2>{title}</h2>
       {found.length === 0 && but === undefined && (
         <p>
-          Compare it with what the producer sent: capitals, spaces and each character count. If it is right, no consumer
-          has begun the message, or its retention is over. See whether a consumer is behind or paused, and look into the
-          dead letters: a queue puts there what was too old for it.
+          It was looked for as a message ID, as a key, as an idempotency key, and on Kafka as a place. Compare it with
+          what the producer sent: capitals, spaces and each character count. If it is right, no consumer has begun the
+          message, or its retention is over. See whether a consumer is behind or paused, and look into the dead letters:
+          a queue puts there what was too old for it.
         </p>
       )}
       <Warnings of={data.failed.map(({ consumer, error }) => `${consumer} could not be asked: ${error.message}`)} />
       {found.length > 0 ? (
         <ul class="stack">
-          {found.map(({ consumer, state }) => (
-            <li key={consumer} class="row">
-              <StateChip state={state} />
-              <a href={href(['message'], { consumer, id })}>{consumerOf(session, consumer)?.name}</a>
+          {found.map(({ consumer, state, by }) => (
+            <li key={`${consumer} ${by}`} class="row">
+              {state !== undefined && <StateChip state={state} />}
+              <a href={href(['message'], { consumer, [by]: by === 'id' ? id : id.trim() })}>
+                {consumerOf(session, consumer)?.name}
+              </a>
             </li>
           ))}
         </ul>
       ) : (
         but === undefined && (
           <ul class="row">
+            <li>
+              <a class="button" href={href(['search'], { text: id })}>
+                Search dead letters and topics for this text
+              </a>
+            </li>
             <li>
               <a class="button" href={href(['consumers'])}>
                 Look at the consumers

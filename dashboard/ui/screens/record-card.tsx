@@ -1,12 +1,16 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { ConsumerInfo, DecisionKind, MessageRecord } from '../../api.ts'
+import type { ConsumerInfo, DecisionKind, MessageRecord, SearchFound } from '../../api.ts'
+import { post } from '../client.ts'
 import { DecisionDialog } from '../components/decision.tsx'
-import { Chip, Command, Copyable, Facts, StateChip, Time } from '../components/parts.tsx'
+import { PlaceLink, SearchProgress } from '../components/found.tsx'
+import { Problem } from '../components/loaded.tsx'
+import { Chip, Command, Copyable, Facts, StateChip, Time, Warnings } from '../components/parts.tsx'
 import { Timeline } from '../components/timeline.tsx'
 import { useNow, useShared } from '../context.ts'
-import { count, duration, exact, zone } from '../../format.ts'
+import { count, duration, exact, plural, zone } from '../../format.ts'
 import { href } from '../place.ts'
+import { useJob } from '../use-job.ts'
 import { DECISIONS } from '../words.ts'
 import { AuditTable } from './audit.tsx'
 
@@ -103,6 +107,7 @@ export function RecordCard({
           </section>
         )}
       </div>
+      {hasDeadLetter && <DeadLetters consumer={consumer} record={record} />}
       {record.entries.length > 0 ? (
         <section class="stack">
           <h2>
@@ -141,6 +146,71 @@ export function RecordCard({
   )
 }
 
+/** As the broker has them: a store knows neither their place nor, where it was asked by a key, the idempotency key. */
+function DeadLetters({ consumer, record }: { consumer: ConsumerInfo; record: MessageRecord }): JSX.Element {
+  const work = useJob()
+  const found = work.job?.kind === 'search' ? work.job.result : undefined
+  const look = (): void => work.start(() => post('api/search', { consumers: [consumer.id], keys: [record.key] }))
+  // A queue counts each reading as a delivery, so a person asks for it.
+  useEffect(() => {
+    if (consumer.system === 'kafka' && record.state !== 'absent') look()
+  }, [])
+  return (
+    <section class="stack">
+      <h2>Its dead letters</h2>
+      {work.failure !== undefined && <Problem failure={work.failure} />}
+      {work.isRunning ? (
+        <SearchProgress work={work} />
+      ) : found === undefined ? (
+        <div class="row">
+          <button type="button" onClick={look}>
+            Look where its dead letter lies
+          </button>
+          {consumer.system === 'rabbitmq' && (
+            <span class="small muted">The queue counts it as a delivery of each of its messages.</span>
+          )}
+        </div>
+      ) : (
+        <FoundLetters found={found} />
+      )}
+    </section>
+  )
+}
+
+function FoundLetters({ found }: { found: SearchFound }): JSX.Element {
+  const [problem] = found.problems
+  if (problem !== undefined) return <Warnings of={[problem.message]} />
+  const looked = found.looked.reduce((sum, one) => sum + one.looked, 0)
+  const isAll = found.looked.every((one) => one.looked >= one.of)
+  if (found.messages.length === 0) {
+    return (
+      <p class="muted">
+        None: {isAll ? 'all' : 'the first'} {plural(looked, 'dead letter')} of this consumer looked at.
+      </p>
+    )
+  }
+  return (
+    <>
+      {found.messages.map((letter, at) => (
+        <Facts
+          key={at}
+          of={[
+            ['Place', <PlaceLink of={letter} />],
+            ...(letter.id === undefined ? [] : [['Message ID', <span class="wrap">{letter.id}</span>] as const]),
+            ...(letter.isConflict ? [['Conflict', 'another message with the same ID'] as const] : []),
+            ['Set aside', <Time at={letter.since} />],
+            ...(letter.by === undefined ? [] : [['By', <span class="wrap">{letter.by}</span>] as const]),
+            ['Reason', letter.reason ?? 'unknown'],
+            ...(letter.idempotencyKey === undefined
+              ? []
+              : [['Idempotency key', <Copyable text={letter.idempotencyKey} label="the idempotency key" />] as const]),
+          ]}
+        />
+      ))}
+    </>
+  )
+}
+
 function Story({ story, linkTo }: { story: MessageRecord['story']; linkTo: (at: string) => string }): JSX.Element {
   return (
     <ol class="story wrap">
@@ -164,6 +234,7 @@ function Story({ story, linkTo }: { story: MessageRecord['story']; linkTo: (at: 
 
 function factsOf(record: MessageRecord): readonly (readonly [string, ComponentChildren])[] {
   const { attempt, maxAttempts, leaseLeftMs, fence } = record
+  const { idempotencyKey } = record
   return [
     ['Reason', record.reason],
     ['Last error', record.cause],
@@ -175,6 +246,12 @@ function factsOf(record: MessageRecord): readonly (readonly [string, ComponentCh
     ['Kept until', timeOf(record.keepUntil)],
     ['Result', record.hasResult === true ? 'is kept for duplicates' : undefined],
     ['Found', record.found],
+    [
+      'Idempotency key',
+      idempotencyKey === undefined || record.state === 'absent' ? undefined : (
+        <Copyable text={idempotencyKey} label="the idempotency key" show={24} />
+      ),
+    ],
   ]
 }
 

@@ -56,12 +56,21 @@ export class MemoryBoard implements AsyncDisposable {
   readonly failing: Map<string, 'given-up' | 'parked'> = new Map()
   #running: Running | undefined
 
-  constructor(options: Partial<DashboardOptions> = {}, store: Store = memoryStore()) {
+  /** @param decoding - called before a payload is read */
+  constructor(
+    options: Partial<DashboardOptions> = {},
+    store: Store = memoryStore(),
+    decoding: () => void = () => undefined,
+  ) {
     const { live } = this
     const consumer = defineConsumer({
       name: 'sms',
       id: messageId.header('id'),
       store,
+      decode: (value) => {
+        decoding()
+        return JSON.parse(Buffer.from(value ?? []).toString()) as unknown
+      },
       onInDoubt: 'park',
       observe: live,
       handle: ({ message }) => {

@@ -46,12 +46,20 @@ describe('what is shown', () => {
     expect(record?.entries.map(({ type }) => type)).toEqual(['in-doubt', 'delivery', 'delivery'])
     expect(record?.entries).toMatchObject([{}, { outcome: 'parked', instance: 'this process' }, { outcome: 'parked' }])
     const { key = '' } = record ?? {}
-    for (const given of [key, key.slice(0, 6)]) {
+    const provider = record?.idempotencyKey ?? ''
+    expect(provider).toMatch(/^[\w-]{43}$/)
+    for (const given of [key, key.slice(0, 6), provider, `${provider}-3`, 'p']) {
       const { answer: found } = await made.get('GET api/message', { consumer, key: given })
-      expect(found.records).toMatchObject([{ key, state: 'parked' }])
+      const isByKey = given === key || given === key.slice(0, 6)
+      expect(found.records).toMatchObject([{ key, state: 'parked', ...(isByKey ? {} : { idempotencyKey: provider }) }])
     }
-    expect((await made.get('GET api/message', { consumer, key: 'nope' })).status).toBe(404)
-    expect((await made.get('GET api/message', { consumer, key: 'no' })).status).toBe(400)
+    for (const wrong of ['nope', 'no', 'order 4711', 'x'.repeat(30)]) {
+      const { status, error } = await made.get('GET api/message', { consumer, key: wrong })
+      expect([status, error.message]).toEqual([
+        404,
+        expect.stringContaining('an idempotency key of 43, or a message ID'),
+      ])
+    }
     expect((await made.get('GET api/message', { consumer })).status).toBe(400)
   })
 
@@ -88,7 +96,11 @@ describe('what is shown', () => {
     expect(answer.found).toMatchObject([{ consumer, state: 'done' }])
     expect(answer.failed).toMatchObject([{ consumer: 'g/mail', error: { status: 503 } }])
     const byKey = await page.get('GET api/find', { id: answer.found[0]?.key ?? '' })
-    expect(byKey.answer.found).toEqual(answer.found)
+    expect(answer.found).toMatchObject([{ by: 'id' }])
+    expect(byKey.answer.found).toEqual([{ ...answer.found[0], by: 'key' }])
+    const [record] = (await page.get('GET api/message', { consumer, id: 'a' })).answer.records
+    const byProvider = await page.get('GET api/find', { id: `${record?.idempotencyKey}-0` })
+    expect(byProvider.answer.found).toEqual(byKey.answer.found)
     expect((await page.get('GET api/find', { id: 'nobody' })).answer.found).toEqual([])
   })
 

@@ -35,6 +35,7 @@ describe('fields of a message', () => {
     ['$message.payload#/__proto__/toString', undefined],
     ['$message.header#/tenant', 'acme'],
     ['$message.key', 'k1'],
+    ['/to', '+4912'],
   ])('%s', (text, value) => {
     expect(read(text)).toBe(value)
   })

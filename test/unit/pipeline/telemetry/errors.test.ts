@@ -47,6 +47,7 @@ const EVERY: readonly ConsumeOnceError[] = [
   new InvariantError('place', 'x'),
   new ReplayError('REPLAY_REFUSED', 'x'),
   new ReplayError('REPLAY_RANGE_LOST', 'x'),
+  new ReplayError('DECODER_UNREACHABLE', 'x'),
   new StoppedError('x'),
   new OnceError('ONCE_BUSY', 'x'),
   new OnceError('ONCE_CONFLICT', 'x'),

@@ -1,23 +1,10 @@
-import { adminOf, type Inspected } from '../people/admin.ts'
-import type { Consumer } from '../consumer/define-consumer.ts'
-import { shortened } from '../identity/digest.ts'
-import type { ReplayItem } from '../ports/replay.ts'
-import type { Subscription } from '../ports/subscription.ts'
-import { ReplayedConsumer } from './place.ts'
-
-/** A message of a log, by its place. */
-export interface Position {
-  readonly topic: string
-  readonly partition: string
-  readonly offset: bigint
-}
-
-/** Reads `topic/partition/offset`, as logs show it. */
-export function positionIn(text: string): Position | undefined {
-  const [, topic, partition, offset] = /^([^/]+)\/(\d{1,9})\/(\d{1,18})$/.exec(text) ?? []
-  if (topic === undefined || partition === undefined || offset === undefined) return undefined
-  return { topic, partition, offset: BigInt(offset) }
-}
+import { adminOf, type Inspected } from '../../people/admin.ts'
+import type { Consumer } from '../../consumer/define-consumer.ts'
+import { shortened } from '../../identity/digest.ts'
+import type { ReplayItem } from '../../ports/replay.ts'
+import type { Subscription } from '../../ports/subscription.ts'
+import { ReplayedConsumer } from '../place.ts'
+import type { Position } from './position.ts'
 
 /** One message of a topic, with its record. */
 export interface MessageAt {

@@ -1,13 +1,14 @@
-import type { Key, RecordView } from '../core/record.ts'
-import type { Lack } from '../core/replay.ts'
-import type { EpochMs } from '../core/units.ts'
-import type { Consumer } from '../consumer/define-consumer.ts'
-import { createIdReader } from '../pipeline/intake/identify.ts'
-import type { ReplayItem, ReplayReader } from '../ports/replay.ts'
-import type { Subscription } from '../ports/subscription.ts'
-import { Lookup, type Looked } from './look.ts'
-import { ReplayedConsumer } from './place.ts'
-import type { Selection } from './plan.ts'
+import type { Key, RecordView } from '../../core/record.ts'
+import type { Lack } from '../../core/replay.ts'
+import type { EpochMs } from '../../core/units.ts'
+import type { Consumer } from '../../consumer/define-consumer.ts'
+import { scopeText } from '../../consumer/scope.ts'
+import { createIdReader } from '../../pipeline/intake/identify.ts'
+import type { ReplayItem, ReplayReader } from '../../ports/replay.ts'
+import type { Subscription } from '../../ports/subscription.ts'
+import { Lookup, type Looked } from '../look.ts'
+import { ReplayedConsumer } from '../place.ts'
+import type { Selection } from '../plan.ts'
 
 export interface FindOptions {
   /** `kafka:sms.dead-letter`, `rabbitmq:emails.dead-letter`. */
@@ -24,6 +25,8 @@ export interface FindOptions {
   readonly now: EpochMs
   /** Ends the search: what was found until then is the result. */
   readonly signal: AbortSignal
+  /** Gets how many messages were looked at and found so far. @defaultValue nothing is told */
+  readonly tell?: (progress: { readonly looked: number; readonly found: number }) => void
 }
 
 /** A message of a place, as far as a person may see it: no payload, and its ID only with `logIds`. */
@@ -58,12 +61,13 @@ export interface Found {
  * Looks through one place for messages. A log is only read. Reading a queue takes its messages out and hands them back, as a preview of
  * a redrive does: `warnings` says what that costs.
  *
- * @throws ConfigError `CONFIG_INVALID`; ReplayError `REPLAY_REFUSED`: a look may lose a message of the queue; BrokerError, StoreError
+ * @throws ConfigError `CONFIG_INVALID`; ReplayError `REPLAY_REFUSED`: a look may lose a message of the queue; `DECODER_UNREACHABLE`;
+ *   BrokerError, StoreError
  */
 export async function findMessages(
   consumer: Consumer,
   subscription: Subscription,
-  { from, keys, selection = {}, text, lookAtMost, findAtMost, now, signal }: FindOptions,
+  { from, keys, selection = {}, text, lookAtMost, findAtMost, now, signal, tell }: FindOptions,
 ): Promise<Found> {
   const of = new ReplayedConsumer(consumer, subscription)
   const lookup = new Lookup(of, selection, { keys })
@@ -81,6 +85,7 @@ export async function findMessages(
         if (one.selected !== 'yes') lacking[one.selected]++
         else if (found.length < findAtMost) found.push(await shownTo(of, from, one))
       }
+      tell?.({ looked, found: found.length })
       if (found.length >= findAtMost) break
     }
     const size = range.parts.reduce((sum, part) => sum + Number(BigInt(part.to) - BigInt(part.from)), 0)
@@ -136,4 +141,12 @@ async function shownTo(
 /** Only for a condition is a payload decoded before. */
 function decodedOf(payload: unknown): { readonly payload: unknown } | undefined {
   return payload === undefined ? undefined : { payload }
+}
+
+/** Who set a dead letter aside, as far as its headers tell. */
+export function setAsideBy({
+  consumer,
+  group,
+}: Pick<NonNullable<ReplayItem['deadLetter']>, 'consumer' | 'group'>): string | undefined {
+  return consumer === undefined || group === undefined ? consumer : scopeText([group, consumer])
 }

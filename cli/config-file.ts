@@ -51,7 +51,7 @@ function found(): string | undefined {
 function missing(): never {
   throw new CommandError(
     EXIT.usage,
-    `expected a config, found none of ${NAMES.join(', ')} in ${process.cwd()}. Write one (docs/operations.md), or name it by --config`,
+    `expected a config, found none of ${NAMES.join(', ')} in ${process.cwd()}. Write one (docs/operations.md; consume-once init writes one with its worker), or name it by --config`,
   )
 }
 

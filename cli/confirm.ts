@@ -21,7 +21,7 @@ export async function confirm(words: string, isSure: boolean): Promise<void> {
 }
 
 /** Ctrl-C and the end of the input are an empty answer. */
-async function asked(question: string): Promise<string> {
+export async function asked(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     return await new Promise((resolve) => {

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { addDashboard } from './dashboard.ts'
 import { addDemo } from './demo/command.ts'
 import { addDoctor } from './doctor.ts'
+import { addInit } from './init/command.ts'
 import { addMigrate } from './migrate.ts'
 import { addAudit } from './records/audit.ts'
 import { addDecisions } from './records/decide.ts'
@@ -26,7 +27,7 @@ const GROUPS: readonly (readonly [heading: string, adds: readonly Add[]])[] = [
   ['Decide about messages:', [addDecisions, addMark]],
   ['Send them again:', [addReplay, addRedrive]],
   ['Run and maintain:', [addPositions, addRelay, addPurge, addMigrate]],
-  ['Before production:', [addDemo, addSize]],
+  ['Before production:', [addInit, addDemo, addSize]],
 ]
 
 const GUIDES = `

@@ -13,18 +13,16 @@ const consumers = start() // such as [runKafka(...), runRabbit(...)], without aw
 const health = serveHealth(consumers, { port }) // GET /readyz and /healthz answer while they join
 
 async function stopAll() {
-  // Side by side: handlers finish, marks are written, offsets are committed.
+  // Side by side: handlers finish, marks are written, messages are settled.
   await Promise.allSettled(consumers.map((one) => one.stop({ deadlineMs: 20_000 })))
   await health.then((server) => server.close()).catch(() => {})
   await closeClients() // your pools and clients: the library does not close them
 }
 
-try {
-  // Each `ready()` rejects with the reason if its start fails. After a stop it resolves, with 'stopped'.
-  await Promise.all([health, ...consumers.map((one) => one.ready())])
-} catch (error) {
+// Each `ready()` rejects with the reason if its start fails. After a stop it resolves, with 'stopped'.
+Promise.all([health, ...consumers.map((one) => one.ready())]).catch(async (error: unknown) => {
   console.error(error)
   process.exitCode = 1 // the orchestrator starts the process again
   await stop() // handlers of the other consumers finish first
-}
+})
 // #endregion

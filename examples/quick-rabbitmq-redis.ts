@@ -27,7 +27,7 @@ const sms = defineConsumer({
   id: messageId.property(), // AMQP's messageId: two messages with the same one are one SMS
   store: redisLease({ redis }),
   onInDoubt: 'park', // after a crash between effect and mark a person decides
-  handle: async ({ payload }) => {
+  handle: ({ payload }) => {
     // Your provider's API. No answer, or a 5xx? throw new OutcomeUnknownError(...). Any other throw means: nothing was sent, try again.
     console.log(`SMS to ${payload.to}`)
   },

@@ -2,8 +2,19 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { dirname, join, normalize, relative } from 'node:path'
 import { withLinks } from '../site/markdown.ts'
 
-/** What is published beside `dist`: the guides, for a person or an assistant without a network, and what monitoring imports. */
-export const PUBLISHED: readonly string[] = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'observability', 'dist']
+/**
+ * What is published beside `dist`: the guides, for a person or an assistant without a network, what monitoring imports, and the
+ * servers that `consume-once init` names.
+ */
+export const PUBLISHED: readonly string[] = [
+  'README.md',
+  'CHANGELOG.md',
+  'LICENSE',
+  'docker-compose.yml',
+  'docs',
+  'observability',
+  'dist',
+]
 /** Parts of `docs` that are not published: they are for the repository, made of tables, or stand in the declarations too. */
 const LEFT_OUT =
   /^docs\/(?:decisions|images|performance|pictures|proof)(?:\/|$)|^docs\/(?:compatibility|options|performance|proof)\.md$/

@@ -31,6 +31,7 @@ describe('the packed package', () => {
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
+      'docker-compose.yml',
       'package.json',
     ])
     // Bundled: one script, one style sheet, the page and its icon.

@@ -2,13 +2,13 @@ import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, 
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
+import { entries } from '../../packaging/entries.ts'
 import { inRun } from './servers/test-run.ts'
 
 /** Programs that tests start as a process, or name in a file that a process loads. */
 const PROGRAMS: readonly string[] = [
   'cli/main.ts',
-  'src/index.ts',
-  'src/memory/index.ts',
+  ...entries().map(({ source }) => source),
   'test/otel/program.ts',
   'test/pg/lease-rival.ts',
   'test/pg/outbox-relay.ts',

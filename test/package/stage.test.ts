@@ -16,6 +16,7 @@ function checkout(root: string): void {
     'docs/proof.md': 'long',
     'docs/decisions/0001.md': 'for the repository',
     'observability/alerts.yml': 'alerts',
+    'docker-compose.yml': 'services: {}\n',
     'dist/index.js': 'exports.x = 1',
   }
   for (const [name, text] of Object.entries(texts)) {
@@ -38,6 +39,7 @@ describe('the package as it is published', () => {
       'CHANGELOG.md',
       'README.md',
       'dist/index.js',
+      'docker-compose.yml',
       'docs/postgres.md',
       'docs/stores.md',
       'observability/alerts.yml',

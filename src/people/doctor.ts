@@ -20,7 +20,7 @@ export interface Diagnosis {
   readonly strategy: Strategy
   /** The worst verdict of all findings: `broken`, then `weaker`, then `unknown`. */
   readonly verdict: CheckVerdict
-  /** One paragraph for people: the promise, and each finding that weakens it. */
+  /** One paragraph for people: the promise, and the names of the findings that weaken it. */
   readonly guarantee: string
   /** Findings about the store first, then the broker; the worst first in each. */
   readonly findings: readonly (CheckFinding & { readonly of: 'store' | 'broker' })[]
@@ -206,15 +206,16 @@ function leasePromise({ onInDoubt, concurrency, leaseMs }: ResolvedConsumer): st
 }
 
 const HEADINGS: readonly (readonly [Exclude<CheckVerdict, 'holds'>, string])[] = [
-  ['broken', 'This does not hold here:'],
-  ['weaker', 'It is weaker here:'],
-  ['unknown', 'Not known:'],
+  ['broken', 'This does not hold here'],
+  ['weaker', 'It is weaker here'],
+  ['unknown', 'Not known'],
 ]
 
+/** What each means is said beside it, in its finding. */
 function whatWasFound(findings: readonly Finding[]): string[] {
   const parts = HEADINGS.flatMap(([verdict, heading]) => {
     const told = findings.filter((finding) => finding.verdict === verdict)
-    return told.length === 0 ? [] : [heading, ...told.map(({ found, meaning }) => `${found}: ${meaning}`)]
+    return told.length === 0 ? [] : [`${heading}: ${told.map(({ check, found }) => `${check} (${found})`).join(', ')}.`]
   })
   return parts.length > 0 ? parts : ['Nothing was found that weakens it.']
 }

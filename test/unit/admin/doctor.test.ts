@@ -95,7 +95,7 @@ describe('doctor', () => {
       'broker unknown',
     ])
     expect(diagnosis.guarantee).toMatch(
-      /This does not hold here: c is off: Nothing is kept\. It is weaker here: b is off: .* Not known: d: forbidden: Ask for d\.$/,
+      /This does not hold here: x\.c \(c is off\)\. It is weaker here: x\.b \(b is off\), x\.b \(b is off\)\. Not known: x\.d \(d: forbidden\)\.$/,
     )
     expect((await doctor(consumerOn(storeThatFinds(weaker)), brokerThatFinds(unknown))).verdict).toBe('weaker')
     expect((await doctor(consumerOn(storeThatFinds(holds)), brokerThatFinds(unknown))).verdict).toBe('unknown')

@@ -1,7 +1,8 @@
 import { onKafka } from '../contenders/library/brokers.ts'
+import { RSS_LATE } from '../contenders/replay/replay-figures.ts'
 import type { Shape } from '../contenders/store/postgres-store.ts'
 import { lazily } from '../lazily.ts'
-import { EIGHT_PARTITIONS } from '../places/plans.ts'
+import { EIGHT_PARTITIONS, NO_DUPLICATES } from '../places/plans.ts'
 import { named, type Contender, type Suite } from '../suite.ts'
 
 const onRedis = lazily(() => import('../contenders/replay/replay-redis.ts'))
@@ -12,6 +13,9 @@ const postgresStore = lazily(() => import('../contenders/store/postgres-store.ts
 const SET: Shape = { batchSize: 500, transactions: 4 }
 const MGET = 'MGET of what kafkajs brings, 500'
 const SELECT = 'select = any of what kafkajs brings, 500'
+
+/** How often a topic of a million messages is replayed in one process. */
+const TIMES = 10
 
 /** It makes its own keys, one for each delivery. */
 function ofDistinct(run: Contender['run']): Contender['run'] {
@@ -57,6 +61,27 @@ export const replay: Suite = {
         { of: 'postgresInbox, handleBatch of 500', to: SELECT, goal: 0.8 },
         { of: 'postgresInbox, handleBatch of 500', to: 'select = any, no broker' },
       ],
+    },
+    {
+      name: 'ten-million',
+      title: `Kafka, a million messages of 1 KB in 8 partitions, all of them done before, replayed ${TIMES} times in one process`,
+      messages: 1_000_000,
+      repetitions: 1,
+      needs: ['kafka', 'redis', 'postgres'],
+      place: NO_DUPLICATES,
+      contenders: named({
+        redisLease: onRedis(({ replayAgainOnRedis }) => replayAgainOnRedis(onKafka, TIMES)),
+        'postgresInbox, handleBatch of 500': onPostgres(({ replayAgainOnPostgres }) =>
+          replayAgainOnPostgres(onKafka, TIMES, 500),
+        ),
+      }),
+      ratios: [],
+      // What is held grows neither with the messages nor with what was read.
+      bounds: ['redisLease', 'postgresInbox, handleBatch of 500'].map((of) => ({
+        of,
+        figure: RSS_LATE,
+        most: 400,
+      })),
     },
   ],
 }

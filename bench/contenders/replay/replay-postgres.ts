@@ -1,32 +1,37 @@
 import { defineConsumer } from 'consume-once'
 import { postgresInbox } from 'consume-once/pg'
 import type { KafkaMessage } from 'kafkajs'
+import type { Pool } from 'pg'
 import type { Job, Measurement } from '../../suite.ts'
 import { ID_HEADER } from '../../tally.ts'
 import type { LoadBroker } from '../library/broker.ts'
 import { distinct } from '../clients/kafka-messages.ts'
 import { consumeInBatches } from '../clients/kafkajs.ts'
 import { inboxTable, onPostgres, writeEffects } from '../clients/postgres-client.ts'
-import { replayed, secondTime } from './replay.ts'
+import { replayed, replayedAgain, secondTime } from './replay.ts'
 
 type Run = (job: Job) => Promise<Measurement>
 
 export function replayOnPostgres(load: LoadBroker, batchSize: number): Run {
-  return (job) =>
-    onPostgres(job, (pool) =>
-      replayed(load, job, (settings, started) =>
-        defineConsumer({
-          ...settings,
-          store: postgresInbox({ pool, schema: `${job.name}_inbox` }),
-          batchSize,
-          handleBatch: async ({ messages, tx }) => {
-            const ids = messages.map(({ message }) => String(message.headers[ID_HEADER]))
-            for (const id of ids) started(id)
-            await writeEffects(tx.query, job, ids)
-          },
-        }),
-      ),
-    )
+  return (job) => onPostgres(job, (pool) => replayed(load, job, consumerOn(pool, job, batchSize)))
+}
+
+export function replayAgainOnPostgres(load: LoadBroker, times: number, batchSize: number): Run {
+  return (job) => onPostgres(job, (pool) => replayedAgain(load, job, times, consumerOn(pool, job, batchSize)))
+}
+
+function consumerOn(pool: Pool, job: Job, batchSize: number): Parameters<typeof replayed>[2] {
+  return (settings, started) =>
+    defineConsumer({
+      ...settings,
+      store: postgresInbox({ pool, schema: `${job.name}_inbox` }),
+      batchSize,
+      handleBatch: async ({ messages, tx }) => {
+        const ids = messages.map(({ message }) => String(message.headers[ID_HEADER]))
+        for (const id of ids) started(id)
+        await writeEffects(tx.query, job, ids)
+      },
+    })
 }
 
 /** Upper limit for code that asks Postgres about each message: one read for each batch of kafkajs, and nothing else. */

@@ -1,5 +1,6 @@
 import { defineConsumer } from 'consume-once'
 import { redisLease } from 'consume-once/redis'
+import type { Redis } from 'ioredis'
 import type { KafkaMessage } from 'kafkajs'
 import type { Job, Measurement } from '../../suite.ts'
 import { ID_HEADER } from '../../tally.ts'
@@ -8,24 +9,32 @@ import type { Settings } from '../library/consume-once.ts'
 import { consumeInBatches } from '../clients/kafkajs.ts'
 import { onRedis } from '../clients/redis-client.ts'
 import { RETENTION_MS } from '../clients/redis-times.ts'
-import { replayed, secondTime } from './replay.ts'
+import { replayed, replayedAgain, secondTime } from './replay.ts'
 import { inBatches } from '../store/store-items.ts'
 
 type Run = (job: Job) => Promise<Measurement>
 
 export function replayOnRedis(load: LoadBroker, { concurrency }: Pick<Required<Settings>, 'concurrency'>): Run {
   return (job) =>
-    onRedis(job, (redis) =>
-      replayed(load, job, (settings, started) =>
-        defineConsumer({
-          ...settings,
-          retentionMs: RETENTION_MS,
-          concurrency,
-          store: redisLease({ redis, prefix: job.name }),
-          handle: async ({ message }) => started(message.headers[ID_HEADER]),
-        }),
-      ),
-    )
+    onRedis(job, (redis) => replayed(load, job, consumerOn(redis, job, { concurrency, retentionMs: RETENTION_MS })))
+}
+
+/** Records must outlive the last pass. */
+const HOUR_MS = 3_600_000
+
+export function replayAgainOnRedis(load: LoadBroker, times: number): Run {
+  return (job) =>
+    onRedis(job, (redis) => replayedAgain(load, job, times, consumerOn(redis, job, { retentionMs: HOUR_MS })))
+}
+
+function consumerOn(redis: Redis, { name }: Job, options: Settings): Parameters<typeof replayed>[2] {
+  return (settings, started) =>
+    defineConsumer({
+      ...options,
+      ...settings,
+      store: redisLease({ redis, prefix: name }),
+      handle: async ({ message }) => started(message.headers[ID_HEADER]),
+    })
 }
 
 /** Upper limit for code that asks Redis about each message: one MGET for each batch of kafkajs, and nothing else. */

@@ -61,25 +61,6 @@ export function effectsOnce({ batchSize, transactions }: Shape): Run {
     )
 }
 
-/** The inbox with `records` rows in it already. */
-export function effectsAmong(records: number, shape: Shape): Run {
-  return (job) =>
-    onInbox(job, shape.transactions, async (store, pool) => {
-      // One claim registers the scope.
-      await markOnce(store, job, itemsOf('first', 1))
-      const filled = job.isSmoke ? records / 1_000 : records
-      const fill = `insert into ${job.name}_inbox.inbox (scope, key, fp)
-         select s.id, decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex')
-         from ${job.name}_inbox.scope s, generate_series($1::int, $2::int) n`
-      await pool.query(fill, [1, filled])
-      await pool.query(`vacuum analyze ${job.name}_inbox.inbox`)
-      await pool.query('checkpoint').catch(() => {}) // Only a superuser may.
-      // After a checkpoint the first write to a page logs all of it: paid here, as by a process that has run for a while.
-      await pool.query(fill, [filled + 1, filled + Math.ceil(filled / 50)])
-      return timed(job, shape, (batch) => markOnce(store, job, batch))
-    })
-}
-
 /** Messages that were done before: all answers are `done`. */
 export function duplicatesThroughInbox({ batchSize, transactions }: Shape): Run {
   return (job) =>
@@ -114,7 +95,7 @@ export function duplicatesBySelect({ batchSize, transactions }: Shape): Run {
     })
 }
 
-async function markOnce(store: Store<PgTransaction>, job: Job, batch: readonly ClaimItem[]): Promise<void> {
+export async function markOnce(store: Store<PgTransaction>, job: Job, batch: readonly ClaimItem[]): Promise<void> {
   const claims = claimsIn(await claimItems(store, batch, job.name))
   const lent = claims[0]?.transaction?.lend()
   if (lent === undefined) throw new Error('expected a transaction')

@@ -125,24 +125,6 @@ export function handleInFlight(inFlight: number): Run {
     })
 }
 
-/** The store with `many` records in it already. */
-export function pairsAmong(many: number, batchSize: number): Run {
-  return (job) =>
-    onRedis(job, async (redis) => {
-      const records = job.isSmoke ? many / 1_000 : many
-      const fill = await load(redis, FILL)
-      for (let from = 0; from < records; from += 10_000) {
-        await redis.evalsha(fill, 1, `${job.name}:{07}:`, from, Math.min(records, from + 10_000), RETENTION_MS)
-      }
-      const store = redisLease({ redis, prefix: job.name })
-      await store.open()
-      return timed(job, batchSize, async (batch) => {
-        const claims = claimsIn(await claimItems(store, batch, job.name))
-        expectAll(await store.mark(claims), 'marked')
-      })
-    })
-}
-
 /** Having read all of it once: what made the records may have warmed more or less of the code that reads them. */
 async function timedAgain(...read: Parameters<typeof timed>): Promise<Measurement> {
   await timed(...read)
@@ -204,9 +186,3 @@ for i, k in ipairs(KEYS) do
   else out[i] = -1 end
 end
 return out`
-
-const FILL = `
-for n = tonumber(ARGV[1]), ARGV[2] - 1 do
-  local digest = string.sub(redis.sha1hex(n), 1, 22)
-  redis.call('SET', KEYS[1] .. digest, 'D|1|1|0|' .. digest .. '|abcdefghijkl|', 'PX', ARGV[3])
-end`

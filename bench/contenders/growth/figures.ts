@@ -1,0 +1,2 @@
+/** CPU of the server for each message. */
+export const SERVER_CPU = 'server CPU us each'

@@ -1,0 +1,5 @@
+/** Memory of the process after some of the passes. */
+export const RSS_EARLY = 'RSS MB after a tenth'
+export const RSS_LATE = 'RSS MB at the end'
+export const RSS_MOST = 'RSS MB at most'
+export const CPU_IN_ALL = 'CPU s in all'

@@ -32,7 +32,7 @@ const GROUPS: readonly (readonly [heading: string, adds: readonly Add[]])[] = [
 
 const GUIDES = `
 Each command has examples: consume-once <command> --help
-Guides: node_modules/consume-once/docs (operations.md for each incident, replay.md, size.md)`
+Guides: node_modules/consume-once/docs (operations.md for each incident, replay.md, deploy.md)`
 
 /** The commands of the tool, without a process around them. `end` gets the exit code of the one that ran. */
 export function newProgram(end: End): Command {

@@ -17,7 +17,7 @@ export const PUBLISHED: readonly string[] = [
 ]
 /** Parts of `docs` that are not published: they are for the repository, made of tables, or stand in the declarations too. */
 const LEFT_OUT =
-  /^docs\/(?:decisions|images|performance|pictures|proof)(?:\/|$)|^docs\/(?:compatibility|options|performance|proof)\.md$/
+  /^docs\/(?:decisions|images|performance|pictures|proof)(?:\/|$)|^docs\/(?:cli|compatibility|options|performance|proof)\.md$/
 /** Fields of the manifest that only a checkout needs. */
 const OF_A_CHECKOUT = ['private', 'scripts', 'devDependencies', 'overrides', 'workspaces']
 

@@ -1,5 +1,6 @@
 import { ADMITTED } from '../../testing/checker/anomaly.ts'
-import { FUNCTION_COLUMNS, type FunctionGuarantee } from './guarantees/functions.ts'
+import { FUNCTION_COLUMNS, FUNCTIONS, type FunctionGuarantee } from './guarantees/functions.ts'
+import { GUARANTEES } from './guarantees/all.ts'
 import { BREAKS_WHEN, COLUMNS, type Claim, type Guarantee } from './guarantees/guarantee.ts'
 import { testsAsText } from './listed-tests.ts'
 import type { ProofTable } from './part.ts'
@@ -47,4 +48,30 @@ function rowOf(column: string, claim: Claim | undefined): readonly string[] {
 
 function codes(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(' ')
+}
+
+export const GUARANTEE_PAGE = 'docs/guarantees.md'
+
+/** docs/guarantees.md with both of its tables written into it. */
+export function withGuaranteeTables(page: string): string {
+  const strategies = GUARANTEES.map(({ strategy, claims, breaksWhen }) => [
+    strategy,
+    ...claims.map(({ says }) => says),
+    causes(breaksWhen),
+  ])
+  const functions = FUNCTIONS.map(({ name, promise, breaksWhen }) => [name, promise.says, causes(breaksWhen)])
+  const tables = {
+    guarantees: [['strategy', ...COLUMNS, BREAKS_WHEN], ...strategies],
+    functions: [[...FUNCTION_COLUMNS], ...functions],
+  }
+  return Object.entries(tables).reduce((text, [name, [head = [], ...rows]]) => {
+    const pattern = new RegExp(`(<!-- ${name}: written by .*-->\n)[\\s\\S]*?(<!-- end of ${name} -->)`)
+    if (!pattern.test(text)) throw new Error(`${GUARANTEE_PAGE} has no place for its table of ${name}`)
+    const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+    return text.replace(pattern, (_, begin: string, end: string) => `${begin}\n${lines.join('\n')}\n\n${end}`)
+  }, page)
+}
+
+function causes(breaksWhen: readonly Claim[]): string {
+  return breaksWhen.map(({ says }) => says).join('; ')
 }

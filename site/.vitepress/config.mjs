@@ -102,7 +102,7 @@ export default withMermaid({
             boost: { title: 4, text: 2, titles: 1, words: 20 },
             fuzzy: (term) => (term.length > 4 ? 0.2 : false),
             boostDocument: (id) =>
-              /^\/(?:api|decisions|CHANGELOG|CONTRIBUTING|proof|performance|compatibility|options|contents|source)\b/.test(
+              /^\/(?:api|decisions|CHANGELOG|CONTRIBUTING|proof|performance|compatibility|options|cli|contents|source)\b/.test(
                 id,
               )
                 ? 0.1
@@ -127,7 +127,8 @@ export default withMermaid({
       ...sidebar().map((group, at) => ({
         ...group,
         items: at === 0 ? [...group.items, TRY_IT] : group.items,
-        ...(LOOKED_UP.has(group.text) ? { collapsed: true } : {}),
+        // With a link, because a group without one is a button around a button.
+        ...(LOOKED_UP.has(group.text) ? { collapsed: true, link: `/contents#${anchorOf(group.text)}` } : {}),
       })),
       { text: 'API', link: '/api/', collapsed: true, items: pagesIn('api') },
       { text: 'Decisions', link: '/decisions/', collapsed: true, items: pagesIn('decisions') },

@@ -15,6 +15,7 @@ const PROGRAMS: readonly string[] = [
   'test/rabbitmq/programs/publishes-once.ts',
   'test/redis/limited.ts',
   'lab/stores/lease-rival.ts',
+  'lab/footprint/worker.ts',
   'lab/outbox/program.ts',
   ...filesOf('test/cli', /\.config\.ts$/),
   ...filesOf('lab/replay', /\.config\.ts$/),

@@ -4,6 +4,8 @@ import { expect, it } from '@jest/globals'
 import { Registry } from 'prom-client'
 import { serveHealth } from '../../../adapters/health/index.ts'
 import { LEAVE_WITHIN_MS } from '../../../adapters/kafka/membership/membership.ts'
+import { resourcesOf } from '../../../lab/footprint/figures.ts'
+import { readRecorded } from '../../../lab/footprint/recorded.ts'
 import { defineConsumer, definitionOf } from '../../../src/consumer/define-consumer.ts'
 import { memoryStore } from '../../../src/memory/store.ts'
 import { runConsumer } from '../../../src/run/run.ts'
@@ -60,4 +62,12 @@ it('Node gets SIGTERM itself, and the nightly check is the command of the packag
   const [program = '', ...args] = doctor.command
   expect(Object.keys(bin).map((name) => `node_modules/.bin/${name}`)).toContain(program)
   expect(args).toEqual(['doctor', '--json'])
+})
+
+it('asks for what a worker was measured to take at 1,000 messages a second, and has no limit of CPU', () => {
+  const { requestMillicores, requestMib, limitMib } = resourcesOf(readRecorded())
+  expect(worker.resources).toEqual({
+    requests: { cpu: `${requestMillicores}m`, memory: `${requestMib}Mi` },
+    limits: { memory: `${limitMib}Mi` },
+  })
 })

@@ -1,14 +1,14 @@
 import { connect } from 'node:net'
 import { expect, it } from '@jest/globals'
-import { runKafka } from '../../adapters/kafkajs/index.ts'
-import { defineConsumer } from '../../src/index.ts'
-import { memoryStore } from '../../src/memory/index.ts'
-import { eventually } from '../kit/eventually.ts'
-import { uniqueName } from '../kit/namespace.ts'
-import { openedOnce } from '../kit/opened.ts'
-import { Asked } from './client/asked.ts'
-import { clientOfTests, GROUP_PROTOCOL } from './client/of-tests.ts'
-import { Cluster, FAST } from './kit.ts'
+import { runKafka } from '../../../adapters/kafkajs/index.ts'
+import { defineConsumer } from '../../../src/index.ts'
+import { memoryStore } from '../../../src/memory/index.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { uniqueName } from '../../kit/namespace.ts'
+import { openedOnce } from '../../kit/opened.ts'
+import { Asked } from './asked.ts'
+import { clientOfTests, GROUP_PROTOCOL } from './of-tests.ts'
+import { Cluster, FAST } from '../kit.ts'
 
 let cluster: Cluster
 openedOnce(Cluster, (made) => (cluster = made))
@@ -19,8 +19,7 @@ const DEFAULT_MS = 3_000
 
 /** A client whose requests are seen. */
 async function clientSeenBy(asked: Asked): Promise<Parameters<typeof runKafka>[0]> {
-  if (clientOfTests !== 'kafkajs')
-    return (await import('./client/platformatic.ts')).platformaticOf(cluster.brokers, asked)
+  if (clientOfTests !== 'kafkajs') return (await import('./platformatic.ts')).platformaticOf(cluster.brokers, asked)
   return cluster.client({
     socketFactory: ({ host, port, onConnect }) => {
       const socket = connect({ host, port }, onConnect)

@@ -24,7 +24,7 @@ type DashboardFlags = SessionFlags & {
   readonly instance?: readonly string[]
   readonly environment?: string
   readonly color?: string
-  readonly showPayload: boolean
+  readonly showPayload: boolean | readonly string[]
   readonly redact?: readonly string[]
   readonly journals?: string
   readonly userHeader?: string
@@ -70,7 +70,12 @@ export function addDashboard(program: Command, end: End): void {
     .option('--instance <urls...>', 'addresses of live consumers with serveHealth({ live })', parseList)
     .option('--environment <name>', 'a badge on every page, such as production')
     .option('--color <color>', 'of the badge, such as #b91c1c')
-    .option('--show-payload', 'payloads and headers may be shown', false)
+    .option(
+      '--show-payload [consumers...]',
+      'payloads and headers may be shown, of these consumers (default: all); the audit has who saw which',
+      shownOf,
+      false,
+    )
     .option('--redact <fields...>', 'fields and headers that are hidden all the same', parseList)
     .option('--user-header <name>', 'persons as a proxy names them; it must remove this header from what it gets')
     .option('--proxy <addresses...>', 'with --user-header: addresses or networks of the proxies', parseList)
@@ -83,6 +88,11 @@ export function addDashboard(program: Command, end: End): void {
       refuseOpenDoor(flags.host, auth)
       end(await Session.run(flags, (session) => serve(session, flags, auth)))
     })
+}
+
+/** Commander gives what was there before: `false`, or the names so far. */
+function shownOf(text: string, before: boolean | readonly string[]): boolean | readonly string[] {
+  return parseList(text, typeof before === 'boolean' ? [] : before)
 }
 
 /** `undefined`: nobody is asked. */

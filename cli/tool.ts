@@ -6,7 +6,8 @@ import { CommandError, EXIT } from './exit.ts'
 import { say } from './output.ts'
 import { behindCommand } from './session.ts'
 import { newProgram } from './program.ts'
-import { isConsumeOnceError, type ErrorCode } from '../src/index.ts'
+import { isConsumeOnceError } from '../src/index.ts'
+import { adviceOnNoAnswer } from '../src/people/no-answer.ts'
 
 /**
  * The version in the package's manifest: one folder up from the source, two folders up from `dist/lib`, whose parent has
@@ -38,12 +39,6 @@ async function main(): Promise<number> {
   }
 }
 
-/** What to look at where a retry may help. */
-const NO_ANSWER: Partial<Record<ErrorCode, string>> = {
-  STORE_UNREACHABLE: 'See that the server of the store runs, and that the address in the config is right from here',
-  BROKER_UNREACHABLE: 'See that the broker runs, and that the address in the config is right from here',
-}
-
 /** Prints the error to stderr, and returns its exit code. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
@@ -53,7 +48,7 @@ function explain(error: unknown): number {
   }
   if (isConsumeOnceError(error)) {
     const advice = adviceOn(error)
-    const told = advice ?? NO_ANSWER[error.code]
+    const told = advice ?? adviceOnNoAnswer(error.code)
     say(`consume-once: ${error.code}: ${error.message}${told === undefined ? '' : `. ${told}`}`)
     if (error.code.startsWith('REPLAY')) return EXIT.refused
     return error.code.startsWith('CONFIG') || advice !== undefined ? EXIT.usage : EXIT.unreachable

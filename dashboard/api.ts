@@ -74,6 +74,7 @@ export interface Api {
   /** Strategy `offsets` only: where each partition goes on. */
   'GET api/positions': { readonly query: Session.ConsumerQuery; readonly answer: Checkups.PositionsAnswer }
   'GET api/outbox': { readonly query: Session.ConsumerQuery; readonly answer: Outbox.OutboxAnswer }
+  'GET api/outboxes': { readonly query: object; readonly answer: Outbox.OutboxesAnswer }
   'GET api/replays': { readonly query: Session.ConsumerQuery; readonly answer: Jobs.ReplaysAnswer }
   'GET api/replay': {
     readonly query: Session.ConsumerQuery & { readonly id: string }
@@ -98,7 +99,7 @@ export interface Api {
    * a queue counts each reading as a delivery.
    */
   'POST api/dead-letters/look': {
-    readonly body: Session.ConsumerQuery & Jobs.OneMessage & { readonly max?: number }
+    readonly body: Session.ConsumerQuery & Jobs.Meant & { readonly max?: number }
     readonly answer: Jobs.JobInfo
   }
   /** Redrives what the job `look` of a `dead-letters` job found: send its ID, and type the count. */
@@ -120,12 +121,12 @@ export interface Api {
   'POST api/plans': { readonly body: Jobs.PlanRequest; readonly answer: Jobs.JobInfo }
   /** Begins a replay, or goes on with one: a job of kind `replay`. */
   'POST api/replays/start': { readonly body: Jobs.StartRequest; readonly answer: Jobs.JobInfo }
-  /** A replay or a redrive. */
   /** Has messages published now that their broker has refused: type the count. */
   'POST api/outbox/redrive': {
     readonly body: Outbox.OutboxRedriveRequest
     readonly answer: Outbox.OutboxRedriveAnswer
   }
+  /** A replay or a redrive. */
   'POST api/replays/pause': { readonly body: Jobs.StopRequest; readonly answer: Jobs.ReplayInfo }
   'POST api/replays/abort': { readonly body: Jobs.StopRequest; readonly answer: Jobs.ReplayInfo }
   /** Ends a job of this dashboard: a plan is dropped, a replay is paused. */

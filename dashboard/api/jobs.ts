@@ -91,15 +91,16 @@ export type RunResultInfo = Pick<RunResult, 'id' | 'status' | 'because' | 'total
 
 export type LookProgress = Pick<RedriveProgress, 'looked' | 'of' | 'totals'>
 
-/** At most one of them: the dead letters of one message. */
-export interface OneMessage {
+/** Which dead letters are meant. What is left out does not limit. */
+export interface Meant extends Pick<PlanOptions, 'since' | 'until' | 'where' | 'reasons' | 'include'> {
+  /** Not both: the dead letters of one message. `key`: a key, or an idempotency key. */
   readonly id?: string
   readonly key?: string
 }
 
 export interface DeadLettersFound extends RedriveResult {
   /** What was looked for; empty: all. Only these are redriven. */
-  readonly only: OneMessage
+  readonly only: Meant
   /** At most 50 of them. */
   readonly sample: readonly RedrivenDeadLetter[]
 }

@@ -67,7 +67,7 @@ export interface Told {
   readonly at: string | undefined
 }
 
-/** A message as the broker has it. Payload and headers only with `showPayload`, redacted. */
+/** A message as the broker has it. Payload and headers only with `showPayload` for its consumer, redacted. */
 export interface ShownMessage {
   /** `sms/3` */
   readonly part: string
@@ -81,6 +81,8 @@ export interface ShownMessage {
   readonly headers: readonly { readonly name: string; readonly value: string }[] | undefined
   /** Names of `redact` that no field and no header of it has. */
   readonly unmatched: readonly string[]
+  /** Why the audit does not have that this person was shown the payload; `undefined`: it has, or none was shown. */
+  readonly unnoted: string | undefined
 }
 
 /** Which consumers know a message by this text: an ID, a key, an idempotency key, or on Kafka a place. */

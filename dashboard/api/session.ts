@@ -33,7 +33,6 @@ export interface SessionInfo {
   /** For `x-consume-once-csrf`. Ask `session` again after a 403 with code `HTTP_CSRF`: the server was restarted. */
   readonly csrfToken: string
   readonly environment: { readonly name: string; readonly color: string } | undefined
-  readonly showPayload: boolean
   /** False: nothing live is known, only records: no `live`, and no `instances`. */
   readonly hasLive: boolean
   readonly consumers: readonly ConsumerInfo[]
@@ -66,6 +65,8 @@ export interface ConsumerInfo {
     readonly place: boolean
     /** Dead letters can be looked at now: false on a queue while read-only. */
     readonly deadLetters: boolean
+    /** Payloads and headers of its messages may be shown. */
+    readonly payload: boolean
     /** Its handlers may publish into an outbox. */
     readonly outbox: boolean
   }

@@ -7,7 +7,9 @@ import type { ResolvedConsumer } from '../../src/consumer/resolve-options.ts'
 import { scopeName, scopeText } from '../../src/consumer/scope.ts'
 import type { ConsumerInfo } from '../api.ts'
 import { badRequest, HttpError } from './http-error.ts'
+import type { DashboardOptions } from './options.ts'
 import type { Params } from './params.ts'
+import { maySeePayload } from './payload.ts'
 
 /** A consumer of the config, as the dashboard knows it. */
 export interface Shown {
@@ -24,8 +26,8 @@ export interface Shown {
 export class Consumers {
   readonly all: readonly Shown[]
 
-  constructor(entries: readonly ConfiguredConsumer[]) {
-    this.all = entries.map(shownOf)
+  constructor(entries: readonly ConfiguredConsumer[], how: Pick<DashboardOptions, 'showPayload'>) {
+    this.all = entries.map((entry) => shownOf(entry, maySeePayload(how, entry.consumer.name)))
     const ids = this.all.map(({ id }) => id)
     const twice = ids.find((id, at) => ids.indexOf(id) !== at)
     if (twice !== undefined) throw new ConfigError([`dashboard: consumers: ${twice} is there twice`])
@@ -55,7 +57,7 @@ export function adminUnder(shown: Shown, origin: string | undefined): Admin {
   return adminOf(consumer, { ...subscription, origins: [origin] })
 }
 
-function shownOf(entry: ConfiguredConsumer): Shown {
+function shownOf(entry: ConfiguredConsumer, payload: boolean): Shown {
   const { consumer, subscription } = entry
   const definition = definitionOf(consumer)
   const { store } = definition
@@ -83,6 +85,7 @@ function shownOf(entry: ConfiguredConsumer): Shown {
       replay: replay !== undefined && store.admin?.replays !== undefined && admin !== undefined,
       place: admin !== undefined && replay?.system === 'kafka',
       deadLetters: admin !== undefined && deadLetters.length > 0 && !(readOnly && readingChanges),
+      payload,
       outbox: store.outbox !== undefined,
     },
   })

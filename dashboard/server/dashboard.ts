@@ -7,7 +7,13 @@ import { Guard } from './guard.ts'
 import { apiErrorOf, HttpError } from './http-error.ts'
 import { Jobs } from './jobs.ts'
 import { LiveSources } from './live-sources.ts'
-import { DASHBOARD, problemsOfHosts, type CheckedDashboard, type DashboardOptions, type Principal } from './options.ts'
+import {
+  DASHBOARD,
+  problemsOfDashboard,
+  type CheckedDashboard,
+  type DashboardOptions,
+  type Principal,
+} from './options.ts'
 import { Params } from './params.ts'
 import { Previews } from './previews.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -40,7 +46,7 @@ const RATE = { burst: 300, perSecond: 20, atOnce: 8, waiting: 64 } as const
  * @throws ConfigError `CONFIG_INVALID`, with all problems at once
  */
 export function dashboard(options: DashboardOptions): Dashboard {
-  return dashboardFor(optionsOf('dashboard', DASHBOARD, options, problemsOfHosts))
+  return dashboardFor(optionsOf('dashboard', DASHBOARD, options, problemsOfDashboard))
 }
 
 export function dashboardFor(options: CheckedDashboard): Dashboard {
@@ -65,7 +71,7 @@ class Handler implements Dashboard {
     this.#rate = new RateLimit(RATE, clock)
     this.#services = {
       options,
-      consumers: new Consumers(options.consumers),
+      consumers: new Consumers(options.consumers, options),
       live: new LiveSources(options, clock),
       jobs: new Jobs(clock),
       previews: new Previews(clock),
@@ -73,8 +79,10 @@ class Handler implements Dashboard {
       timeoutMs,
       counts: new Cached(COUNTS_FOR_MS, clock),
       countedAt: new Map(),
+      payloadsSeen: new Map(),
       groups: new Cached(GROUPS_FOR_MS, clock),
       lists: new Cached(0, clock),
+      outboxes: new Cached(COUNTS_FOR_MS, clock),
       doctors: new Cached(DOCTOR_FOR_MS, clock),
       csrfToken: (by) => this.#guard.csrfToken(by),
       asking: (work) => this.#rate.run(() => answerWithin(timeoutMs, work())),

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { matching, optionsOf, or, whole, type Table } from '../../src/foundation/options.ts'
 import { dashboardFor, type Dashboard } from './dashboard.ts'
 import { isLoopbackName } from './loopback.ts'
-import { DASHBOARD, problemsOfHosts, type DashboardOptions, type WithoutDefault } from './options.ts'
+import { DASHBOARD, problemsOfDashboard, type DashboardOptions, type WithoutDefault } from './options.ts'
 
 /** Answers requests of `node:http`, as Express, Fastify and Nest pass them on. */
 export type DashboardListener = (request: IncomingMessage, response: ServerResponse) => void
@@ -97,7 +97,7 @@ const REQUEST_TIMEOUT_MS = 30_000
  */
 export async function serveDashboard(options: ServeDashboardOptions): Promise<ServedDashboard> {
   const { port, host, ...rest } = optionsOf('serveDashboard', SERVE, options, (all, problems) => {
-    problemsOfHosts(all, problems)
+    problemsOfDashboard(all, problems)
     if (all.auth === undefined && !isLoopbackName(all.host)) {
       problems.push(
         `host: expected \`auth\` for ${all.host}, which others reach: without it only 127.0.0.1, ::1 or localhost`,

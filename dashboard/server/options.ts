@@ -73,8 +73,11 @@ export interface DashboardOptions {
         readonly color?: string | undefined
       }
     | undefined
-  /** Payloads and headers of messages may be shown. @defaultValue false */
-  readonly showPayload?: boolean | undefined
+  /**
+   * Payloads and headers of messages may be shown: of these consumers, by name, or of all. Who looked at which message is in the audit of the
+   * consumer. @defaultValue false
+   */
+  readonly showPayload?: boolean | readonly string[] | undefined
   /**
    * With `showPayload`: names of fields and headers whose values are hidden, at any depth, or a function that returns the text to show.
    * With names, a payload that is not JSON is hidden as a whole. @defaultValue nothing is hidden
@@ -132,7 +135,7 @@ export const DASHBOARD: Table<DashboardOptions, WithoutDefault> = {
   hosts: listOf(matching('a name such as ops.example.com', /./)),
   readOnly: or(true, flag()),
   environment: object(ENVIRONMENT),
-  showPayload: or(false, flag()),
+  showPayload: or(false, either<readonly [boolean, readonly string[]]>(flag(), listOf(plainText()))),
   redact: either(func<Redact>(), listOf(FIELD)),
   journals: or('.', matching('a folder', /./)),
   timeoutMs: or(10_000, millis({ most: 120_000 })),
@@ -143,10 +146,21 @@ export const DASHBOARD: Table<DashboardOptions, WithoutDefault> = {
 
 export type CheckedDashboard = Complete<DashboardOptions, WithoutDefault>
 
-export function problemsOfHosts(
-  { hosts = [], auth }: Pick<CheckedDashboard, 'hosts' | 'auth'>,
-  problems: string[],
-): void {
+export function problemsOfDashboard(options: CheckedDashboard, problems: string[]): void {
+  problemsOfHosts(options, problems)
+  const { showPayload, consumers } = options
+  if (typeof showPayload === 'boolean' || problems.length > 0) return
+  // A name that matches nothing would show nothing.
+  const known = consumers.map(({ consumer }) => consumer.name)
+  const unknown = showPayload.filter((name) => !known.includes(name))
+  if (unknown.length > 0) {
+    problems.push(
+      `showPayload: expected names of consumers (${known.join(', ')}), got ${unknown.map(shown).join(', ')}`,
+    )
+  }
+}
+
+function problemsOfHosts({ hosts = [], auth }: Pick<CheckedDashboard, 'hosts' | 'auth'>, problems: string[]): void {
   const foreign = hosts.filter((host) => !isLoopbackName(host.toLowerCase().replace(/:\d+$/, '')))
   if (auth === undefined && foreign.length > 0) {
     problems.push(`hosts: expected \`auth\` for ${foreign.join(', ')}: without it only localhost is answered`)

@@ -12,11 +12,20 @@ const REDACT_AT_ONCE = 'return the text that may be shown'
 
 type How = Pick<DashboardOptions, 'showPayload' | 'redact'>
 
-export function shownMessage(item: ReplayItem, how: How, consumer: string): ShownMessage {
+/** Without what the audit has of it. */
+export type Seen = Omit<ShownMessage, 'unnoted'>
+
+/** Decided for each consumer. */
+export function maySeePayload({ showPayload = false }: How, consumer: string): boolean {
+  return typeof showPayload === 'boolean' ? showPayload : showPayload.includes(consumer)
+}
+
+export function shownMessage(item: ReplayItem, how: How, consumer: string): Seen {
   const { part, position, message, timestamp } = item
   const { value, headers, origin } = message
   const place = { part, position, origin, timestamp, bytes: value?.length }
-  if (how.showPayload !== true) return { ...place, payload: undefined, isCut: false, headers: undefined, unmatched: [] }
+  if (!maySeePayload(how, consumer))
+    return { ...place, payload: undefined, isCut: false, headers: undefined, unmatched: [] }
   const payload = value === null ? undefined : payloadText(value, how, consumer)
   return {
     ...place,

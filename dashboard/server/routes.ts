@@ -4,7 +4,7 @@ import { look, redriveFound } from './routes/dead-letters.ts'
 import { decide, preview } from './routes/decisions.ts'
 import { find } from './routes/find.ts'
 import { message } from './routes/message.ts'
-import { outbox, redriveRefused } from './routes/outbox.ts'
+import { outbox, outboxes, redriveRefused } from './routes/outbox.ts'
 import { counts, groups, records } from './routes/records.ts'
 import { pauseConsumer, resumeConsumer } from './routes/pausing.ts'
 import { searchMessages } from './routes/search.ts'
@@ -56,6 +56,17 @@ const PLAN = {
   groupBy: true,
   rules: true,
 } as const
+const LOOK = {
+  ...ONE,
+  id: true,
+  key: true,
+  since: true,
+  until: true,
+  where: true,
+  reasons: true,
+  include: true,
+  max: true,
+} as const
 const SEARCH = {
   consumers: true,
   text: true,
@@ -102,6 +113,7 @@ const TABLE: Table = {
   'GET api/settings': { fields: ONE, cost: 4, run: settings },
   'GET api/positions': { fields: ONE, cost: 4, run: positions },
   'GET api/outbox': { fields: ONE, cost: 4, run: outbox },
+  'GET api/outboxes': { fields: NONE, cost: 2, run: outboxes },
   'GET api/replays': { fields: ONE, cost: 3, run: list },
   'GET api/replay': { fields: { ...ONE, id: true }, cost: 3, run: one },
   'GET api/replay/report': { fields: { ...ONE, id: true, format: true }, cost: 20, run: report },
@@ -122,7 +134,7 @@ const TABLE: Table = {
     run: decide,
   },
   // These three say themselves what they refuse while read-only: reading a queue changes it, reading a log does not.
-  'POST api/dead-letters/look': { fields: { ...ONE, id: true, key: true, max: true }, cost: 20, run: look },
+  'POST api/dead-letters/look': { fields: LOOK, cost: 20, run: look },
   'POST api/search': { fields: SEARCH, cost: 20, run: searchMessages },
   'POST api/plans': { fields: PLAN, cost: 20, run: plan },
   'POST api/dead-letters/redrive': {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/ports/clock.ts'
-import type { CountsAnswer, DoctorAnswer, GroupsAnswer, RecordsAnswer } from '../api.ts'
+import type { CountsAnswer, DoctorAnswer, GroupsAnswer, OutboxesAnswer, RecordsAnswer } from '../api.ts'
 import type { Cached } from './cached.ts'
 import type { Consumers } from './consumers.ts'
 import type { Jobs } from './jobs.ts'
@@ -20,8 +20,11 @@ export interface Services {
   readonly counts: Cached<CountsAnswer['consumers'][number]>
   /** When the records of a consumer were last counted. */
   readonly countedAt: Map<string, number>
+  /** When a person was last shown the payload of a message, by person, consumer and place: the audit has it once an hour. */
+  readonly payloadsSeen: Map<string, number>
   readonly groups: Cached<GroupsAnswer>
   readonly lists: Cached<RecordsAnswer>
+  readonly outboxes: Cached<OutboxesAnswer['outboxes'][number]>
   readonly doctors: Cached<DoctorAnswer>
   csrfToken(by: string): string
   /** Asks a store or a broker, in bounded time, with bounded concurrency. */

@@ -1,6 +1,6 @@
 // What a person on call should look at first. Pure.
 
-import type { CountsAnswer, GuaranteesAnswer, LiveAnswer, SessionInfo, StateCount } from '../api.ts'
+import type { CountsAnswer, GuaranteesAnswer, LiveAnswer, OutboxesAnswer, SessionInfo, StateCount } from '../api.ts'
 import { count, duration, plural } from '../format.ts'
 import { runningOf, type Running } from './live-view.ts'
 import { href } from './place.ts'
@@ -21,6 +21,7 @@ export function alarmsOf(
   counts: CountsAnswer | undefined,
   live: LiveAnswer | undefined,
   guarantees?: GuaranteesAnswer,
+  outboxes?: OutboxesAnswer,
 ): readonly Alarm[] {
   const running = live === undefined ? [] : runningOf(live)
   const all = [
@@ -28,6 +29,7 @@ export function alarmsOf(
     ...running.flatMap((one) => ofRunning(one, session)),
     ...(guarantees?.consumers ?? []).flatMap((one) => ofGuarantee(one, session)),
     ...ofCounts(session, counts),
+    ...(outboxes?.outboxes ?? []).flatMap((one) => ofOutbox(one, session)),
   ]
   return all.toSorted((a, b) => rank(a) - rank(b))
 }
@@ -182,6 +184,42 @@ function ofGuarantee(
       about: broken.join(' '),
       link: { href: href(['doctor'], { consumer }), text: 'See why' },
     },
+  ]
+}
+
+/** A relay publishes within milliseconds. */
+export const OUTBOX_LATE_MS = 60_000
+
+function ofOutbox(
+  { consumers, waiting, parked, oldestMs, error }: OutboxesAnswer['outboxes'][number],
+  session: SessionInfo,
+): readonly Alarm[] {
+  const [consumer = ''] = consumers
+  const name = consumers.map((id) => titleIn(session, id)).join(', ')
+  const link = { href: href(['outbox'], { consumer }), text: 'Look at the outbox' }
+  const raise = (what: string, title: string, about: string): Alarm => {
+    return { tone: 'alarm', id: `outbox ${consumer} ${what}`, title: `${name}: ${title}`, about, link }
+  }
+  if (error !== undefined) return [raise('error', 'its outbox does not answer the dashboard', error.message)]
+  return [
+    ...(parked === 0
+      ? []
+      : [
+          raise(
+            'parked',
+            `${plural(parked, 'outgoing message')} parked`,
+            'Their broker refused them for good, so nobody gets them until a person acts. See why, then publish them again.',
+          ),
+        ]),
+    ...(oldestMs < OUTBOX_LATE_MS
+      ? []
+      : [
+          raise(
+            'late',
+            `${plural(waiting, 'outgoing message')} not published, the oldest for ${duration(oldestMs)}`,
+            'They are committed and wait for a relay. See whether one runs, and whether their broker takes messages.',
+          ),
+        ]),
   ]
 }
 

@@ -73,6 +73,8 @@ function Dashboard({ session, clockOffset }: { session: SessionInfo; clockOffset
   const live = useResource('api/live', session.hasLive ? {} : undefined, LIVE_MS)
   const counts = useResource('api/counts', {}, COUNTS_MS)
   const guarantees = useResource('api/guarantees', {}, GUARANTEES_MS)
+  const hasOutbox = session.consumers.some(({ can }) => can.outbox)
+  const outboxes = useResource('api/outboxes', hasOutbox ? {} : undefined, COUNTS_MS)
   const [said, setSaid] = useState('')
   const [told, tell] = useState('')
   const main = useRef<HTMLElement>(null)
@@ -95,8 +97,8 @@ function Dashboard({ session, clockOffset }: { session: SessionInfo; clockOffset
   }, [place])
 
   const shared = useMemo<Shared>(
-    () => ({ session, clockOffset, live, counts, guarantees, theme, say, tell }),
-    [session, clockOffset, live.data, live.failure, counts.data, counts.failure, guarantees.data, theme],
+    () => ({ session, clockOffset, live, counts, guarantees, outboxes, theme, say, tell }),
+    [session, clockOffset, live.data, live.failure, counts.data, counts.failure, guarantees.data, outboxes.data, theme],
   )
   return (
     <SharedContext.Provider value={shared}>

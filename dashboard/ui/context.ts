@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
-import type { ConsumerInfo, CountsAnswer, GuaranteesAnswer, LiveAnswer, SessionInfo } from '../api.ts'
+import type { ConsumerInfo, CountsAnswer, GuaranteesAnswer, LiveAnswer, OutboxesAnswer, SessionInfo } from '../api.ts'
 import type { Resource } from './resource.ts'
 
 /** What all screens share. */
@@ -11,6 +11,7 @@ export interface Shared {
   readonly live: Resource<LiveAnswer>
   readonly counts: Resource<CountsAnswer>
   readonly guarantees: Resource<GuaranteesAnswer>
+  readonly outboxes: Resource<OutboxesAnswer>
   readonly theme: 'light' | 'dark'
   /** Shows a person what was done, and tells it to a screen reader. */
   readonly say: (text: string) => void

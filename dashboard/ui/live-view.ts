@@ -24,6 +24,27 @@ export function runningOf({ instances }: LiveAnswer): readonly Running[] {
   )
 }
 
+/** A consumer with a limit, in one process, and who waits there. */
+export interface Limited extends Running {
+  readonly waiting: number
+  /** How long ago the oldest that waits arrived; 0 if none waits. */
+  readonly oldestMs: number
+  /** In words: for which rate, and what a provider holds back. */
+  readonly check: string
+}
+
+/** Those that report now, the most waiting first. */
+export function limitsOf(answer: LiveAnswer | undefined): readonly Limited[] {
+  return (answer === undefined ? [] : runningOf(answer))
+    .flatMap((running): readonly Limited[] => {
+      const { isReachable, live } = running
+      const { limited, oldestLimitedMs = 0, checks = {} } = live.health ?? {}
+      if (!isReachable || live.stoppedAt !== undefined || limited === undefined) return []
+      return [{ ...running, waiting: limited, oldestMs: oldestLimitedMs, check: checks['limit'] ?? '' }]
+    })
+    .toSorted((a, b) => b.waiting - a.waiting)
+}
+
 export function isOf(running: Running, consumer: { readonly name: string; readonly group: string }): boolean {
   const { live } = running
   return live.consumer === consumer.name && (live.group === undefined || live.group === consumer.group)

@@ -7,7 +7,7 @@ import { describePages } from '../../test/dashboard/with-browser.ts'
 import { violationsOf } from '../../test/kit/browser.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 
-jest.setTimeout(120_000)
+jest.setTimeout(300_000)
 
 type Screen = readonly [path: readonly string[], query: Readonly<Record<string, string>>]
 
@@ -18,6 +18,8 @@ function screensOf({ smsId, emailId }: Rig): readonly Screen[] {
     [['consumers'], {}],
     [['message'], { ...sms, id: HOSTILE }],
     [['message'], { id: 'nobody' }],
+    [['message'], { ...sms, id: 'wrong-number' }],
+    [['search'], { text: 'wrong-number' }],
     [['records', 'parked'], sms],
     [['records', 'in-doubt'], sms],
     [['records', 'given-up'], { consumer: emailId }],
@@ -80,6 +82,22 @@ describePages('each screen of the dashboard', prepare, (on) => {
     await page.getByRole('dialog', { name: 'Publish now' }).waitFor()
     found.push(...(await violationsOf(page)))
     await look(page, 'outbox-dialog')
+    await openLoaded(page, [['search'], { text: 'wrong-number' }])
+    await page.getByRole('button', { name: 'Search', exact: true }).click()
+    await page.getByRole('table', { name: 'Messages that were found' }).waitFor()
+    found.push(...(await violationsOf(page)))
+    await look(page, 'search-found')
+    await openLoaded(page, [['dead-letters'], { consumer: on.rig.smsId }])
+    await page.getByText('Only some of them').first().click()
+    await page.getByRole('button', { name: 'Look at these' }).click()
+    await page.getByRole('table', { name: 'Sample of the dead letters' }).waitFor()
+    found.push(...(await violationsOf(page)))
+    await look(page, 'dead-letters-found')
+    await openLoaded(page, [['records', 'given-up'], { consumer: on.rig.smsId }])
+    await page.getByRole('button', { name: 'Look up their dead letters' }).click()
+    await page.getByRole('columnheader', { name: 'Idempotency key' }).waitFor()
+    found.push(...(await violationsOf(page)))
+    await look(page, 'records-with-letters')
     await openLoaded(page, [['replays', 'plan'], { consumer: on.rig.smsId }])
     await page.getByText('More options').click()
     await page.getByRole('button', { name: 'Make the plan' }).click()

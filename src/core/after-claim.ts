@@ -15,6 +15,9 @@ export const DEAD_LETTER_REASONS = [
   'behind-sequence',
 ] as const
 
+/** Why RabbitMQ itself put a message there: what it writes into `x-death`. */
+export const BROKER_REASONS = ['rejected', 'expired', 'maxlen', 'delivery_limit'] as const
+
 export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
 
 /** What to do with a message in doubt: its effect may have happened. */

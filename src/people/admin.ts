@@ -214,7 +214,7 @@ class StoreRecords implements Admin {
 
   async list(asked: ListQuery): Promise<RecordPage> {
     const query = optionsOf(named(this.#consumer), LIST, asked)
-    const { records, ...rest } = await ofRead(this.#admin.list(this.scope, query))
+    const { records, ...rest } = await ofRead(this.#admin.list(this.scope, query), this.#admin)
     return { ...rest, records: records.map(withTraceApart) }
   }
 
@@ -244,7 +244,7 @@ class StoreRecords implements Admin {
 
   async audit(query: AuditQuery): Promise<AuditPage> {
     optionsOf(named(this.#consumer), AUDIT, query)
-    const page = this.#admin.audit && (await ofRead(this.#admin.audit(this.scope, query)))
+    const page = this.#admin.audit && (await ofRead(this.#admin.audit(this.scope, query), this.#admin))
     if (page === undefined) throw this.#invalid('store: expected one with admin.audit, got one without')
     return page
   }
@@ -272,7 +272,10 @@ class StoreRecords implements Admin {
     let count = 0
     let after: string | undefined
     do {
-      const page = await ofRead(this.#admin.list(this.scope, { state, limit: Math.min(PAGE, most - count), after }))
+      const page = await ofRead(
+        this.#admin.list(this.scope, { state, limit: Math.min(PAGE, most - count), after }),
+        this.#admin,
+      )
       count += once.of(page.records).length
       after = page.next
     } while (after !== undefined && count < most)
@@ -284,7 +287,7 @@ class StoreRecords implements Admin {
     const places = refs.map((ref) => this.#placesOf(ref))
     const views = await inChunks(
       places.flat().map(({ key }) => key),
-      (keys) => ofRead(this.#admin.peek(this.scope, keys)),
+      (keys) => ofRead(this.#admin.peek(this.scope, keys), this.#admin),
     )
     let at = 0
     return places.map((ofOne) => {

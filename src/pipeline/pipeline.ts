@@ -216,10 +216,15 @@ export class Pipeline implements Intake, Services {
 
   /** What is under way. */
   get load(): Load {
-    const { oldest } = this.#flights
-    const oldestUnfinishedMs = oldest === undefined ? 0 : this.clock.monotonic() - oldest.arrival.at
-    const load: Load = { inFlight: this.#inFlight, claimed: this.#batching.claimed, oldestUnfinishedMs }
-    return this.limiter === undefined ? load : { ...load, limited: this.limiter.waiting }
+    const now = this.clock.monotonic()
+    const ageOf = (task: Task | undefined): DurationMs => (task === undefined ? 0 : now - task.arrival.at)
+    const load: Load = {
+      inFlight: this.#inFlight,
+      claimed: this.#batching.claimed,
+      oldestUnfinishedMs: ageOf(this.#flights.oldest),
+    }
+    const { limiter } = this
+    return limiter === undefined ? load : { ...load, limited: limiter.waiting, oldestLimitedMs: ageOf(limiter.oldest) }
   }
 
   get settledWithoutRun(): number {

@@ -43,6 +43,8 @@ export interface Health {
   readonly claimed: number
   /** Messages that wait for a permit of the option `limit`, before their claim. `undefined`: it has no limit. */
   readonly limited?: number | undefined
+  /** How long ago the oldest of them arrived in this process, in milliseconds; 0 if none waits. `undefined`: it has no limit. */
+  readonly oldestLimitedMs?: DurationMs | undefined
   /** How long ago the oldest unfinished message arrived in this process, in milliseconds; 0 if there is none. */
   readonly oldestUnfinishedMs: DurationMs
   /**

@@ -44,6 +44,11 @@ export interface StoreAdmin {
    */
   note?(scope: string, note: Note): Promise<void>
   readonly replays?: ReplayLedger
+  /**
+   * Calls `listener` with the reason whenever a server refuses a connection, until the returned function is called: a client may try on for
+   * long without an answer to what it was asked.
+   */
+  onRefused?(listener: (why: string) => void): () => void
 }
 
 export interface KnownSince {

@@ -1,4 +1,4 @@
-import { DEAD_LETTER_REASONS } from '../core/after-claim.ts'
+import { BROKER_REASONS, DEAD_LETTER_REASONS } from '../core/after-claim.ts'
 import { LACKS, type ReplayRules } from '../core/replay.ts'
 import type { EpochMs } from '../core/units.ts'
 import { flag, having, judged, listOf, oneOf, or, where, whole, type Rule, type Table } from '../foundation/options.ts'
@@ -11,9 +11,6 @@ import type { Selection } from './plan.ts'
 /** A plan with its IDs must fit the 1 MB of a `ReplayLedger`. */
 const MOST_IDS = 20_000
 const MOST_ID_BYTES = 600_000
-
-/** What RabbitMQ writes into `x-death`. */
-const BROKER_REASONS = ['rejected', 'expired', 'maxlen', 'delivery_limit'] as const
 
 export const RULES: Table<Partial<ReplayRules>> = {
   again: or(false, flag()),

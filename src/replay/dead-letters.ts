@@ -3,6 +3,7 @@ import type { Key } from '../core/record.ts'
 import { REDRIVE_OUTCOMES, redriveOutcome, type RedriveOutcome } from '../core/redrive.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ReplayItem, ReplayPublisher, ReplayRange } from '../ports/replay.ts'
+import { setAsideBy, shownId } from './find/find.ts'
 import { ForeseenLetters } from './foreseen.ts'
 import type { Hold } from './hold.ts'
 import { Lookup, type Looked } from './look.ts'
@@ -141,7 +142,17 @@ export class DeadLetters {
     const { part, position, deadLetter } = looked.item
     const destination = deadLetter?.destination ?? this.#ctx.options.destination
     const outcome = this.#outcomeOf(looked, destination)
-    return { part, position, key: looked.key, outcome, reason: deadLetter?.reason, destination }
+    return {
+      part,
+      position,
+      key: looked.key,
+      id: shownId(this.#ctx.of, looked),
+      outcome,
+      reason: deadLetter?.reason,
+      since: deadLetter?.since,
+      setAsideBy: deadLetter && setAsideBy(deadLetter),
+      destination,
+    }
   }
 
   #outcomeOf(looked: Looked, destination: string | undefined): RedriveOutcome {

@@ -1,6 +1,7 @@
 import type { RedriveOutcome } from '../core/redrive.ts'
 import type { Complete } from '../foundation/options.ts'
 import type { Key } from '../core/record.ts'
+import type { EpochMs } from '../core/units.ts'
 import type { Decider } from '../people/decider.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Entropy } from '../ports/entropy.ts'
@@ -58,9 +59,15 @@ export interface RedrivenDeadLetter {
   readonly part: string
   readonly position: string
   readonly key: Key | undefined
+  /** Only with `logIds` of the consumer. */
+  readonly id: string | undefined
   readonly outcome: RedriveOutcome
   /** Why it was set aside. */
   readonly reason: string | undefined
+  /** When it was set aside. */
+  readonly since: EpochMs | undefined
+  /** The consumer that set it aside, as far as its headers tell: `group/name`. */
+  readonly setAsideBy: string | undefined
   readonly destination: string | undefined
 }
 

@@ -21,6 +21,17 @@ describePages('the dashboard in a browser', prepare, (on) => {
     await on.rig.sendSms([{ id: 'notification-1' }, { id: 'notification-2' }])
     await eventually(async () => Number(await stopped.textContent()) === before + 2)
     await picture(page, 'overview')
+    // What waits elsewhere.
+    await page.getByText('email-sender: 2 outgoing messages parked').waitFor()
+    const outbox = page.locator('.tile', { hasText: 'In the outbox' })
+    await outbox.getByText('2 parked').waitFor()
+    await page.locator('.tile', { hasText: 'Wait for a limit' }).getByText('of 1 process with a limit').waitFor()
+    await outbox.getByRole('link', { name: 'Look at it' }).click()
+    await page.getByRole('table', { name: 'Refused by the broker' }).getByText('mail-1-sent').waitFor()
+    await on.open(page, ['consumers'])
+    const limits = page.getByRole('table', { name: 'Who waits for a limit' })
+    await limits.getByText('email-sender').waitFor()
+    await limits.getByText('nobody waits').waitFor()
   })
 
   it('finds a message by its ID, and tells on a time line what happened to it', async () => {
@@ -187,6 +198,37 @@ describePages('the dashboard in a browser', prepare, (on) => {
     const report = page.waitForEvent('download')
     await page.getByRole('link', { name: 'csv' }).click()
     expect((await report).suggestedFilename()).toMatch(/csv$/)
+  })
+
+  it('looks at dead letters by reason, time and field, and tells what each would do and the command for it', async () => {
+    const page = await on.browser.page()
+    await on.open(page, ['dead-letters'], { consumer: on.rig.smsId })
+    await page.getByText('Only some of them').first().click()
+    const form = page.getByRole('form', { name: 'Only some of them' })
+    await form.getByLabel('Why they were set aside').selectOption('handler-failed')
+    await form.getByLabel('Only where').fill('/id=wrong-number')
+    await form.getByRole('button', { name: 'Look at these' }).click()
+    await page.getByText('set aside as handler-failed').waitFor()
+    const sample = page.getByRole('table', { name: 'Sample of the dead letters' })
+    expect(await sample.locator('tbody tr').count()).toBe(1)
+    await sample.getByText(`${on.rig.group}/sms-sender`).waitFor()
+    await page
+      .getByText("npx consume-once redrive sms-sender --reason-is handler-failed --where '/id=wrong-number' --dry-run")
+      .waitFor()
+    await page.getByRole('button', { name: 'Look at all of them' }).click()
+    await eventually(async () => (await sample.locator('tbody tr').count()) > 1)
+  })
+
+  it('tells in a list where the dead letters lie, and the IDs of a consumer that shows them', async () => {
+    const page = await on.browser.page()
+    await on.open(page, ['records', 'given-up'], { consumer: on.rig.emailId })
+    await page.getByRole('button', { name: 'Look up their dead letters' }).click()
+    const rows = page.getByRole('table', { name: 'Records' }).locator('tbody tr')
+    await rows.getByRole('link', { name: 'mail-2', exact: true }).waitFor()
+    await rows.getByText(`rabbitmq:${on.rig.queue}.dead-letter`).waitFor()
+    const [record] = await on.rig.emailAdmin.inspect(['mail-2'])
+    await rows.getByTitle(`${record?.idempotencyKey}`).waitFor()
+    expect(await rows.count()).toBe(1)
   })
 
   it('sends dead letters back, and lists the redrive with its report', async () => {

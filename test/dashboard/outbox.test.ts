@@ -54,15 +54,26 @@ describePostgres('the outbox at the dashboard', () => {
     await outbox.publish(client, [
       { topic: 'paid', value: '', messageId: 'a' },
       { topic: 'paid', value: '', messageId: 'b' },
+      { topic: 'paid', value: '', key: 'account-7', messageId: `${'x'.repeat(43)}-0` },
     ])
     client.release()
     outbox.start()
-    await eventually(async () => (await outbox.refused()).length === 2)
+    await eventually(async () => (await outbox.refused()).length === 3)
     const { answer } = await page.get('GET api/outbox', { consumer: CONSUMER })
-    expect(answer.backlog).toMatchObject([{ system: 'kafka', place: 'paid', waiting: 0, parked: 2 }])
+    expect(answer.backlog).toMatchObject([{ system: 'kafka', place: 'paid', waiting: 0, parked: 3 }])
     expect(answer.refused.map(({ messageId, isParked }) => [messageId, isParked])).toEqual([
       ['a', true],
       ['b', true],
+      [`${'x'.repeat(43)}-0`, true],
+    ])
+    // Only an ID that the library made tells whose handler published it.
+    expect(answer.refused.map(({ key, handled }) => [key, handled])).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+      ['account-7', `${'x'.repeat(21)}w`],
+    ])
+    expect((await page.get('GET api/outboxes', {})).answer.outboxes).toEqual([
+      { consumers: [CONSUMER], waiting: 0, parked: 3, oldestMs: 0, error: undefined },
     ])
     expect(JSON.stringify(answer)).not.toContain('s3cret')
 
@@ -87,6 +98,7 @@ describePostgres('the outbox at the dashboard', () => {
 
   it('is told of a consumer without one', async () => {
     const page = pageOn(memoryStore())
+    expect((await page.get('GET api/outboxes', {})).answer.outboxes).toEqual([])
     expect((await page.get('GET api/session', {})).answer.consumers).toMatchObject([{ can: { outbox: false } }])
     expect((await page.get('GET api/outbox', { consumer: CONSUMER })).error.message).toContain(
       'its store has no outbox',

@@ -314,6 +314,8 @@ export class Rig implements AsyncDisposable {
       store,
       ...(store.strategy === 'lease' ? ({ onInDoubt: 'park', leaseMs: 5_000 } as object) : {}),
       maxAttempts: 2,
+      // Its IDs are no secret, and its provider takes so many.
+      ...(name === 'email-sender' ? { logIds: true, limit: { perSecond: 500 } } : {}),
       ...settings,
       observe: this.#live,
       handle: ({ payload }) => {

@@ -106,7 +106,7 @@ describeServers('a dashboard on Kafka and Redis', () => {
     expect(await ended(readOnly, (await readOnly.post('POST api/plans', asked)).answer)).toMatchObject({
       result: { total: 4, toHandle: 1, buckets: { done: { count: 3 } } },
     })
-    const page = pageOf(entry, { ...writable(), showPayload: true, redact: ['to'] })
+    const page = pageOf(entry, { ...writable(), showPayload: ['sms'], redact: ['to'] })
     const planned = await ended(page, (await page.post('POST api/plans', asked)).answer)
     const start = { consumer: id, plan: planned.id, reason: 'OPS-5', confirm: 1 }
     const run = await ended(page, (await page.post('POST api/replays/start', start)).answer)
@@ -118,6 +118,12 @@ describeServers('a dashboard on Kafka and Redis', () => {
     expect(hidden.answer.message?.payload).toBeUndefined()
     const { answer: shown } = await page.get('GET api/message', { consumer: id, at })
     expect(JSON.parse(shown.message?.payload ?? '')).toEqual({ id: 'bad', tenant: 'beta', to: '***' })
+    // The audit has once who saw it, however often the page asks.
+    await page.get('GET api/message', { consumer: id, at })
+    const { answer: looks } = await page.get('GET api/audit', { consumer: id, decision: 'look' })
+    expect([looks.entries.length, shown.message?.unnoted]).toEqual([1, undefined])
+    expect(looks.entries).toMatchObject([{ by: 'kim', about: `message ${at}` }])
+    expect(() => pageOf(entry, { showPayload: ['nobody'] })).toThrow('showPayload: expected names of consumers (sms)')
     expect((await page.get('GET api/message', { consumer: id, at: `${incident.place}/0/99` })).status).toBe(404)
     expect((await page.get('GET api/message', { consumer: id, at: '__consumer_offsets/0/0' })).status).toBe(400)
   })

@@ -5,8 +5,8 @@
 export type NodeRedisLike = ClientLike | ClusterLike
 
 interface ListenedTo {
-  on?(event: 'ready' | 'node-ready', listener: () => void): unknown
-  off?(event: 'ready' | 'node-ready', listener: () => void): unknown
+  on?(event: 'ready' | 'node-ready' | 'error', listener: (error?: unknown) => void): unknown
+  off?(event: 'ready' | 'node-ready' | 'error', listener: (error?: unknown) => void): unknown
 }
 
 interface ClientLike extends ScriptsLike, NodeLike, ListenedTo {

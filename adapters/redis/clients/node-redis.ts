@@ -8,6 +8,10 @@ export function nodeRedisPort(client: NodeRedisLike): RedisPort {
     isCluster: isCluster(redis),
     isOneLine: !isCluster(redis) && !isPool(redis),
     address: addressOf(client),
+    onError: (listener) => {
+      client.on?.('error', listener)
+      return () => void client.off?.('error', listener)
+    },
     run: (call) => (call.by === 'sha' ? redis.evalSha(call.script, howOf(call)) : redis.eval(call.script, howOf(call))),
     // If the connection is lost, every command of the chain without a reply is rejected.
     async runBefore(calls, last) {

@@ -26,6 +26,7 @@ import { tagOf } from '../records/owners.ts'
 import { readLook } from '../records/records.ts'
 import type { RedisNode, RedisPort } from '../clients/redis-port.ts'
 import { readDecide } from '../calls/replies.ts'
+import { Refusals } from './refusals.ts'
 import { RedisReplays } from './replays.ts'
 import { runScript } from '../calls/run-script.ts'
 import type { ScriptLine } from '../calls/script-line.ts'
@@ -72,14 +73,20 @@ export class RedisAdmin implements StoreAdmin {
   readonly replays: ReplayLedger
   readonly #line: ScriptLine
   readonly #shards: number
+  readonly #refusals: Refusals
 
   constructor(redis: RedisPort, names: KeyNames, line: ScriptLine, shards: number) {
     this.#redis = redis
     this.#names = names
     this.#line = line
     this.#shards = shards
+    this.#refusals = new Refusals(redis)
     this.#scopes = { redis, names, line, shards }
     this.replays = new RedisReplays(names, line, shards)
+  }
+
+  onRefused(listener: (why: string) => void): () => void {
+    return this.#refusals.watch(listener)
   }
 
   async peek(scope: string, keys: readonly Key[]): Promise<readonly RecordView[]> {

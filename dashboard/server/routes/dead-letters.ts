@@ -6,7 +6,8 @@ import type {
   RedriveResult,
 } from '../../../src/replay/redrive-options.ts'
 import { fileJournal } from '../../../adapters/file/index.ts'
-import type { JobInfo, LookProgress, OneMessage } from '../../api.ts'
+import { keyIn } from '../../../src/people/key-in.ts'
+import type { JobInfo, LookProgress, Meant } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'
 import type { Params } from '../params.ts'
@@ -16,6 +17,8 @@ import { journalOf } from './replays.ts'
 
 const MOST_LOOKED_AT = 100_000
 const SAMPLE = 50
+const MOST_TEXTS = 100
+const EVER = { least: 0, most: Number.MAX_SAFE_INTEGER }
 /** What was found may have changed after that. */
 const LOOK_IS_GOOD_MS = 600_000
 
@@ -72,14 +75,27 @@ export async function redriveFound(services: Services, { params, principal }: As
   })
 }
 
-function onlyIn(params: Params): OneMessage {
-  const [id, key] = [params.maybeText('id'), params.maybeText('key')]
-  if (id && key) throw badRequest('expected id or key, not both')
-  return { ...(id ? { id } : {}), ...(key ? { key } : {}) }
+function onlyIn(params: Params): Meant {
+  const [id, given] = [params.maybeText('id') || undefined, params.maybeText('key')?.trim() || undefined]
+  if (id !== undefined && given !== undefined) throw badRequest('expected id or key, not both')
+  const key = given === undefined ? undefined : keyIn(given)
+  if (given !== undefined && key === undefined) {
+    throw badRequest('key: expected a key of 22 characters, or an idempotency key of 43; a message ID goes into id')
+  }
+  const asked = {
+    id,
+    key,
+    since: params.maybeWhole('since', EVER),
+    until: params.maybeWhole('until', EVER),
+    where: params.maybeTexts('where', MOST_TEXTS),
+    reasons: params.maybeTexts('reasons', MOST_TEXTS),
+    include: params.maybeTexts('include', MOST_TEXTS),
+  }
+  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
 }
 
-function selectionOf({ id, key }: OneMessage): Pick<RedriveOptions, 'ids' | 'keys'> {
-  return { ...(id === undefined ? {} : { ids: [id] }), ...(key === undefined ? {} : { keys: [key] }) }
+function selectionOf({ id, key, ...selection }: Meant): Pick<RedriveOptions, 'ids' | 'keys' | keyof typeof selection> {
+  return { ...selection, ...(id === undefined ? {} : { ids: [id] }), ...(key === undefined ? {} : { keys: [key] }) }
 }
 
 function jobOf({ entry }: Shown, options: RedriveOptions): ReturnType<typeof redrive> {

@@ -7,13 +7,15 @@ import { idempotencyKeyIn, KEY_LENGTH, keyIn } from '../../../src/people/key-in.
 import { topicsOf } from '../../../src/replay/find/in-hand.ts'
 import { positionIn } from '../../../src/replay/find/position.ts'
 import { messageAt, NOTHING_THERE, type MessageAt } from '../../../src/replay/find/read-at.ts'
-import type { AuditRow, DecisionKind, MessageAnswer, MessageRecord, ShownMessage } from '../../api.ts'
+import type { AuditRow, DecisionKind, MessageAnswer, MessageRecord } from '../../api.ts'
 import { storyOf } from '../message/story.ts'
 import { isConflictIn, verdictsOf } from '../message/verdict.ts'
 import { adminOfShown, adminUnder, type Shown } from '../consumers.ts'
+import { dropOldest } from '../bounded.ts'
 import { badRequest, HttpError } from '../http-error.ts'
 import { lookThrough } from '../looking.ts'
-import { shownMessage } from '../payload.ts'
+import { noted } from '../noted.ts'
+import { shownMessage, type Seen } from '../payload.ts'
 import type { Asked, Services } from '../services.ts'
 import { LIST_STATES, rowOf } from './records.ts'
 
@@ -40,7 +42,39 @@ export async function message(services: Services, asked: Asked): Promise<Message
     },
   }))
   const records = await Promise.all(named.map((one) => recordOf(services, shown, one, asked)))
-  return { now: services.clock.now(), records, message: found.message, noId: found.noId }
+  const unnoted =
+    found.message?.payload === undefined ? undefined : await unnotedLook(services, shown, found.message, asked)
+  const its = found.message && { ...found.message, unnoted }
+  return { now: services.clock.now(), records, message: its, noId: found.noId }
+}
+
+const NOTED_AGAIN_MS = 3_600_000
+const MOST_SEEN = 10_000
+
+/** Who was shown the payload of which message: once an hour, as a page that is open asks every few seconds. */
+async function unnotedLook(
+  services: Services,
+  shown: Shown,
+  { part, position }: Seen,
+  { principal }: Asked,
+): Promise<string | undefined> {
+  const { payloadsSeen, clock } = services
+  const by = principal.by.slice(0, 200)
+  const name = JSON.stringify([by, shown.id, part, position])
+  const last = payloadsSeen.get(name)
+  if (last !== undefined && clock.monotonic() - last < NOTED_AGAIN_MS) return undefined
+  const about = `message ${part}/${position}`.slice(0, 200)
+  const why = await noted(services, shown, {
+    what: 'look',
+    about,
+    by,
+    reason: 'its payload was shown in the dashboard',
+  })
+  if (why !== undefined) return why
+  payloadsSeen.delete(name)
+  payloadsSeen.set(name, clock.monotonic())
+  dropOldest(payloadsSeen, MOST_SEEN)
+  return undefined
 }
 
 interface Given {
@@ -52,7 +86,7 @@ interface Given {
 
 interface Found {
   readonly records: readonly Inspected[]
-  readonly message: ShownMessage | undefined
+  readonly message: Seen | undefined
   readonly noId: string | undefined
   /** What was found at a place is another message than the record is of. */
   readonly isConflict: boolean

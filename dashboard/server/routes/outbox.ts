@@ -1,9 +1,10 @@
 import { withoutSecrets } from '../../../src/foundation/without-secrets.ts'
 import { redriveOutbox } from '../../../src/people/redrive-outbox.ts'
 import type { Outbox } from '../../../src/ports/outbox.ts'
-import type { OutboxAnswer, OutboxRedriveAnswer } from '../../api.ts'
+import { keyOfProvider } from '../../../src/people/key-in.ts'
+import type { OutboxAnswer, OutboxesAnswer, OutboxRedriveAnswer } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
-import { badRequest } from '../http-error.ts'
+import { apiErrorOf, badRequest } from '../http-error.ts'
 import type { Asked, Services } from '../services.ts'
 import { reasonIn } from './decisions.ts'
 
@@ -16,8 +17,39 @@ export async function outbox(services: Services, { params }: Asked): Promise<Out
     services.asking(() => of.backlog()),
     services.asking(() => of.refused()),
   ])
-  const shown = refused.map((row) => ({ ...row, cause: row.cause && withoutSecrets(row.cause) }))
+  const shown = refused.map((row) => ({
+    ...row,
+    cause: row.cause && withoutSecrets(row.cause),
+    handled: keyOfProvider(row.messageId),
+  }))
   return { now: services.clock.now(), backlog, refused: shown }
+}
+
+export async function outboxes(services: Services): Promise<OutboxesAnswer> {
+  const sharing = new Map<Outbox, string[]>()
+  for (const { id, definition } of services.consumers.all) {
+    const { outbox: of } = definition.store
+    if (of !== undefined) sharing.set(of, [...(sharing.get(of) ?? []), id])
+  }
+  const asked = [...sharing].map(([of, consumers]) =>
+    services.outboxes.get(consumers.join(' '), () => backlogOf(services, of, consumers)),
+  )
+  return { now: services.clock.now(), outboxes: await Promise.all(asked) }
+}
+
+async function backlogOf(
+  services: Services,
+  of: Outbox,
+  consumers: readonly string[],
+): Promise<OutboxesAnswer['outboxes'][number]> {
+  try {
+    const backlog = await services.asking(() => of.backlog())
+    const sumOf = (name: 'waiting' | 'parked'): number => backlog.reduce((sum, one) => sum + one[name], 0)
+    const oldestMs = Math.max(0, ...backlog.map((one) => (one.waiting === 0 ? 0 : one.oldestMs)))
+    return { consumers, waiting: sumOf('waiting'), parked: sumOf('parked'), oldestMs, error: undefined }
+  } catch (error) {
+    return { consumers, waiting: 0, parked: 0, oldestMs: 0, error: apiErrorOf(error) }
+  }
 }
 
 export async function redriveRefused(services: Services, { params, principal }: Asked): Promise<OutboxRedriveAnswer> {

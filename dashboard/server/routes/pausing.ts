@@ -1,9 +1,8 @@
-import { describeError } from '../../../src/foundation/errors.ts'
-import { withoutSecrets } from '../../../src/foundation/without-secrets.ts'
 import type { PauseAnswer } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
 import { HttpError } from '../http-error.ts'
 import { HERE } from '../live-sources.ts'
+import { noted } from '../noted.ts'
 import type { Asked, Services } from '../services.ts'
 import { reasonIn } from './decisions.ts'
 
@@ -27,20 +26,6 @@ async function each(services: Services, { params, principal }: Asked, what: What
   // First: a store that does not answer may be the reason for a pause.
   for (const run of runs) run[what](why)
   return { runs: runs.length, unnoted: await noted(services, shown, { what, about: 'consumer', ...why }) }
-}
-
-/** Resolves with why the audit does not have the note, if so. */
-async function noted(
-  services: Services,
-  { admin }: Shown,
-  note: { readonly what: string; readonly about: string; readonly by: string; readonly reason: string },
-): Promise<string | undefined> {
-  try {
-    const isNoted = admin !== undefined && (await services.asking(() => admin.note(note)))
-    return isNoted ? undefined : 'its store keeps no notes'
-  } catch (error) {
-    return withoutSecrets(describeError(error))
-  }
 }
 
 async function whyNotHere(services: Services, { id, entry }: Shown, what: What): Promise<string> {

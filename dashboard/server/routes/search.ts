@@ -1,5 +1,3 @@
-import { describeError } from '../../../src/foundation/errors.ts'
-import { withoutSecrets } from '../../../src/foundation/without-secrets.ts'
 import type { ConfiguredConsumer } from '../../../src/people/config.ts'
 import { keyIn } from '../../../src/people/key-in.ts'
 import { parseCondition } from '../../../src/replay/expression.ts'
@@ -16,6 +14,7 @@ import {
 import type { JobInfo, SearchedMessage, SearchFound } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'
+import { noted } from '../noted.ts'
 import type { Params } from '../params.ts'
 import type { Asked, Services } from '../services.ts'
 
@@ -57,8 +56,10 @@ export async function searchMessages(services: Services, { params, principal }: 
         if (about === undefined) return []
         const note = { what: 'search', about: about.slice(0, 200), by, reason: reasonOf(asked) }
         const searched = new Set(places.map(({ entry }) => entry.shown))
-        const all = await Promise.all([...searched].map((shown) => unnotedBy(services, shown, note)))
-        return all.filter((one) => one !== undefined)
+        const all = await Promise.all(
+          [...searched].map(async (shown) => ({ id: shown.id, why: await noted(services, shown, note) })),
+        )
+        return all.flatMap(({ id, why }) => (why === undefined ? [] : [`${id}: ${why}`]))
       }),
     progressOf: (progress: SearchProgress) => progress,
     resultOf: ({ result, unnoted }) => ({ ...foundIn(result, problems), unnoted }),
@@ -157,20 +158,6 @@ function searching(
     for await (const progress of job) control.tell(progress)
     return { result: await job.result, unnoted }
   })
-}
-
-/** Why the audit of a consumer does not have it: the search goes on all the same, and says so. */
-async function unnotedBy(
-  services: Services,
-  { id, admin }: Shown,
-  note: Parameters<NonNullable<Shown['admin']>['note']>[0],
-): Promise<string | undefined> {
-  try {
-    const isNoted = admin !== undefined && (await services.asking(() => admin.note(note)))
-    return isNoted ? undefined : `${id}: its store keeps no notes`
-  } catch (error) {
-    return `${id}: ${withoutSecrets(describeError(error))}`
-  }
 }
 
 function foundIn({ messages, looked, ...result }: SearchResult<Entry>, before: Found['problems']): Found {

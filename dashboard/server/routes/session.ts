@@ -6,7 +6,7 @@ import { version } from '../version.ts'
 const COLOR = '#64748b'
 
 export function session(services: Services, { principal: { by, readOnly } }: Asked): SessionInfo {
-  const { environment, showPayload = false } = services.options
+  const { environment } = services.options
   return {
     version: version(),
     now: services.clock.now(),
@@ -14,7 +14,6 @@ export function session(services: Services, { principal: { by, readOnly } }: Ask
     readOnly,
     csrfToken: services.csrfToken(by),
     environment: environment === undefined ? undefined : { name: environment.name, color: environment.color ?? COLOR },
-    showPayload,
     hasLive: services.live.isThere,
     consumers: services.consumers.all.map((shown) => shown.info(readOnly)),
   }

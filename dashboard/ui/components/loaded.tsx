@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
+import { adviceOnNoAnswer } from '../../../src/people/no-answer.ts'
 import type { Failure } from '../client.ts'
 import type { Resource } from '../resource.ts'
 import { Empty, Time } from './parts.tsx'
@@ -29,7 +30,7 @@ export function Problem({ failure, since }: { failure: Failure; since?: number |
     <div class={`notice ${heals ? '' : 'alarm'}`} role="status">
       <strong>{titleOf(failure)}</strong>
       <p class="grow wrap">
-        {failure.message} {heals && 'This page asks again by itself.'}
+        {textOf(failure)} {heals && 'This page asks again by itself.'}
         {since !== undefined && (
           <>
             {' '}
@@ -39,6 +40,12 @@ export function Problem({ failure, since }: { failure: Failure; since?: number |
       </p>
     </div>
   )
+}
+
+/** What happened, and what to look at. */
+function textOf({ message, code }: Failure): string {
+  const advice = adviceOnNoAnswer(code)
+  return advice === undefined ? message : `${message.replace(/\.$/, '')}. ${advice}.`
 }
 
 function titleOf({ status }: Failure): string {

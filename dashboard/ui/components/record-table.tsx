@@ -1,21 +1,24 @@
 import type { JSX, TargetedKeyboardEvent, TargetedMouseEvent } from 'preact'
 import { useRef } from 'preact/hooks'
-import type { ConsumerInfo, ListState, RecordRow } from '../../api.ts'
+import type { ConsumerInfo, ListState, RecordRow, SearchedMessage } from '../../api.ts'
 import { duration } from '../../format.ts'
 import { go } from '../router.ts'
-import { Copy, KeyLink, Time } from './parts.tsx'
+import { PlaceLink } from './found.tsx'
+import { Copy, Copyable, KeyLink, Time } from './parts.tsx'
 
 interface Props {
   readonly consumer: ConsumerInfo
   readonly state: ListState
   readonly records: readonly RecordRow[]
+  /** Their dead letters, by key, if somebody looked for them. */
+  readonly letters: ReadonlyMap<string, SearchedMessage> | undefined
   readonly chosen: ReadonlySet<string>
   /** `undefined`: nothing can be decided here, and nothing is chosen. */
   readonly onChoose: ((chosen: ReadonlySet<string>) => void) | undefined
 }
 
 /** Records with a choice of several. Arrow keys move between rows, Space chooses, Enter opens. */
-export function RecordTable({ consumer, state, records, chosen, onChoose }: Props): JSX.Element {
+export function RecordTable({ consumer, state, records, letters, chosen, onChoose }: Props): JSX.Element {
   const body = useRef<HTMLTableSectionElement>(null)
   const isAllChosen = records.length > 0 && records.every(({ key }) => chosen.has(key))
   const toggle = (key: string): void => {
@@ -60,8 +63,14 @@ export function RecordTable({ consumer, state, records, chosen, onChoose }: Prop
                 />
               </th>
             )}
-            <th scope="col">Key</th>
+            <th scope="col">{letters === undefined ? 'Key' : 'Message'}</th>
             <th scope="col">{state === 'processing' ? 'Lease left' : 'Reason and last error'}</th>
+            {letters !== undefined && (
+              <>
+                <th scope="col">Dead letter</th>
+                <th scope="col">Idempotency key</th>
+              </>
+            )}
             <th scope="col" class="num">
               Attempts
             </th>
@@ -91,7 +100,7 @@ export function RecordTable({ consumer, state, records, chosen, onChoose }: Prop
               )}
               <th scope="row">
                 <span class="copyable">
-                  <KeyLink of={record.key} consumer={consumer} />
+                  <KeyLink of={record.key} id={letters?.get(record.key)?.id} consumer={consumer} />
                   <Copy text={record.key} label={`key ${record.key.slice(0, 12)}`} />
                 </span>
               </th>
@@ -100,6 +109,7 @@ export function RecordTable({ consumer, state, records, chosen, onChoose }: Prop
                 {record.reason !== undefined && <strong>{record.reason}</strong>}
                 {record.cause !== undefined && <span class="cause">{record.cause}</span>}
               </td>
+              {letters !== undefined && <LetterCells of={letters.get(record.key)} />}
               <td class="num">{record.attempt ?? '–'}</td>
               <td class="num">{record.since === undefined ? '–' : <Time at={record.since} />}</td>
             </tr>
@@ -111,5 +121,15 @@ export function RecordTable({ consumer, state, records, chosen, onChoose }: Prop
         move between rows, Enter or a click opens a message{onChoose === undefined ? '' : ', Space chooses it'}.
       </p>
     </div>
+  )
+}
+
+function LetterCells({ of }: { of: SearchedMessage | undefined }): JSX.Element {
+  const key = of?.idempotencyKey
+  return (
+    <>
+      <td>{of === undefined ? 'none found' : <PlaceLink of={of} />}</td>
+      <td>{key === undefined ? '–' : <Copyable text={key} label="the idempotency key" show={12} />}</td>
+    </>
   )
 }

@@ -21,6 +21,8 @@ const DECISIONS = [
   'resume',
   'abort',
   'release-hold',
+  'search',
+  'look',
 ] as const
 
 interface Filter {

@@ -6,7 +6,7 @@ import { Chip, Empty, Time } from '../components/parts.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
 import { count, duration, known, plural } from '../../format.ts'
-import { isOf, runningOf, type Running } from '../live-view.ts'
+import { isOf, limitsOf, runningOf, type Running } from '../live-view.ts'
 import { useResource } from '../resource.ts'
 import { href } from '../place.ts'
 import type { Tone } from '../words.ts'
@@ -20,10 +20,47 @@ export function Consumers(): JSX.Element {
     <>
       <Head title="Consumers" />
       {live.failure !== undefined && <Problem failure={live.failure} />}
+      <Limits />
       {session.consumers.map((consumer) => (
         <ConsumerCard key={consumer.id} consumer={consumer} running={running.filter((one) => isOf(one, consumer))} />
       ))}
     </>
+  )
+}
+
+/** Who waits for the rate of a limit, how many, and since when. */
+function Limits(): JSX.Element | null {
+  const { live } = useShared()
+  const limited = limitsOf(live.data)
+  if (limited.length === 0) return null
+  return (
+    <section class="card stack" aria-label="Limits">
+      <header>
+        <h2>Limits</h2>
+        <span class="muted">Messages that wait for their turn before their claim, and spend no attempt</span>
+      </header>
+      <Table
+        caption="Who waits for a limit"
+        rows={limited}
+        keyOf={({ instance, live: { consumer, group } }) => `${instance} ${group} ${consumer}`}
+        columns={[
+          { title: 'Consumer', cell: ({ live: { consumer } }) => <span class="nowrap">{consumer}</span> },
+          { title: 'Process', cell: ({ instance }) => <span class="wrap">{instance}</span> },
+          { title: 'Waiting', isNumber: true, cell: ({ waiting }) => count(waiting) },
+          {
+            title: 'The oldest came',
+            isNumber: true,
+            cell: ({ waiting, at, oldestMs }) => (waiting === 0 ? '–' : <Time at={at - oldestMs} />),
+          },
+          {
+            title: 'For what',
+            cell: ({ check, waiting }) => (
+              <span class="wrap">{waiting === 0 && check === 'ok' ? 'nobody waits' : check}</span>
+            ),
+          },
+        ]}
+      />
+    </section>
   )
 }
 

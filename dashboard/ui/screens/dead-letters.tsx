@@ -1,15 +1,16 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { ConsumerInfo, DeadLettersFound, OneMessage } from '../../api.ts'
+import { BROKER_REASONS, DEAD_LETTER_REASONS } from '../../../src/core/after-claim.ts'
+import type { ConsumerInfo, DeadLettersFound, Meant } from '../../api.ts'
 import { countText } from '../alarms.ts'
 import { post } from '../client.ts'
 import { command, isPlainId, quoted } from '../../../src/people/command-text.ts'
 import { Dialog } from '../components/dialog.tsx'
-import { confirmation, REASON } from '../components/form.tsx'
+import { confirmation, Form, linesOf, REASON, type Field, type Values } from '../components/form.tsx'
 import { Problem } from '../components/loaded.tsx'
-import { Chip, Command, Empty, KeyLink, Warnings } from '../components/parts.tsx'
+import { Chip, Command, Empty, KeyLink, Time, Warnings } from '../components/parts.tsx'
 import { Head } from '../components/head.tsx'
-import { Shares, Table } from '../components/table.tsx'
+import { Shares, Table, type Column, type Share } from '../components/table.tsx'
 import { useShared } from '../context.ts'
 import { count, plural } from '../../format.ts'
 import { useJob } from '../use-job.ts'
@@ -17,17 +18,20 @@ import { href } from '../place.ts'
 import { REDRIVE_WORDS } from '../words.ts'
 
 export function DeadLetters({ consumer, query }: { consumer: ConsumerInfo; query: URLSearchParams }): JSX.Element {
-  const { session } = useShared()
   const work = useJob()
   const { job } = work
   const found = job?.kind === 'dead-letters' ? job.result : undefined
   const [id, key] = [query.get('id') ?? '', query.get('key') ?? '']
   const one = id === '' ? key : id
-  const only: OneMessage = { ...(id === '' ? {} : { id }), ...(id === '' && key !== '' ? { key } : {}) }
-  const look = (): void => work.start(() => post('api/dead-letters/look', { consumer: consumer.id, ...only }))
+  const ofOne: Meant = { ...(id === '' ? {} : { id }), ...(id === '' && key !== '' ? { key } : {}) }
+  const [only, mean] = useState<Meant>(ofOne)
+  const look = (meant: Meant): void => {
+    mean(meant)
+    work.start(() => post('api/dead-letters/look', { consumer: consumer.id, ...meant }))
+  }
   // Whoever comes for one message wants to see it. A queue counts each reading as a delivery, so a person asks for it.
   useEffect(() => {
-    if (one !== '' && consumer.can.deadLetters && consumer.system === 'kafka') look()
+    if (one !== '' && consumer.can.deadLetters && consumer.system === 'kafka') look(ofOne)
   }, [])
   return (
     <>
@@ -44,16 +48,40 @@ export function DeadLetters({ consumer, query }: { consumer: ConsumerInfo; query
           </p>
         )}
         <div class="row">
-          <button type="button" class="primary" disabled={!consumer.can.deadLetters || work.isRunning} onClick={look}>
-            {found === undefined ? 'Look at the dead letters' : 'Look again'}
+          <button
+            type="button"
+            class="primary"
+            disabled={!consumer.can.deadLetters || work.isRunning}
+            onClick={() => look(ofOne)}
+          >
+            {found === undefined ? 'Look at the dead letters' : one === '' ? 'Look at all of them' : 'Look again'}
           </button>
-          {work.isRunning && <LookProgress work={work} />}
+          {work.isRunning && (
+            <>
+              <LookProgress work={work} />
+              <button type="button" onClick={work.stop}>
+                Stop
+              </button>
+            </>
+          )}
           {!consumer.can.deadLetters && consumer.deadLetters.length > 0 && (
             <span class="muted">
               This dashboard is read-only, and a queue counts each reading as a delivery: it is not read here.
             </span>
           )}
         </div>
+        {one === '' && consumer.can.deadLetters && (
+          <details>
+            <summary>Only some of them</summary>
+            <Form
+              title="Only some of them"
+              fields={SELECTION}
+              submit="Look at these"
+              isOff={work.isRunning}
+              onSubmit={(typed) => look(meantBy(typed))}
+            />
+          </details>
+        )}
         {work.failure !== undefined && <Problem failure={work.failure} />}
         {found === undefined && !work.isRunning && (
           <Empty title="What lies there, and why">
@@ -63,16 +91,69 @@ export function DeadLetters({ consumer, query }: { consumer: ConsumerInfo; query
               back, done already, parked, or left. No message is sent and no record changes
               {consumer.system === 'rabbitmq' && '; the queue counts it as a delivery of each'}.
             </p>
-            <Command
-              about="The same on the command line"
-              text={command('redrive', consumer, session.consumers, '--dry-run')}
-            />
+            <SameCommand consumer={consumer} only={only} />
           </Empty>
         )}
-        {found !== undefined && <Found consumer={consumer} look={job?.id ?? ''} found={found} onDone={look} />}
+        {found !== undefined && <Found consumer={consumer} look={job?.id ?? ''} found={found} onLook={look} />}
       </section>
     </>
   )
+}
+
+/** What `consume-once redrive` selects by. */
+const SELECTION: readonly Field[] = [
+  {
+    name: 'reason',
+    label: 'Why they were set aside',
+    kind: 'choice',
+    choices: [['', 'any reason'], ...[...DEAD_LETTER_REASONS, ...BROKER_REASONS].map((one) => [one, one] as const)],
+  },
+  { name: 'key', label: 'Key, or idempotency key' },
+  { name: 'since', label: 'Set aside since', kind: 'time' },
+  { name: 'until', label: 'Set aside before', kind: 'time' },
+  {
+    name: 'where',
+    label: 'Only where',
+    hint: 'One condition a line, with = != ^= *= or |=. /tenant is a field of the payload. All must hold.',
+    kind: 'lines',
+    placeholder: '/tenant=acme or $message.header#/tenant=acme',
+    isWide: true,
+  },
+]
+
+function meantBy({ reason, key, since, until, where }: Values): Meant {
+  const conditions = linesOf(where)
+  return {
+    ...(reason ? { reasons: [reason] } : {}),
+    ...(key ? { key } : {}),
+    ...(since ? { since: new Date(since).getTime() } : {}),
+    ...(until ? { until: new Date(until).getTime() } : {}),
+    ...(conditions.length > 0 ? { where: conditions } : {}),
+  }
+}
+
+function SameCommand({ consumer, only }: { consumer: ConsumerInfo; only: Meant }): JSX.Element {
+  const { session } = useShared()
+  const [before, flags] = flagsOf(only)
+  return (
+    <Command
+      about="The same on the command line"
+      text={`${before}${command('redrive', consumer, session.consumers, `${flags}--dry-run`)}`}
+    />
+  )
+}
+
+/** What is before the command, and the options that select the same. */
+function flagsOf({ id, key, since, until, where = [], reasons = [] }: Meant): readonly [before: string, flags: string] {
+  const flags = [
+    ...(id === undefined ? [] : [`--ids-from -${isPlainId(id) ? '' : ' --raw-ids'}`]),
+    ...(key === undefined ? [] : [`--key=${key}`]),
+    ...reasons.map((reason) => `--reason-is ${quoted(reason)}`),
+    ...(since === undefined ? [] : [`--since ${new Date(since).toISOString()}`]),
+    ...(until === undefined ? [] : [`--until ${new Date(until).toISOString()}`]),
+    ...where.map((condition) => `--where ${quoted(condition)}`),
+  ]
+  return [id === undefined ? '' : `printf '%s\\n' ${quoted(id)} | `, flags.map((flag) => `${flag} `).join('')]
 }
 
 /** What the records tell of the dead letters, without a look at the broker. */
@@ -104,23 +185,28 @@ function Found({
   consumer,
   look,
   found,
-  onDone,
+  onLook,
 }: {
   consumer: ConsumerInfo
   look: string
   found: DeadLettersFound
-  onDone: () => void
+  onLook: (only: Meant) => void
 }): JSX.Element {
   const { session } = useShared()
   const [isAsking, ask] = useState(false)
+  const { only } = found
   const reasons = Object.entries(found.reasons).toSorted(([, a], [, b]) => b - a)
-  const isOne = found.only.id !== undefined || found.only.key !== undefined
-  const meant = found.looked - (isOne ? found.totals.filtered : 0)
-  const totals = Object.entries(found.totals).filter(([name, number]) => number > 0 && !(isOne && name === 'filtered'))
-  if (meant === 0 && isOne) {
+  const isSome = Object.keys(only).length > 0
+  const isOne = only.id !== undefined || only.key !== undefined
+  const meant = found.looked - (isSome ? found.totals.filtered : 0)
+  const totals = Object.entries(found.totals).filter(([name, number]) => number > 0 && !(isSome && name === 'filtered'))
+  if (meant === 0 && isSome) {
     return (
-      <Empty title="It has no dead letter">
-        <p>{plural(found.looked, 'dead letter')} of this consumer looked at, none of this message.</p>
+      <Empty title={isOne ? 'It has no dead letter' : 'No dead letter is meant by that'}>
+        <p>
+          {plural(found.looked, 'dead letter')} of this consumer looked at, none {isOne ? 'of this message' : 'matches'}
+          .
+        </p>
       </Empty>
     )
   }
@@ -134,12 +220,20 @@ function Found({
   return (
     <>
       <Warnings of={found.warnings} />
+      {found.stopped && <Warnings of={['It was stopped before it had seen all of them.']} />}
+      {isSome && !isOne && <Selected only={only} />}
       <div class="columns">
         <Histogram
           title={`What would become of ${plural(meant, 'dead letter')}`}
           counts={totals.map(([name, number]) => [REDRIVE_WORDS[name] ?? name, number])}
         />
-        {reasons.length > 0 && <Histogram title="Why those that can go back were set aside" counts={reasons} />}
+        {reasons.length > 0 && (
+          <Histogram
+            title="Why those that can go back were set aside"
+            counts={reasons}
+            onOnly={only.reasons === undefined ? (reason) => onLook({ ...only, reasons: [reason] }) : undefined}
+          />
+        )}
       </div>
       <div class="row">
         {!session.readOnly && found.totals.redriven > 0 && (
@@ -147,7 +241,7 @@ function Found({
             Send {plural(found.totals.redriven, 'dead letter')} back …
           </button>
         )}
-        {consumer.can.plan && !isOne && (
+        {consumer.can.plan && !isSome && (
           <a class="button" href={href(['replays', 'plan'], { consumer: consumer.id, from: consumer.deadLetters[0] })}>
             Plan a replay of them
           </a>
@@ -156,7 +250,7 @@ function Found({
       {found.totals.unknown > 0 && found.only.key === undefined && (
         <Command
           about="Those without a record may have been handled. If you know that they were not, this sends them back"
-          text={handleUnknown(consumer, session.consumers, found.only)}
+          text={handleUnknown(consumer, session.consumers, only)}
         />
       )}
       <h2>Sample</h2>
@@ -165,12 +259,25 @@ function Found({
         rows={found.sample}
         keyOf={({ part, position }) => `${part} ${position}`}
         columns={[
-          { title: 'Place', cell: ({ part, position }) => <span class="mono">{`${part} ${position}`}</span> },
           {
             title: 'Message',
-            cell: ({ key }) => (key === undefined ? 'no usable ID' : <KeyLink of={key} consumer={consumer} />),
+            cell: ({ key, id }) =>
+              key === undefined ? 'no usable ID' : <KeyLink of={key} id={id} consumer={consumer} />,
+          },
+          {
+            title: 'Place',
+            cell: ({ part, position }) =>
+              consumer.can.place ? (
+                <a class="mono" href={href(['message'], { consumer: consumer.id, at: `${part}/${position}` })}>
+                  {`${part}/${position}`}
+                </a>
+              ) : (
+                <span class="mono">{part}</span>
+              ),
           },
           { title: 'Reason', cell: ({ reason }) => <span class="wrap">{reason ?? 'unknown'}</span> },
+          { title: 'Set aside', cell: ({ since }) => <Time at={since} /> },
+          { title: 'By', cell: ({ setAsideBy }) => <span class="wrap">{setAsideBy ?? '–'}</span> },
           {
             title: 'Now',
             cell: ({ outcome }) => (
@@ -182,29 +289,80 @@ function Found({
           { title: 'Would go to', cell: ({ destination }) => destination ?? '–' },
         ]}
       />
+      <SameCommand consumer={consumer} only={only} />
       {isAsking && (
-        <RedriveDialog consumer={consumer} look={look} found={found} onClose={() => ask(false)} onDone={onDone} />
+        <RedriveDialog
+          consumer={consumer}
+          look={look}
+          found={found}
+          onClose={() => ask(false)}
+          onDone={() => onLook(only)}
+        />
       )}
     </>
   )
 }
 
-function handleUnknown(consumer: ConsumerInfo, consumers: readonly ConsumerInfo[], { id }: OneMessage): string {
-  const [before, ids] =
-    id === undefined
-      ? ['', '']
-      : [`printf '%s\\n' ${quoted(id)} | `, `--ids-from - ${isPlainId(id) ? '' : '--raw-ids '}--yes `]
-  return `${before}${command('redrive', consumer, consumers, `${ids}--treat-unknown-as handle --reason WHY`)}`
+/** What the person asked for, in words. */
+function Selected({ only }: { only: Meant }): JSX.Element {
+  const { since, until, where = [], reasons = [] } = only
+  return (
+    <p class="row wrap">
+      <strong>Only those</strong>
+      {reasons.length > 0 && <span>set aside as {reasons.join(', ')}</span>}
+      {since !== undefined && (
+        <span>
+          since <Time at={since} />
+        </span>
+      )}
+      {until !== undefined && (
+        <span>
+          before <Time at={until} />
+        </span>
+      )}
+      {where.map((condition) => (
+        <code key={condition}>{condition}</code>
+      ))}
+    </p>
+  )
+}
+
+function handleUnknown(consumer: ConsumerInfo, consumers: readonly ConsumerInfo[], only: Meant): string {
+  const [before, flags] = flagsOf(only)
+  const yes = only.id === undefined ? '' : '--yes '
+  return `${before}${command('redrive', consumer, consumers, `${flags}${yes}--treat-unknown-as handle --reason WHY`)}`
 }
 
 /** Each with its share of the largest. */
-function Histogram({ title, counts }: { title: string; counts: readonly (readonly [string, number])[] }): JSX.Element {
+function Histogram({
+  title,
+  counts,
+  onOnly,
+}: {
+  title: string
+  counts: readonly (readonly [string, number])[]
+  /** Looks at one of them alone. */
+  onOnly?: ((name: string) => void) | undefined
+}): JSX.Element {
   const most = Math.max(1, ...counts.map(([, number]) => number))
   const rows = counts.map(([name, number]) => ({ name, title: name, count: number, share: number / most }))
+  const more: readonly Column<Share>[] =
+    onOnly === undefined || counts.length < 2
+      ? []
+      : [
+          {
+            title: 'Look',
+            cell: ({ name }) => (
+              <button type="button" class="plain" onClick={() => onOnly(name)}>
+                only {name}
+              </button>
+            ),
+          },
+        ]
   return (
     <div class="stack">
       <h2>{title}</h2>
-      <Shares caption={title} of="Which" rows={rows} />
+      <Shares caption={title} of="Which" rows={rows} more={more} />
     </div>
   )
 }

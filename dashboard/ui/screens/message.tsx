@@ -257,12 +257,18 @@ function Shown({ message }: { message: ShownMessage }): JSX.Element {
       />
       {message.payload === undefined ? (
         <p class="muted">
-          Payload and headers are hidden. The option showPayload of the dashboard shows them, redacted.
+          Payload and headers of this consumer are hidden. The option showPayload of the dashboard shows them, redacted.
         </p>
       ) : (
         <pre class="wrap">
           <code>{message.payload}</code>
         </pre>
+      )}
+      {message.payload !== undefined && message.unnoted === undefined && (
+        <p class="muted">The audit of the consumer has that you were shown this.</p>
+      )}
+      {message.unnoted !== undefined && (
+        <Warnings of={[`The audit does not have that you were shown this: ${message.unnoted}`]} />
       )}
       {message.unmatched.length > 0 && (
         <p class="muted">To be hidden, and not found in this message: {message.unmatched.join(', ')}</p>

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ConsumerInfo, OutboxAnswer } from '../../api.ts'
+import { OUTBOX_LATE_MS } from '../alarms.ts'
 import { post } from '../client.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { confirmation, REASON } from '../components/form.tsx'
@@ -11,11 +12,10 @@ import { Table } from '../components/table.tsx'
 import { command } from '../../../src/people/command-text.ts'
 import { useShared } from '../context.ts'
 import { count, duration, plural } from '../../format.ts'
+import { href } from '../place.ts'
 import { useResource, type Resource } from '../resource.ts'
 
 const ABOUT = 'Messages that its handlers have committed and no relay has published yet'
-/** A relay publishes within milliseconds. */
-const LATE_MS = 60_000
 
 export function Outbox({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
   const answer = useResource('api/outbox', consumer.can.outbox ? { consumer: consumer.id } : undefined, 5_000)
@@ -67,7 +67,7 @@ function Destinations({ consumer, data }: { consumer: ConsumerInfo; data: Outbox
               cell: ({ waiting, oldestMs }) =>
                 waiting === 0 ? (
                   '–'
-                ) : oldestMs < LATE_MS ? (
+                ) : oldestMs < OUTBOX_LATE_MS ? (
                   duration(oldestMs)
                 ) : (
                   <Chip tone="alarm">{duration(oldestMs)}</Chip>
@@ -121,6 +121,19 @@ function Refused({
                 </label>
               ),
           },
+          {
+            title: 'Published by',
+            // Of whichever consumer: several may share an outbox.
+            cell: ({ messageId, handled }) =>
+              handled === undefined ? (
+                '–'
+              ) : (
+                <a class="mono" href={href(['message'], { id: messageId })}>
+                  {handled.slice(0, 12)}
+                </a>
+              ),
+          },
+          { title: 'Key', cell: ({ key }) => <span class="mono wrap">{key ?? '–'}</span> },
           { title: 'Destination', cell: ({ place }) => <span class="wrap">{place}</span> },
           {
             title: 'State',

@@ -1,14 +1,14 @@
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import { alarmsOf, type Alarm } from '../alarms.ts'
+import { alarmsOf, countText, type Alarm } from '../alarms.ts'
 import { Chart, type Line } from '../components/chart.tsx'
 import { Head } from '../components/head.tsx'
 import { Loaded, Problem } from '../components/loaded.tsx'
 import { Chip, Empty, KeyLink, OutcomeChip, Tile, Time } from '../components/parts.tsx'
 import { Table } from '../components/table.tsx'
 import { useShared } from '../context.ts'
-import { count, duration, known, place } from '../../format.ts'
-import { combine, eventsOf, isUsual, maxOf, runningOf, spanOf, total, type Running } from '../live-view.ts'
+import { count, duration, known, place, plural } from '../../format.ts'
+import { combine, eventsOf, isUsual, limitsOf, maxOf, runningOf, spanOf, total, type Running } from '../live-view.ts'
 import { href } from '../place.ts'
 import { infoOf } from '../where.ts'
 import { OUTCOME_NAMES, OUTCOMES } from '../words.ts'
@@ -17,8 +17,8 @@ const COLUMNS = 60
 const [FEW, MANY] = [12, 50]
 
 export function Overview(): JSX.Element {
-  const { session, counts, live, guarantees } = useShared()
-  const alarms = alarmsOf(session, counts.data, live.data, guarantees.data)
+  const { session, counts, live, guarantees, outboxes } = useShared()
+  const alarms = alarmsOf(session, counts.data, live.data, guarantees.data, outboxes.data)
   return (
     <>
       <Head title="Overview" />
@@ -28,10 +28,44 @@ export function Overview(): JSX.Element {
       ) : (
         <Alarms alarms={alarms} />
       )}
+      <Backlog />
       {session.hasLive ? <Loaded of={live}>{(data) => <Signals running={runningOf(data)} />}</Loaded> : <NoSignals />}
     </>
   )
 }
+
+/** What was handled or has arrived, and waits for somebody else: a relay, or the rate of a provider. */
+function Backlog(): JSX.Element | null {
+  const { session, live, outboxes } = useShared()
+  const all = outboxes.data?.outboxes ?? []
+  const limited = limitsOf(live.data)
+  if (all.length === 0 && limited.length === 0) return null
+  const waiting = all.reduce((sum, one) => sum + one.waiting, 0)
+  const parked = all.reduce((sum, one) => sum + one.parked, 0)
+  const isSilent = all.some(({ error }) => error !== undefined)
+  const held = limited.reduce((sum, one) => sum + one.waiting, 0)
+  const [consumer] = all.toSorted((a, b) => b.parked + b.waiting - a.parked - a.waiting)[0]?.consumers ?? []
+  return (
+    <div class="tiles">
+      {all.length > 0 && (
+        <Tile title="In the outbox" value={countText({ count: waiting, isAtLeast: isSilent })}>
+          {waiting > 0 && `oldest ${duration(Math.max(...all.map((one) => one.oldestMs)))}, `}
+          {count(parked)} parked. <a href={href(['outbox'], { consumer })}>Look at it</a>
+        </Tile>
+      )}
+      {limited.length > 0 && (
+        <Tile title="Wait for a limit" value={count(held)}>
+          {held > 0
+            ? `oldest ${duration(Math.max(...limited.map((one) => one.oldestMs)))} `
+            : `of ${plural(limited.length, 'process', 'processes')} with a limit. `}
+          <a href={href(['consumers'], { consumer: infoOf(session, limited[0]?.live ?? NOBODY)?.id })}>Look at them</a>
+        </Tile>
+      )}
+    </div>
+  )
+}
+
+const NOBODY = { consumer: '', group: undefined }
 
 function Alarms({ alarms }: { alarms: readonly Alarm[] }): JSX.Element {
   if (alarms.length === 0) {

@@ -7,12 +7,16 @@ import type {
   GroupsAnswer,
   ListState,
   PreviewRequest,
+  RecordRow,
   RecordsQuery,
   RecordView,
+  SearchFound,
 } from '../../api.ts'
+import { post } from '../client.ts'
 import { DecisionDialog } from '../components/decision.tsx'
-import { Loaded } from '../components/loaded.tsx'
-import { Bar, Command, Empty, StateChip, Time } from '../components/parts.tsx'
+import { SearchProgress } from '../components/found.tsx'
+import { Loaded, Problem } from '../components/loaded.tsx'
+import { Bar, Command, Empty, StateChip, Time, Warnings } from '../components/parts.tsx'
 import { Head } from '../components/head.tsx'
 import { RecordTable } from '../components/record-table.tsx'
 import { Table } from '../components/table.tsx'
@@ -20,6 +24,7 @@ import { command } from '../../../src/people/command-text.ts'
 import { useShared } from '../context.ts'
 import { count, plural } from '../../format.ts'
 import { useResource } from '../resource.ts'
+import { useJob, type Work } from '../use-job.ts'
 import { href } from '../place.ts'
 import { go } from '../router.ts'
 import { titleIn } from '../where.ts'
@@ -156,6 +161,8 @@ function List({ consumer, state, reason, text, id }: ListProps): JSX.Element {
   const page = useResource('api/records', asked, 5_000)
   const groups = useResource('api/groups', { consumer: consumer.id, state }, 15_000)
   const decisions = session.readOnly ? [] : LISTS[state].decisions
+  const looking = useJob()
+  const letters = looking.job?.kind === 'search' ? looking.job.result : undefined
   const turn = (to: readonly PageEnd[]): void => {
     setEnds(to)
     choose(new Set())
@@ -194,10 +201,14 @@ function List({ consumer, state, reason, text, id }: ListProps): JSX.Element {
               </Empty>
             ) : (
               <>
+                {records.length > 0 && consumer.can.deadLetters && WITH_LETTERS.includes(state) && (
+                  <Letters consumer={consumer} records={records} work={looking} found={letters} />
+                )}
                 <RecordTable
                   consumer={consumer}
                   state={state}
                   records={records}
+                  letters={letters && new Map(letters.messages.map((one) => [one.key ?? '', one]))}
                   chosen={chosen}
                   onChoose={decisions.length === 0 ? undefined : choose}
                 />
@@ -247,6 +258,50 @@ function List({ consumer, state, reason, text, id }: ListProps): JSX.Element {
       {deciding !== undefined && (
         <DecisionDialog request={deciding} onClose={() => decide(undefined)} onDone={onDone} />
       )}
+    </div>
+  )
+}
+
+/** States whose messages have a dead letter. */
+const WITH_LETTERS: readonly ListState[] = ['given-up', 'parked']
+
+/** A store knows neither the idempotency key nor, for a consumer with `logIds`, the ID: their dead letters have them. */
+function Letters({
+  consumer,
+  records,
+  work,
+  found,
+}: {
+  consumer: ConsumerInfo
+  records: readonly RecordRow[]
+  work: Work
+  found: SearchFound | undefined
+}): JSX.Element {
+  const keys = records.map(({ key }) => key)
+  const has = new Set(found?.messages.map(({ key }) => key))
+  return (
+    <div class="row">
+      {work.isRunning ? (
+        <SearchProgress work={work} />
+      ) : (
+        (found === undefined || !keys.some((key) => has.has(key))) && (
+          <>
+            <button
+              type="button"
+              onClick={() => work.start(() => post('api/search', { consumers: [consumer.id], keys }))}
+            >
+              Look up their dead letters
+            </button>
+            <span class="small muted">
+              {found === undefined
+                ? `Tells where each lies, its idempotency key, and its ID if the consumer has logIds${consumer.system === 'rabbitmq' ? '. The queue counts it as a delivery of each of its messages' : ''}.`
+                : 'No dead letter of these was found.'}
+            </span>
+          </>
+        )
+      )}
+      {work.failure !== undefined && <Problem failure={work.failure} />}
+      <Warnings of={(found?.problems ?? []).map(({ message }) => message)} />
     </div>
   )
 }

@@ -86,6 +86,16 @@ export class Limiter implements Permitted {
     return count
   }
 
+  /** The one that arrived first of those that wait. */
+  get oldest(): Task | undefined {
+    let oldest: Task | undefined
+    for (const ready of this.waitingOnes()) {
+      const head = headOf(ready)
+      if (head !== undefined && (oldest === undefined || head.arrival.at < oldest.arrival.at)) oldest = head
+    }
+    return oldest
+  }
+
   /** The shared limiter does not answer. */
   get isDown(): boolean {
     return this.#shared?.problem !== undefined

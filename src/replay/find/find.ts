@@ -115,11 +115,8 @@ function timesFor({ takes }: ReplayReader, { since, until }: Selection): Pick<Se
   return takes ? {} : { since, until }
 }
 
-async function shownTo(
-  of: ReplayedConsumer,
-  from: string,
-  { item, key, view, payload }: Looked,
-): Promise<FoundMessage> {
+async function shownTo(of: ReplayedConsumer, from: string, looked: Looked): Promise<FoundMessage> {
+  const { item, key, view } = looked
   const { part, position, message, timestamp, deadLetter } = item
   const idempotencyKey = key === undefined ? undefined : await of.idempotencyKeyOf(message)
   return {
@@ -128,7 +125,7 @@ async function shownTo(
     position,
     key,
     idempotencyKey: typeof idempotencyKey === 'string' ? idempotencyKey : undefined,
-    id: of.definition.logIds ? createIdReader(of.definition)(message, decodedOf(payload())) : undefined,
+    id: shownId(of, looked),
     origin: message.origin,
     timestamp,
     bytes: message.value?.length,
@@ -136,6 +133,11 @@ async function shownTo(
     state: typeof view === 'object' ? view.state : undefined,
     isConflict: typeof view === 'object' && of.isConflict(item, view),
   }
+}
+
+/** The ID of a message, if people may see it. */
+export function shownId({ definition }: ReplayedConsumer, { item, payload }: Looked): string | undefined {
+  return definition.logIds ? createIdReader(definition)(item.message, decodedOf(payload())) : undefined
 }
 
 /** Only for a condition is a payload decoded before. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import type { LiveAnswer, LiveConsumer, SessionInfo } from '../../../dashboard/api.ts'
+import type { LiveAnswer, LiveConsumer, OutboxesAnswer, SessionInfo } from '../../../dashboard/api.ts'
 import { alarmsOf } from '../../../dashboard/ui/alarms.ts'
-import { combine, runningOf, spanOf, total } from '../../../dashboard/ui/live-view.ts'
+import { combine, limitsOf, runningOf, spanOf, total } from '../../../dashboard/ui/live-view.ts'
 
 const NOW = 1_700_000_000_000
 const STEP = 10_000
@@ -162,6 +162,17 @@ describe('alarms', () => {
     ])
   })
 
+  it('tell what is parked in an outbox, what is not published, and which one does not answer', () => {
+    const some = { consumers: ['g/sms'], waiting: 0, parked: 0, oldestMs: 0, error: undefined }
+    expect(ofOutboxes(some, { ...some, waiting: 5, oldestMs: 59_000 })).toEqual([])
+    expect(ofOutboxes({ ...some, waiting: 5, parked: 2, oldestMs: 90_000 })).toEqual([
+      'sms: 2 outgoing messages parked',
+      'sms: 5 outgoing messages not published, the oldest for 1.5 min',
+    ])
+    const error = { status: 503, code: 'STORE_UNREACHABLE', message: 'no answer' }
+    expect(ofOutboxes({ ...some, error })).toEqual(['sms: its outbox does not answer the dashboard'])
+  })
+
   it('tell of a conflict, and lead to the message that was refused', () => {
     const place = { consumer: 'sms', key: 'k', system: 'kafka', destination: 'sms', origin: 'sms', position: '3@7' }
     const refused = { ...place, type: 'delivery', at: NOW, outcome: 'dead-lettered', reason: 'conflict' } as const
@@ -218,6 +229,35 @@ function answer(...consumers: readonly LiveConsumer[]): LiveAnswer {
       snapshot: { schemaVersion: 1, instance: String(at), at: NOW, since: NOW - 60_000, consumers: [live] },
     })),
   }
+}
+
+describe('limits', () => {
+  it('are those of running consumers, the most waiting first, with since when', () => {
+    const health = {
+      ...HEALTHY,
+      limited: 3,
+      oldestLimitedMs: 4_000,
+      checks: { limit: '3 wait for the limit of 1 a second' },
+    }
+    const idle = { ...HEALTHY, limited: 0, oldestLimitedMs: 0, checks: { limit: 'ok' } }
+    const found = limitsOf(
+      answer(
+        { ...LIVE, health: HEALTHY },
+        { ...LIVE, health: idle },
+        { ...LIVE, health },
+        { ...LIVE, health, stoppedAt: NOW },
+      ),
+    )
+    expect(found.map(({ waiting, oldestMs, check }) => [waiting, oldestMs, check])).toEqual([
+      [3, 4_000, '3 wait for the limit of 1 a second'],
+      [0, 0, 'ok'],
+    ])
+    expect(limitsOf(undefined)).toEqual([])
+  })
+})
+
+function ofOutboxes(...outboxes: OutboxesAnswer['outboxes']): readonly string[] {
+  return alarmsOf(SESSION, undefined, undefined, undefined, { now: NOW, outboxes }).map(({ title }) => title)
 }
 
 function titles(live: LiveConsumer): readonly string[] {

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { JobInfo } from '../../../dashboard/api.ts'
+import type { JobInfo, Meant } from '../../../dashboard/api.ts'
 import { dashboard, type Dashboard, type DashboardOptions } from '../../../dashboard/server/index.ts'
 import {
   defineConsumer,
@@ -107,7 +107,7 @@ export class MemoryBoard implements AsyncDisposable {
   }
 
   /** Looks for dead letters, and gives what was found. */
-  async looked(only: { readonly id?: string; readonly key?: string } = {}): Promise<Job<'dead-letters'>> {
+  async looked(only: Meant = {}): Promise<Job<'dead-letters'>> {
     const { answer } = await this.post('POST api/dead-letters/look', { consumer: CONSUMER, ...only })
     return jobOf('dead-letters', await ended(this, answer))
   }

@@ -1,12 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
 import type { DashboardOptions } from '../../../dashboard/server/index.ts'
-import type { ShownMessage } from '../../../dashboard/api.ts'
-import { shownMessage } from '../../../dashboard/server/payload.ts'
+import { shownMessage, type Seen } from '../../../dashboard/server/payload.ts'
 import type { ReplayItem } from '../../../src/ports/replay.ts'
 
 type How = Pick<DashboardOptions, 'showPayload' | 'redact'>
 
-function shown(value: string | null, how: How, headers: Readonly<Record<string, unknown>> = {}): ShownMessage {
+function shown(value: string | null, how: How, headers: Readonly<Record<string, unknown>> = {}): Seen {
   const message = { system: 'kafka', destination: 'sms', origin: 'sms', position: '0@1', key: null, headers }
   const bytes = value === null ? null : Buffer.from(value)
   const item = { part: 'sms/0', position: '1', timestamp: 1, message: { ...message, value: bytes } }
@@ -17,7 +16,7 @@ const PAYLOAD = '{"to":"+4917","Text":"hello","list":[{"to":{"number":"+4918"},"
 
 describe('payload and headers', () => {
   it('are hidden unless they are allowed, and their size is not', () => {
-    for (const how of [{}, { showPayload: false }]) {
+    for (const how of [{}, { showPayload: false }, { showPayload: ['mail'] }]) {
       const hidden = shown(PAYLOAD, how, { to: '+4917' })
       expect(hidden.bytes).toBe(PAYLOAD.length)
       expect(JSON.stringify(hidden)).not.toMatch(/\+49|hello/)
@@ -45,6 +44,7 @@ describe('payload and headers', () => {
     expect(shown('to=+4917', { showPayload: true, redact: ['to'] }).payload).toMatch(/^\*\*\*/)
     expect(shown('{"to":"+4917"', { showPayload: true, redact: ['to'] }).payload).toMatch(/^\*\*\*/)
     expect(shown('to=+4917', { showPayload: true }).payload).toBe('to=+4917')
+    expect(shown('to=+4917', { showPayload: ['mail', 'sms'] }).payload).toBe('to=+4917')
   })
 
   it('are what a function makes of them, which is told what it has', () => {

@@ -48,11 +48,14 @@ describe.each(STYLES)('a limit ($strategy, $handler)', (style) => {
     await rig.deliver(...ids('a', 5))
     const asked = rig.store.seen.filter((call) => JSON.stringify(call).includes('claim')).length
     expect(rig.running.health()).toMatchObject({ claimed: 0, limited: 4, inFlight: 4, ready: true, state: 'running' })
+    expect(rig.running.health().oldestLimitedMs).toBe(0)
     await rig.clock.advance(500)
+    expect(rig.running.health().oldestLimitedMs).toBe(500)
     expect(rig.store.seen.filter((call) => JSON.stringify(call).includes('claim')).length).toBe(asked)
     expect(attemptsOf(rig).length).toBeLessThanOrEqual(1)
     await rig.clock.advance(3_500)
     expect(rig.world.effects).toEqual(ids('a', 5))
+    expect(rig.running.health()).toMatchObject({ limited: 0, oldestLimitedMs: 0 })
   })
 
   it('is a quota for each key, so a busy key does not hold up a quiet one', async () => {

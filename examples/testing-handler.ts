@@ -1,67 +1,59 @@
-// Unit tests of a handler, on any runner: here `npx tsx --test`. No broker, no database, no mock of either.
+// Unit tests of consumers, on any runner: here `npx tsx --test`. No broker, no database, no mock of either.
 // #region readme
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { defineConsumer, json, messageId, type HandlerContext } from 'consume-once'
-import { MemoryBroker, runMemory } from 'consume-once/memory'
-import { MemoryInbox, type MemoryTx } from 'consume-once/testing'
+import { Pool } from 'pg'
+import { defineConsumer, json, messageId, runInline } from 'consume-once'
+import { memoryStore } from 'consume-once/memory'
+import { postgresInbox } from 'consume-once/pg'
+import { testConsumer, testMessage } from 'consume-once/testing'
 
-// Your code: a handler that writes through `tx`, and calls a provider.
-interface Sms {
-  readonly to: string
-}
-interface Tx {
-  query(text: string, values: readonly unknown[]): Promise<unknown>
-}
-type Provider = (to: string, idempotencyKey: string) => Promise<void>
-
-function smsHandler(provider: Provider) {
-  return async ({ payload, tx, idempotencyKey }: HandlerContext<Sms, Tx>): Promise<void> => {
-    await tx.query('insert into sent (phone) values ($1)', [payload.to])
-    await provider(payload.to, idempotencyKey)
-  }
-}
-
-/** Publishes to a consumer of that handler, waits until all is settled, and tells which queries were committed. */
-async function committedAfter(provider: Provider, ids: readonly string[]): Promise<readonly unknown[]> {
-  const inbox = new MemoryInbox({
-    // What the handler gets as `tx`: here in the shape of pg.
-    lendAs: (memory: MemoryTx<unknown>): Tx => ({ query: (text, values) => memory.insert({ text, values }) }),
-  })
-  const consumer = defineConsumer({
+// Your code: a consumer that writes through `tx`, and one that calls a provider.
+const payments = defineConsumer({
+  name: 'charge-account',
+  decode: json<{ paymentId: string; cents: number }>(),
+  id: ({ payload }) => payload.paymentId,
+  store: postgresInbox({ pool: new Pool() }), // the test never connects it
+  handle: async ({ payload, tx }) => {
+    await tx.query('insert into charges values ($1, $2)', [payload.paymentId, payload.cents])
+  },
+})
+const smsSender = (send: (to: string, idempotencyKey: string) => Promise<void>) =>
+  defineConsumer({
     name: 'sms-sender',
+    decode: json<{ to: string }>(),
     id: messageId.header('message-id'),
-    decode: json<Sms>(),
-    store: inbox,
-    maxAttempts: 3,
-    backoff: { initialMs: 1, maxMs: 1 },
-    handle: smsHandler(provider),
+    store: memoryStore(),
+    handle: ({ payload, idempotencyKey }) => send(payload.to, idempotencyKey),
   })
-  const broker = new MemoryBroker()
-  const running = await runMemory(broker, consumer, { topic: 'sms', group: 'sms' })
-  for (const id of ids) {
-    broker.publish('sms', { value: Buffer.from('{"to":"+15550100"}'), headers: { 'message-id': id } })
-  }
-  await broker.drained('sms', 'sms')
+
+describe('whatever is delivered again', () => {
+  it('charges each payment once', async () => {
+    const messages = [{ payload: { paymentId: 'p-1', cents: 1250 } }, { payload: { paymentId: 'p-2', cents: 300 } }]
+    await testConsumer(payments, { messages })
+  })
+
+  it('sends each SMS once', async () => {
+    const sent = new Map<string, string>() // a provider that takes an idempotency key
+    const sms = smsSender(async (to, key) => void sent.set(key, to))
+    await testConsumer(sms, { messages: [{ id: 's-1', payload: { to: '+15550100' } }], effects: sent })
+  })
+
+  it('is found where a crash sends an SMS twice', async () => {
+    const sent: string[] = [] // a provider that takes none
+    const sms = smsSender(async (to) => void sent.push(to))
+    const test = testConsumer(sms, { messages: [{ id: 's-1', payload: { to: '+15550100' } }], effects: sent })
+    await assert.rejects(test, /crash after the effect: .* expected 1 effect, got 2/)
+  })
+})
+
+it('handles one message', async () => {
+  const running = runInline(
+    smsSender(async () => {}),
+    { group: 'sms' },
+  )
+  const { outcome } = await running.handle(testMessage({ id: 's-1', payload: { to: '+15550100' } }))
+  assert.equal(outcome, 'handled')
   await running.stop()
-  return inbox.database.effects
-}
-
-const insert = { text: 'insert into sent (phone) values ($1)', values: ['+15550100'] }
-
-describe('the SMS handler', () => {
-  it('writes once what was published three times', async () => {
-    assert.deepEqual(await committedAfter(async () => {}, ['sms-1', 'sms-1', 'sms-1']), [insert])
-  })
-
-  it('writes nothing in an attempt that fails, and asks the provider again with the same key', async () => {
-    const keys: string[] = []
-    const shaky: Provider = async (_to, key) => {
-      if (keys.push(key) === 1) throw new Error('502')
-    }
-    assert.deepEqual(await committedAfter(shaky, ['sms-1']), [insert])
-    assert.equal(keys.length, 2)
-    assert.equal(keys[0], keys[1])
-  })
 })
 // #endregion

@@ -1,3 +1,7 @@
+export { testConsumer, type TestConsumerOptions } from './handler/test-consumer.ts'
+export { testMessage, type TestMessage } from './handler/test-message.ts'
+export type { Collected, TxCall } from './handler/effects.ts'
+export type { Scenario } from './handler/scenarios.ts'
 export type { End, EventOf, History, HistoryEvent, Place, Subject } from './history.ts'
 export { ADMITTED, type Anomaly, type Promised } from './checker/anomaly.ts'
 export { InboxDatabase, type InboxRow } from './stores/inbox-database.ts'

@@ -21,6 +21,8 @@ export interface MemoryMessage {
   readonly value: Uint8Array | null
   readonly headers?: Readonly<Record<string, unknown>>
   readonly timestamp?: number
+  /** The AMQP property, for consumers with `messageId.property()`. */
+  readonly messageId?: string
 }
 
 export interface MemoryBrokerOptions {
@@ -41,11 +43,12 @@ export const SOURCE: Table<{ readonly topic: string; readonly group: string }> =
   [ELSEWHERE]: OF_THE_CONSUMER,
 }
 const BYTES: Rule<Uint8Array | null> = where('bytes or null', (value) => value === null || value instanceof Uint8Array)
-const MESSAGE: Table<MemoryMessage, 'timestamp'> = {
+const MESSAGE: Table<MemoryMessage, 'timestamp' | 'messageId'> = {
   key: or(null, BYTES),
   value: needed(BYTES),
   headers: or({}, having('an object of headers')),
   timestamp: where('milliseconds since 1970', Number.isFinite),
+  messageId: plainText(),
 }
 
 /**
@@ -66,13 +69,23 @@ export class MemoryBroker {
 
   /** @throws ConfigError `CONFIG_INVALID` for an unknown field */
   publish(topic: string, message: MemoryMessage): void {
-    const { key, value, headers, timestamp } = optionsOf('publish', MESSAGE, message)
+    const { key, value, headers, timestamp, messageId } = optionsOf('publish', MESSAGE, message)
     const { logs, groups } = this.#topic(topic)
     const partition = key === null ? this.#roundRobin++ % this.#partitions : hashOf(key) % this.#partitions
     const log = logs[partition]
     if (log === undefined) throw new TypeError('partition out of range (memory-broker.publish)')
     const position = `${partition}@${log.length}`
-    log.push({ system: 'memory', destination: topic, origin: topic, position, key, value, headers, timestamp })
+    log.push({
+      system: 'memory',
+      destination: topic,
+      origin: topic,
+      position,
+      key,
+      value,
+      headers,
+      timestamp,
+      messageId,
+    })
     for (const group of groups.values()) group.source?.wake()
   }
 

@@ -1,0 +1,92 @@
+import { InboxDatabase } from '../stores/inbox-database.ts'
+import type { MemoryTx } from '../stores/memory-transaction.ts'
+
+/** What happened outside of `tx`: the collection in which your stand-in for a provider keeps what it did. */
+export type Collected = unknown[] | Map<unknown, unknown> | Set<unknown>
+
+/** A call of a handler on its `tx`, such as `tx.query('insert …', [1])`. */
+export interface TxCall {
+  readonly method: string
+  readonly args: readonly unknown[]
+}
+
+/** What a call of the clients answers: rows, for both that the library lends. */
+const ANSWER = Object.assign([[], []], { rows: [], rowCount: 1, affectedRows: 1 })
+const READS = /^\s*(?:select|show|explain)\b/i
+
+/** Which message an effect belongs to, by its idempotency key: it is the same in each run of the message. */
+export interface Effect {
+  readonly of: string
+  readonly what: string
+}
+
+/** Counts the effects of each message. Those through `tx` count when they are committed. */
+export class Effects {
+  /** Of all processes of the test: its effects are those that are committed. */
+  readonly database: InboxDatabase<Effect> = new InboxDatabase()
+  readonly #outside: Effect[] = []
+  readonly #collected: Collected | undefined
+  readonly #answers: (call: TxCall) => unknown
+  #of = ''
+
+  constructor(collected: Collected | undefined, answers: (call: TxCall) => unknown = () => ANSWER) {
+    this.#collected = collected
+    this.#answers = answers
+    if (Array.isArray(collected)) collected.length = 0
+    else collected?.clear()
+  }
+
+  /** Runs one handler alone: what happens meanwhile is of its message. */
+  async during<T>(of: string, run: () => Promise<T> | T): Promise<T> {
+    this.#of = of
+    const before = this.#collectedCount
+    try {
+      return await run()
+    } finally {
+      for (let count = before; count < this.#collectedCount; count++) this.#outside.push({ of, what: 'outside of tx' })
+    }
+  }
+
+  /** The `tx` of a handler: every method notes its call, and answers as if it had one row. */
+  lend(memory: MemoryTx<Effect>): unknown {
+    const note = async (call: TxCall): Promise<unknown> => {
+      const [first] = call.args
+      const isRead = typeof first === 'string' && READS.test(first)
+      if (!isRead) await memory.insert({ of: this.#of, what: `tx.${call.method}(${JSON.stringify(first)})` })
+      return this.#answers(call)
+    }
+    return new Proxy(
+      {},
+      {
+        get: (_, method) =>
+          // A promise would be asked for it.
+          typeof method === 'symbol' || method === 'then' ? undefined : (...args: unknown[]) => note({ method, args }),
+      },
+    )
+  }
+
+  get total(): number {
+    return this.#all.length
+  }
+
+  /** By message. */
+  counts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    for (const { of } of this.#all) counts.set(of, (counts.get(of) ?? 0) + 1)
+    return counts
+  }
+
+  /** For people: what happened for a message. */
+  describe(of: string): string {
+    return this.#all.flatMap((effect) => (effect.of === of ? [effect.what] : [])).join(', ') || 'nothing'
+  }
+
+  get #all(): readonly Effect[] {
+    return [...this.database.effects, ...this.#outside]
+  }
+
+  get #collectedCount(): number {
+    if (this.#collected === undefined) return 0
+    return Array.isArray(this.#collected) ? this.#collected.length : this.#collected.size
+  }
+}

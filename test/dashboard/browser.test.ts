@@ -97,7 +97,6 @@ describePages('the dashboard in a browser', prepare, (on) => {
     await found.getByText(`${on.rig.topic}.dead-letter/`).waitFor()
     expect(await found.locator('tbody tr').count()).toBe(1)
     expect(await page.getByText('were not searched').count()).toBe(0)
-    await picture(page, 'search')
     await found.locator('tbody th').getByRole('link').click()
     await page.getByText('It did not go out: it was given up').waitFor()
     await on.open(page, ['audit'], { consumer: on.rig.smsId })

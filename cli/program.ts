@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { addCompletion } from './completion.ts'
 import { addDashboard } from './dashboard.ts'
 import { addDemo } from './demo/command.ts'
 import { addDoctor } from './doctor.ts'
@@ -27,7 +28,7 @@ const GROUPS: readonly (readonly [heading: string, adds: readonly Add[]])[] = [
   ['Decide about messages:', [addDecisions, addMark]],
   ['Send them again:', [addReplay, addRedrive]],
   ['Run and maintain:', [addPositions, addRelay, addPurge, addMigrate]],
-  ['Before production:', [addInit, addDemo, addSize]],
+  ['Before production:', [addInit, addDemo, addSize, addCompletion]],
 ]
 
 const GUIDES = `

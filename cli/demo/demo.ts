@@ -11,6 +11,7 @@ import {
   type Running,
 } from '../../src/index.ts'
 import { type MemoryBroker } from '../../src/memory/index.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 import { describeError } from '../../src/internal.ts'
 import { EXIT } from '../exit.ts'
 import { Meter } from '../meter.ts'
@@ -62,7 +63,9 @@ export async function runDemo(request: DemoRequest): Promise<number> {
   const state = await DemoState.open(request.state, request.store)
   try {
     const from = request.input ?? 'the SMS example'
-    say(`consume-once demo: ${request.source} and ${request.store}, ${input.messages.length} messages from ${from}`)
+    say(
+      `consume-once demo: ${request.source} and ${request.store}, ${countedText(input.messages.length, 'message')} from ${from}`,
+    )
     const store = await STORES[request.store](state)
     try {
       const broker = await BROKERS[request.source](state.namespace)

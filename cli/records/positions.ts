@@ -1,3 +1,5 @@
+import { ageOf } from '../age.ts'
+import { dateOf } from './date.ts'
 import { InvalidArgumentError, type Command } from 'commander'
 import { positionsOf, type GoOnFrom } from '../../src/index.ts'
 import { type HoldVerdict, type ListedPosition } from '../../src/internal.ts'
@@ -76,10 +78,11 @@ async function list(session: Session, name: string): Promise<number> {
     const rows = positions.map(({ stream, next, held, heldSince }) => [
       printable(stream),
       String(next),
-      heldSince === undefined ? '' : new Date(heldSince).toISOString(),
+      dateOf(heldSince) ?? '',
+      ageOf(heldSince),
       printable(held ?? ''),
     ])
-    printText(table(['PARTITION', 'POSITION', 'HELD SINCE', 'WHY'], rows))
+    printText(table(['PARTITION', 'POSITION', 'HELD SINCE', 'AGE', 'WHY'], rows))
   }
   return positions.some(({ held }) => held !== undefined) ? EXIT.findings : EXIT.ok
 }
@@ -90,7 +93,7 @@ function positionJson({ stream, next, held, heldSince }: ListedPosition): Record
     // Offsets are 64 bits wide.
     position: String(next),
     held,
-    held_since: heldSince === undefined ? undefined : new Date(heldSince).toISOString(),
+    held_since: dateOf(heldSince),
   }
 }
 

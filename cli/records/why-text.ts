@@ -1,3 +1,4 @@
+import { ageOf } from '../age.ts'
 import type { AuditEntry } from '../../src/internal.ts'
 import { MEANING } from '../../src/people/meaning.ts'
 import type { FoundMessage } from '../../src/replay/find/find.ts'
@@ -20,7 +21,7 @@ export function whyText({ consumer, record, letters, decisions, advice }: Known)
     ['idempotency key', idempotencyKey],
     ['origin', origin ?? letters[0]?.origin],
     ['attempts', record.attempt],
-    ['since', dateOf(record.since)],
+    ['since', withAge(record.since)],
     ['not before', dateOf(record.notBefore)],
     ['kept until', dateOf(record.keepUntil)],
     ['fence', record.fence],
@@ -47,7 +48,7 @@ const ASK =
 
 function letterText(letter: FoundMessage): string {
   const { timestamp, bytes, deadLetter, isConflict } = letter
-  const at = dateOf(deadLetter?.since ?? timestamp) ?? 'at an unknown time'
+  const at = withAge(deadLetter?.since ?? timestamp) ?? 'at an unknown time'
   const size = bytes === undefined ? 'no payload' : `${bytes.toLocaleString('en')} bytes`
   const how = deadLetter === undefined ? '' : `, ${deadLetterText(deadLetter)}`
   const other = isConflict ? ', ANOTHER message with the same ID' : ''
@@ -55,7 +56,12 @@ function letterText(letter: FoundMessage): string {
 }
 
 function decisionText({ at, by, decision, before, reason }: AuditEntry): string {
-  return `${new Date(at).toISOString()} ${by}: ${decision} (was ${before}): ${reason}`
+  return `${withAge(at)} ${by}: ${decision} (was ${before}): ${reason}`
+}
+
+/** `2026-11-22T07:00:42.590Z (3 h ago)` */
+function withAge(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : `${dateOf(at)} (${ageOf(at)} ago)`
 }
 
 interface Told {

@@ -1,3 +1,5 @@
+import { ageOf } from '../age.ts'
+import { dateOf } from '../records/date.ts'
 import {
   BUCKETS,
   durationOf,
@@ -97,11 +99,12 @@ function samplesText({ buckets }: ReplayPlan): string {
       bucket,
       `${part} ${position}`,
       key ?? '',
-      at === undefined ? '' : new Date(at).toISOString(),
+      dateOf(at) ?? '',
+      ageOf(at),
       printable(detail ?? ''),
     ]),
   )
-  return table(['BUCKET', 'PLACE', 'KEY', 'TIME', 'DETAIL'], rows)
+  return table(['BUCKET', 'PLACE', 'KEY', 'TIME', 'AGE', 'DETAIL'], rows)
 }
 
 function horizonText({ horizon: { at, because }, createdAt }: ReplayPlan): string {

@@ -37,7 +37,7 @@ function comparable(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replaceAll(/\s+/g, ' ')
-    .replaceAll(/TIME \d+ (?:ms|s|min|h|days?)\b/g, 'TIME AGE')
+    .replaceAll(/TIME (\(?)\d+ (?:ms|s|min|h|days?)\b/g, 'TIME $1AGE')
     .trim()
 }
 

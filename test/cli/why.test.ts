@@ -36,7 +36,7 @@ describeKafka('consume-once why, on Kafka and Redis', () => {
     expect(text.stdout).toMatch(/^ {2}idempotency key +[\w-]{43}$/m)
     expect(text.stdout).toMatch(
       new RegExp(
-        `^  dead letter +kafka:${incident.place}\\.dead-letter/0/\\d, \\S+Z, a dead letter, given up by \\S+/sms \\(handler-failed\\), \\d+ bytes$`,
+        `^  dead letter +kafka:${incident.place}\\.dead-letter/0/\\d, \\S+Z \\(\\d+ m?s ago\\), a dead letter, given up by \\S+/sms \\(handler-failed\\), \\d+ bytes$`,
         'm',
       ),
     )

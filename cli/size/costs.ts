@@ -34,7 +34,7 @@ export interface StoreCosts {
 export const COUNTED = { deliveries: 1_000, handled: 800 } as const
 
 /** Records among which a claim was measured, at most (suite `growth`). */
-export const GROWN_TO = 5_000_000
+export const GROWN_TO = 10_000_000
 
 /** A quorum queue of RabbitMQ, with a consumer that does nothing. */
 export const QUEUE_RATE: Cost = recorded(116_515, 'rabbitmq', 'redis-quorum', 'adapter alone', 'rate')

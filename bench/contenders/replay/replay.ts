@@ -2,7 +2,7 @@ import type { Consumer } from 'consume-once'
 import type { Job, Measurement } from '../../suite.ts'
 import { Tally } from '../../tally.ts'
 import type { LoadBroker } from '../library/broker.ts'
-import { CPU_IN_ALL, RSS_EARLY, RSS_LATE, RSS_MOST } from './replay-figures.ts'
+import { CPU_IN_ALL, HEAP_EARLY, HEAP_LATE, RSS_EARLY, RSS_LATE, RSS_MOST } from './replay-figures.ts'
 import { commonSettings, consumeAllOnce, type Settings } from '../library/consume-once.ts'
 
 /** Settings of a replay consumer, besides its store and its handler. */
@@ -42,14 +42,17 @@ export async function replayedAgain(
     return consumeAllOnce(broker, { ...job, name: `${job.name}_${name}` }, tally, consumerOf(settings, started))
   }
   await pass(first, 'first')
-  const [after, passes]: [number[], Measurement[]] = [[], []]
+  const [after, held, passes]: [number[], number[], Measurement[]] = [[], [], []]
   let most = 0
   const sampling = setInterval(() => (most = Math.max(most, rssMb())), SAMPLE_EVERY_MS)
   for (const [at, tally] of again.entries()) {
     passes.push(await pass(tally, `again_${at}`))
     after.push(rssMb())
+    globalThis.gc?.()
+    held.push(process.memoryUsage().heapUsed / 2 ** 20)
   }
   clearInterval(sampling)
+  const early = Math.ceil(times / 10) - 1
   const sum = (of: 'messages' | 'tookMs' | 'cpuMs'): number => passes.reduce((all, one) => all + one[of], 0)
   return {
     messages: sum('messages'),
@@ -57,7 +60,9 @@ export async function replayedAgain(
     cpuMs: sum('cpuMs'),
     figures: {
       [CPU_IN_ALL]: sum('cpuMs') / 1_000,
-      [RSS_EARLY]: after[Math.ceil(times / 10) - 1] ?? Number.NaN,
+      [HEAP_EARLY]: held[early] ?? Number.NaN,
+      [HEAP_LATE]: held.at(-1) ?? Number.NaN,
+      [RSS_EARLY]: after[early] ?? Number.NaN,
       [RSS_LATE]: after.at(-1) ?? Number.NaN,
       [RSS_MOST]: most,
     },

@@ -145,7 +145,7 @@ function mayBeTried(
 }
 
 /** The level of a transaction that has begun. */
-export const READ_COMMITTED = `current_setting('transaction_isolation') = 'read committed'`
+const READ_COMMITTED = `current_setting('transaction_isolation') = 'read committed'`
 
 /** Tells, before it begins, the level of the next transaction of handlers on this connection. */
 export const NOT_READ_COMMITTED = `current_setting('default_transaction_isolation') <> 'read committed'`

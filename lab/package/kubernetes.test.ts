@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { kubernetesResources, type Resource } from '../../test/kit/kubernetes.ts'
+import { kubernetesResources, type Resource } from '../kit/kubernetes.ts'
 import { Strangers, WITHIN_MS } from './installed.ts'
 
 /** Made from the schemas of Kubernetes and of the Prometheus operator: types, which know every name, and checks of values. */

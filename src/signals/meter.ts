@@ -34,14 +34,16 @@ const MOST_EVENTS = 60
 /** Brokers: those of the library, and some of others. */
 const MOST_SYSTEMS = 16
 
-/** Told as 0 from the start, so that a rate sees the first of them. */
+/** Told as 0 from the start, so that a rate sees the first of them, and an alert can subtract one that has not been. */
 const ALARMS = [
   'store-down',
   'decode-down',
   'limit-down',
   'stuck',
   'stalled',
+  'stall-over',
   'holding',
+  'hold-over',
   'lease-lost',
   'publish-failed',
   'purge-failed',

@@ -16,6 +16,8 @@ const PROGRAMS: readonly string[] = [
   'test/redis/limited.ts',
   'lab/stores/lease-rival.ts',
   'lab/footprint/worker.ts',
+  'lab/on-call/worker.ts',
+  'lab/on-call/on-call.config.ts',
   'lab/outbox/program.ts',
   ...filesOf('test/cli', /\.config\.ts$/),
   ...filesOf('lab/replay', /\.config\.ts$/),

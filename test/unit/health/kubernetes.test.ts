@@ -9,7 +9,7 @@ import { readRecorded } from '../../../lab/footprint/recorded.ts'
 import { defineConsumer, definitionOf } from '../../../src/consumer/define-consumer.ts'
 import { memoryStore } from '../../../src/memory/store.ts'
 import { runConsumer } from '../../../src/run/run.ts'
-import { kubernetesManifest } from '../../kit/kubernetes.ts'
+import { kubernetesManifest } from '../../../lab/kit/kubernetes.ts'
 import { RecordingSource } from '../../kit/recording-source.ts'
 
 const { Deployment, PodDisruptionBudget, PodMonitor, CronJob } = kubernetesManifest()

@@ -7,7 +7,7 @@ import { adminOf, messageId, runInline, type Message, type Store } from '../../.
 import { memoryStore } from '../../../src/memory/index.ts'
 import { defineConsumer } from '../../../src/consumer/define-consumer.ts'
 import { endRigs, gate, startRig, STYLES, World, type Rig } from '../../kit/rig.ts'
-import { durationMsOf, kindOf, linksOf, Spans, statusOf, traceparentOf } from '../../kit/spans.ts'
+import { durationMsOf, kindOf, linksOf, Spans, statusOf, traceparentOf } from './spans.ts'
 
 const PRODUCER = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const PROCESS = 'process topic'

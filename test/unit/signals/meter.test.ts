@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import type { Store } from '../../../src/ports/store.ts'
 import { OutcomeUnknownError, StoreError } from '../../../src/foundation/errors.ts'
@@ -158,6 +159,16 @@ describe('the meter', () => {
     await rig.clock.advance(1_000)
     expect(counted(meter, 'inDoubt', 'policy')).toEqual({ park: 2 })
     expect(counted(meter, 'deliveries', 'outcome', 'reason')).toEqual({ 'parked in-doubt': 2 })
+  })
+
+  it('has each event that an alert counts at 0 before the first: what is subtracted from nothing is nothing, and no alert', async () => {
+    const rules = readFileSync('observability/prometheus-alerts.yml', 'utf8')
+    const inRules = [...rules.matchAll(/consume_once_events_total\{event="([\w-]+)"\}/g)].map(([, name]) => name)
+    expect(inRules).toContain('hold-over')
+    const { meter, rig } = await metered({ effect: (work) => work.apply() })
+    await rig.deliver('a')
+    const zeros = meter.counter('events').map(({ labels }) => labels['event'])
+    expect(zeros).toEqual(expect.arrayContaining(inRules))
   })
 
   it('has alarms at 0 before the first of them', async () => {

@@ -1,0 +1,77 @@
+// Runbooks of docs, walked through on live servers: the situation raises its alert, then what the page prints is typed, as it is printed.
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { eventually } from '../../test/kit/eventually.ts'
+import { runbookOf } from './runbook.ts'
+import { Clock, Scene } from './scene.ts'
+
+jest.setTimeout(600_000)
+
+/** One of these words on a page is read in a quarter of a second (240 a minute). */
+const WORDS_PER_SECOND = 4
+/** So that a person can do it at night. */
+const MOST_SECONDS = 300
+const OPERATIONS = 'docs/operations.md'
+
+let scene: Scene | undefined
+afterEach(async () => {
+  await scene?.[Symbol.asyncDispose]()
+  scene = undefined
+}, 60_000)
+
+const names = (count: number, prefix = 'm'): readonly string[] =>
+  Array.from({ length: count }, (_, at) => `${prefix}-${String(at).padStart(4, '0')}`)
+
+/** Reading and waiting together, told for the record. */
+function tell(what: string, { words, lines, commands }: ReturnType<typeof runbookOf>, waited: number): number {
+  const all = waited + Math.round(words / WORDS_PER_SECOND)
+  console.log(
+    `${what}: ${waited} s from the alert to its end, and ${words} words in ${lines} lines read: ${all} s; ${commands.length} commands`,
+  )
+  return all
+}
+
+describe('the person on call', () => {
+  it('ends a held partition', async () => {
+    scene = await Scene.open('offsets')
+    await scene.deploy()
+    await scene.send(names(5, 'old'))
+    await eventually(async () => (await scene?.effects())?.length === 5)
+    await scene.cluster.admin.deleteTopics({ topics: ['sms'] })
+    await scene.makeTopic()
+    await scene.send(names(8, 'new'))
+    await scene.untilFiring('ConsumeOncePartitionsHeld')
+
+    const clock = new Clock()
+    const runbook = runbookOf(OPERATIONS, 'A partition is held')
+    const [list = '', release = ''] = runbook.commands
+    expect(await scene.type(list)).toContain('sms/0')
+    expect(await scene.type(release)).not.toContain('CONFIG')
+    await eventually(async () => (await scene?.effects())?.length === 13)
+    await scene.untilOver('ConsumeOncePartitionsHeld')
+    expect(tell('held partition', runbook, clock.seconds)).toBeLessThan(MOST_SECONDS)
+    expect(await scene.effects()).toEqual([...names(8, 'new'), ...names(5, 'old')])
+  })
+
+  it('ends a deploy since which everything fails', async () => {
+    scene = await Scene.open('inbox')
+    await scene.deploy()
+    await scene.send(names(10, 'before'))
+    await eventually(async () => (await scene?.effects())?.length === 10)
+    await scene.deploy({ isBroken: true })
+    await scene.send(names(500))
+    await scene.untilFiring('ConsumeOnceHolding')
+
+    const clock = new Clock()
+    const runbook = runbookOf(OPERATIONS, 'When nothing comes through, it holds')
+    const [health = '', look = '', redrive = '', left = ''] = runbook.commands
+    expect(await scene.type(health)).toContain("reading 'to'")
+    await scene.deploy()
+    expect(await scene.type(look)).toContain('to redrive')
+    await scene.type(redrive)
+    await eventually(async () => (await scene?.effects())?.length === 510, 120_000)
+    expect(await scene.type(left)).not.toMatch(/handler-failed/)
+    await scene.untilOver('ConsumeOnceHolding')
+    expect(tell('everything fails since the deploy', runbook, clock.seconds)).toBeLessThan(MOST_SECONDS)
+    expect(await scene.effects()).toEqual([...names(10, 'before'), ...names(500)])
+  })
+})

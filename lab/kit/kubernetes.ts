@@ -15,7 +15,7 @@ interface Probe {
   readonly failureThreshold?: number
 }
 
-export interface Container {
+interface Container {
   readonly command: readonly string[]
   readonly ports: readonly { readonly name: string; readonly containerPort: number }[]
   readonly env: readonly { readonly name: string; readonly value?: string }[]

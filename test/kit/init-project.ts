@@ -74,8 +74,8 @@ export class InitProject implements AsyncDisposable {
   }
 
   cli(...words: readonly string[]): Promise<Ended> {
-    const [node, tool] = COMPILED()
-    return this.#end([node, tool ?? '', ...words])
+    const [, tool] = COMPILED()
+    return this.#end([this.#node(), tool ?? '', ...words])
   }
 
   /** The tool on a terminal, at which a person types. `script` is of util-linux. */
@@ -98,11 +98,15 @@ export class InitProject implements AsyncDisposable {
     await Promise.all(this.#children.map((child) => endOf(child, 'SIGKILL')))
   }
 
+  #node(): string {
+    return /@platformatic/.test(this.read('package.json')) && this.files.length > 0 ? node24() : process.execPath
+  }
+
   #command(file: string): readonly string[] {
     const typescript = file.endsWith('.js')
       ? []
       : ['--import', pathToFileURL(resolve('node_modules/tsx/dist/loader.mjs')).href]
-    return [/@platformatic/.test(this.read('package.json')) ? node24() : process.execPath, ...typescript, file]
+    return [this.#node(), ...typescript, file]
   }
 
   async #end(command: readonly string[], typed = ''): Promise<Ended> {

@@ -44,6 +44,22 @@ function isExternal(target: string): boolean {
   return /^[a-z]+:/.test(target)
 }
 
+const TABS = /<!-- tabs -->\n(?<inside>[\s\S]*?)<!-- \/tabs -->/g
+const TAB = /^\*\*(?<label>[^\n]+?)\*\*\n\n(?:<!-- [^\n]* -->\n\n)?```(?<language>\w*)\n(?<code>[\s\S]*?)^```$/gm
+
+/**
+ * The page with each region between `<!-- tabs -->` and `<!-- /tabs -->` as a code group of VitePress. In the page a tab is a label in
+ * bold and the block below it, so that it can be read where there are no tabs.
+ */
+export function withTabs(markdown: string): string {
+  return markdown.replace(TABS, (...match) => {
+    const { inside } = match.at(-1) as { readonly inside: string }
+    const tabs = [...inside.matchAll(TAB)].map(({ groups = {} }) => groups)
+    const blocks = tabs.map(({ label, language, code }) => `\`\`\`${language} [${label}]\n${code}\`\`\``)
+    return `::: code-group\n\n${blocks.join('\n\n')}\n\n:::`
+  })
+}
+
 /** The page without code blocks and comments. */
 export function proseOf(markdown: string): string {
   return markdown.replace(FENCE, '').replace(COMMENT, '')

@@ -3,7 +3,7 @@ import { basename, dirname, extname, join, normalize, relative } from 'node:path
 import { entries } from '../packaging/entries.ts'
 import { descriptionOf, withFrontMatter } from './front-matter.ts'
 import { figuresOf, landingPage, recordedSummary } from './landing.ts'
-import { withLinks } from './markdown.ts'
+import { withLinks, withTabs } from './markdown.ts'
 import { MOVED, movedPage } from './moved.ts'
 
 /**
@@ -64,7 +64,10 @@ function stagePage(from: string, to: string): void {
   })
   const description = descriptionOf(markdown)
   const found = NOT_SEARCHED.test(from) ? { search: false } : {}
-  write(to, withFrontMatter({ source: from, ...found, ...(description === undefined ? {} : { description }) }, text))
+  write(
+    to,
+    withFrontMatter({ source: from, ...found, ...(description === undefined ? {} : { description }) }, withTabs(text)),
+  )
 }
 
 /** The first picture of a page, as it is on the site. */

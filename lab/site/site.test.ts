@@ -113,6 +113,15 @@ describe('the documentation site', () => {
     await page.context().close()
   })
 
+  it('has the frameworks of a guide as tabs', async () => {
+    const page = await open('/http')
+    const tabs = page.locator('.vp-code-group .tabs label')
+    expect(await tabs.allInnerTexts()).toEqual(['Express', 'Nest on Express', 'Fastify', 'Hono'])
+    await tabs.nth(2).click()
+    expect(await page.locator('.vp-code-group .blocks .active').innerText()).toContain('onFastify')
+    await page.context().close()
+  })
+
   it('tells a link preview what a page is for, and has an icon', async () => {
     const page = await open('/limits')
     const told = (name: string): Promise<string | null> =>

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, it } from '@jest/globals'
 import { movedPage, MOVED } from '../../../site/moved.ts'
-import { anchorOf, anchorsOf, linksOf, withLinks } from '../../../site/markdown.ts'
+import { anchorOf, anchorsOf, linksOf, withLinks, withTabs } from '../../../site/markdown.ts'
 
 const PAGES = [
   'README.md',
@@ -43,6 +43,24 @@ describe('the address of a page that was merged into another', () => {
   })
 })
 
+describe('tabs of a page', () => {
+  it('are labels and the blocks below them, as a code group', () => {
+    const page =
+      'a\n\n<!-- tabs -->\n\n**One**\n\n<!-- example: one.ts -->\n\n```ts\n1\n```\n\n**Two**\n\n```sh\n2\n```\n\n<!-- /tabs -->\n\nb\n'
+    expect(withTabs(page)).toBe('a\n\n::: code-group\n\n```ts [One]\n1\n```\n\n```sh [Two]\n2\n```\n\n:::\n\nb\n')
+  })
+
+  it.each(PAGES.filter((page) => readFileSync(page, 'utf8').includes('<!-- tabs -->')))(
+    '%s has nothing else between them',
+    (page) => {
+      const markdown = readFileSync(page, 'utf8')
+      expect(fencesOf(withTabs(markdown))).toBe(fencesOf(markdown))
+      for (const [, inside = ''] of markdown.matchAll(/<!-- tabs -->\n([\s\S]*?)<!-- \/tabs -->/g))
+        expect(inside.replaceAll(/^```[\s\S]*?^```$/gm, '').replaceAll(/<!-- .* -->|^\*\*.+\*\*$|\s/gm, '')).toBe('')
+    },
+  )
+})
+
 describe('links of a page', () => {
   it('are found in prose, not in code and comments', () => {
     const page = '# A\n\n[a](b.md#c) ![d](e.png) [f](https://g)\n\n```md\n[h](i.md)\n```\n\n<!-- [j](k.md) -->\n'
@@ -55,6 +73,10 @@ describe('links of a page', () => {
     expect([...anchorsOf('# A b\n\n## A `b`\n\n```sh\n# no heading\n```\n')]).toEqual(['a-b', 'a-b-1'])
   })
 })
+
+function fencesOf(text: string): number {
+  return text.split('\n').filter((line) => line.startsWith('```')).length
+}
 
 function leadsSomewhere(page: string, target: string): boolean {
   const [path = '', anchor] = target.split('#')

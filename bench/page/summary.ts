@@ -12,6 +12,7 @@ interface Row {
 }
 
 const SET_NX = 'loop with SET NX, 500'
+const OUTBOX = 'postgresOutbox'
 const BATCH = 'postgresInbox, handleBatch of 500'
 
 /** What the library reaches at full speed, and what it is compared with. */
@@ -53,13 +54,22 @@ const RATES: readonly Row[] = [
     contender: 'postgresInbox, handle',
     byHand: 'by hand, 100, rows one by one',
   },
+  {
+    title: 'Kafka, `postgresOutbox`: rows that wait, until they are confirmed',
+    at: ['outbox', 'drain'],
+    contender: OUTBOX,
+    byHand: 'by hand',
+  },
 ]
+
+/** From the COMMIT of a message to the confirm of its broker, at 500 a second. */
+const OUTBOX_PACE = [OUTBOX, 'by hand', 'pg-transactional-outbox'] as const
 
 const PACES = [10, 100, 1_000]
 
-/** Rates and delays of the library beside the same work by hand, as two tables. Nothing where they are not recorded. */
+/** Rates and delays of the library beside the same work by hand, as tables. Nothing where they are not recorded. */
 export function summary(reports: Reports): readonly string[] {
-  return [ratesOf(reports), delaysOf(reports)].filter((one) => one !== undefined)
+  return [ratesOf(reports), delaysOf(reports), outboxDelaysOf(reports)].filter((one) => one !== undefined)
 }
 
 function ratesOf(reports: Reports): string | undefined {
@@ -92,6 +102,13 @@ function delaysOf(reports: Reports): string | undefined {
   )
   const head = ['p50 / p99 in ms, arrival to durable mark (by hand)', ...PACES.map((pace) => `${whole(pace)} a second`)]
   return table(head, rows)
+}
+
+function outboxDelaysOf(reports: Reports): string | undefined {
+  const contenders = OUTBOX_PACE.flatMap((name) => find(reports, 'outbox', 'pace', name) ?? [])
+  if (contenders.length < OUTBOX_PACE.length) return undefined
+  const head = ['p50 / p99 in ms, outbox in Postgres: COMMIT to confirm of Kafka', ...OUTBOX_PACE]
+  return table(head, [['500 messages a second, each in a transaction', ...contenders.map(delay)]])
 }
 
 function find(reports: Reports, suite: string, scenario: string, contender: string): ContenderReport | undefined {

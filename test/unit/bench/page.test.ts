@@ -76,8 +76,9 @@ describe('docs/performance.md', () => {
   })
 
   it('begins with rates and delays beside the same work by hand, of what is recorded', () => {
-    const [rates = '', delays = ''] = summary(recordedReports())
-    expect(rates.split('\n')).toHaveLength(9)
+    const [rates = '', delays = '', outbox = ''] = summary(recordedReports())
+    expect(rates.split('\n')).toHaveLength(10)
+    expect(outbox).toMatch(/\| 500 messages a second, [\w ]+ (?:\| [\d.]+ \/ [\d.]+ ){3}\|/)
     expect(rates).toMatch(/\| Kafka, `redisLease` \| [\d,]+ \| \d+ \| [\d,]+ \| \d+ \|/)
     expect(delays.split('\n')).toHaveLength(6)
     expect(delays).toMatch(/\| RabbitMQ, `postgresInbox` (?:\| [\d.]+ \/ [\d.]+ \([\d.]+ \/ [\d.]+\) ){3}\|/)

@@ -346,7 +346,7 @@ describe('consume-once doctor', () => {
     })
     expect(run).toMatchObject({ exitCode: 4, stdout: '' })
     expect(run.stderr).toMatch(
-      /^consume-once: STORE_UNREACHABLE: Redis at 127\.0\.0\.1:1: .*\. See that the server of the store runs.*\n$/,
+      /^consume-once: STORE_UNREACHABLE: Redis at 127\.0\.0\.1:1 cannot be connected to: .*\. See that the server of the store runs.*\n$/,
     )
   })
 })

@@ -25,8 +25,8 @@ export function fakePool(answers: Answers, max = 2, processID?: number): FakePoo
     const last = { ...none, command: text.endsWith('commit') ? 'COMMIT' : null, ...result }
     if (!text.startsWith('begin')) return [last]
     if (!text.includes('savepoint consume_once')) return [last, none]
-    // A claim counts, commits that, and begins. Its rows are before those of earlier attempts, of which there are none.
-    return [none, none, none, { ...none, command: 'COMMIT' }, none, none, last, none, none, none, none, none]
+    // A claim counts, commits that, and begins. Its two statements are answered with the same row, of the columns of both.
+    return [none, none, none, { ...none, command: 'COMMIT' }, none, none, last, last, none, none, none]
   }
   const connect = async (): ReturnType<PoolLike['connect']> =>
     Object.assign(new EventEmitter(), {
@@ -47,7 +47,7 @@ export function granting(
   return fakePool(
     {
       'select id from': { rows: [{ id: 1 }] },
-      begin: { rows: [{ keys: key, transaction: '7', oldest: null, is_read_committed: true }] },
+      begin: { rows: [{ keys: key, transaction: '7', oldest: null, is_read_committed: true, is_tried: false }] },
       ...more,
     },
     max,

@@ -62,7 +62,7 @@ export function stage(root: string, folder: string, manifest: Manifest = manifes
     if (path === '') return target
     const file = normalize(join(dirname(page), path))
     if (page !== 'README.md' && existsSync(join(folder, file))) return target
-    const link = linkTo(manifest, file) ?? target
+    const link = linkTo(manifest, file) ?? path
     return anchor === undefined ? link : `${link}#${anchor}`
   }
 }

@@ -65,7 +65,8 @@ function write({ path, text }: WrittenFile): void {
 function told(project: Project, broker: Broker, store: Store, files: readonly WrittenFile[]): string {
   const [, worker, sender] = files
   const { packages, language } = project
-  const run = (file: WrittenFile | undefined): string => `${language === 'ts' ? 'npx tsx' : 'node'} ${file?.path}`
+  const run = (file: WrittenFile | undefined): string =>
+    `${language === 'ts' ? 'node --import tsx' : 'node'} ${file?.path}`
   const runs = [run(worker), run(sender)]
   const orm = ORMS.find((name) => packages.has(name))
   return [

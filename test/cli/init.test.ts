@@ -61,7 +61,7 @@ Servers elsewhere: set RABBITMQ_URL and REDIS_URL. Send twice again: one effect,
       '  npm install consume-once kafkajs pg prom-client\n  npm install --save-dev tsx @types/pg\n',
     )
     // The topic is there before the worker, which refuses one that is not.
-    expect(printed).toMatch(/npx tsx send-twice\.ts\n {2}npx tsx worker\.ts\n/)
+    expect(printed).toMatch(/node --import tsx send-twice\.ts\n {2}node --import tsx worker\.ts\n/)
     expect(printed).toContain('With drizzle-orm in the handler: node_modules/consume-once/docs/orm.md')
   })
 

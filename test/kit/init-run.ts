@@ -20,7 +20,9 @@ export async function runsOnServers(broker: Broker, store: Store, variant: Varia
   project.install()
   const init = await project.cli('init')
   expect(init).toMatchObject({ code: 0 })
-  const [first = '', second = ''] = [...init.printed.matchAll(/^ {2}(?:npx tsx|node) (.*)$/gm)].map(([, file]) => file)
+  const [first = '', second = ''] = [...init.printed.matchAll(/^ {2}node (?:--import tsx )?(.*)$/gm)].map(
+    ([, file]) => file,
+  )
   project.replace(`'${store.story}'`, `'${own}'`)
   project.replace(store.store, store.store.replace('{ redis }', `{ redis, prefix: '${own}' }`))
 

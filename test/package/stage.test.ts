@@ -47,6 +47,15 @@ describe('the package as it is published', () => {
     ])
   })
 
+  it('keeps links as they are, each with its anchor once, while the repository has no address', () => {
+    const { repository: _, ...without } = manifest
+    const other = join(dir, 'without')
+    stage(root, other, without)
+    const links = linksOf(readFileSync(join(other, 'README.md'), 'utf8'))
+    expect(links.filter((link) => link.includes('#')).length).toBeGreaterThan(0)
+    expect(links).toEqual(linksOf(readFileSync('README.md', 'utf8')))
+  })
+
   it('has a manifest without what is for a checkout', () => {
     const published = manifestOf(folder)
     expect(published).toMatchObject({ name: 'consume-once', peerDependencies: {}, dependencies: {} })

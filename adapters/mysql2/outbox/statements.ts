@@ -251,8 +251,9 @@ interface RefusedRow {
 function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
   return {
     statements: [
-      `select cast(id as char) as id, ${inHex('place')} as place, ${inHex('message_id')} as message_id, ${inHex('`key`')} as k,
-  ${inHex('cause')} as cause, attempts, parked_at is not null as is_parked from ${outbox} where cause is not null order by id limit ${most}`,
+      // By the number, not by its text.
+      `select cast(o.id as char) as id, ${inHex('place')} as place, ${inHex('message_id')} as message_id, ${inHex('`key`')} as k,
+  ${inHex('cause')} as cause, attempts, parked_at is not null as is_parked from ${outbox} o where cause is not null order by o.id limit ${most}`,
     ],
     read: ({ id, place, message_id: messageId, k: key, cause, attempts, is_parked: isParked }: RefusedRow) => ({
       id,

@@ -181,8 +181,9 @@ from (select * from ${outbox} order by id limit ${MOST_COUNTED}) as oldest group
 
 function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
   return {
-    text: `select id::text as id, place, message_id, encode(key, 'hex') as key, cause, attempts, parked_at is not null as is_parked
-from ${outbox} where cause is not null order by id limit ${most}`,
+    // By the number, not by its text.
+    text: `select o.id::text as id, place, message_id, encode(key, 'hex') as key, cause, attempts, parked_at is not null as is_parked
+from ${outbox} o where cause is not null order by o.id limit ${most}`,
   }
 }
 

@@ -324,6 +324,18 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     await eventually(async () => (await use.rig.rows()) === 0)
   })
 
+  it('tells what was refused in the order of the messages, also from the tenth on', async () => {
+    const kafka = new Confirming()
+    kafka.answer = () => {
+      throw new BrokerError('BROKER_PUBLISH_REFUSED', 'it is too large')
+    }
+    const outbox = use.begin(use.outbox(kafka, { maxAttempts: 1, observe: () => {} }))
+    const ids = Array.from({ length: 12 }, (_, at) => `message ${at}`)
+    for (const id of ids) await use.commit(outbox, { topic: 't', key: id, messageId: id, value: '' })
+    await eventually(async () => (await outbox.refused()).length === ids.length)
+    expect((await outbox.refused()).map((one) => one.messageId)).toEqual(ids)
+  })
+
   it('warns once of a place that refuses, and again of the next incident there', async () => {
     const kafka = new Confirming()
     const refuses = new Set(['first', 'second', 'third'])

@@ -52,7 +52,7 @@ Places: kafka:topic, kafka:topic@partition, rabbitmq:queue, file:messages.ndjson
 Examples:
   consume-once replay plan sms --from kafka:sms --since 2026-11-01T00:00Z --out plan.json
   consume-once replay plan sms --from kafka:sms --since 24h --group-by '$message.payload#/to' --rate 20
-  consume-once replay plan sms --from kafka:sms.dead-letter --reason-is handler-failed --out plan.json
+  consume-once replay plan sms --from kafka:sms.dead-letter --reason-is attempts-spent --out plan.json
   consume-once replay plan sms --from file:sms.ndjson --ids-from failed.txt --again --out plan.json
 
 Exit code 0: planned. 1: a run would refuse this plan. 2: usage. 3: the place cannot be read again. 4: broker or store cannot be reached.`

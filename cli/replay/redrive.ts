@@ -42,7 +42,7 @@ confirmed the copy. Shows what it would do first, then asks; --dry-run only show
 Examples:
   consume-once redrive sms --dry-run                                      what lies there, and where it would go
   consume-once redrive sms --reason 'fixed in 2.4.1'
-  consume-once redrive sms --reason-is handler-failed --since 24h --rate 50 --reason OPS-812 --yes
+  consume-once redrive sms --reason-is attempts-spent --since 24h --rate 50 --reason OPS-812 --yes
   consume-once redrive sms --key U1nmhO_WlHMIQdRLsEpnZw --reason OPS-812  only this message, by its key of 22 characters
   consume-once inspect sms --given-up --reason timeout --all --json | jq -r '.records[].key' > keys
   consume-once redrive sms --keys-from keys --reason OPS-812              only those

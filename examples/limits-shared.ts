@@ -30,13 +30,14 @@ const running = await Promise.all(
   brokers.map((broker) => runMemory(broker, newConsumer(), { topic: 'sms', group: 'sms' })),
 )
 for (const [at, broker] of brokers.entries()) {
-  for (let n = 0; n < 40; n++) broker.publish('sms', { value: Buffer.from('{}'), headers: { id: `${at}-${n}` } })
+  for (let n = 0; n < 60; n++) broker.publish('sms', { value: Buffer.from('{}'), headers: { id: `${at}-${n}` } })
 }
 await Promise.all(brokers.map((broker) => broker.drained('sms', 'sms')))
 await Promise.all(running.map((one) => one.stop()))
 await redis.quit()
 await removeKeys(prefix)
 const seconds = ((sent.at(-1) ?? 0) - (sent[0] ?? 0)) / 1_000
-assert.equal(sent.length, 80)
-assert.ok(seconds > 0.9, `80 within ${seconds} s`)
-console.log('80 SMS by two processes that share 40 a second')
+assert.equal(sent.length, 120)
+// Permits are counted in windows of a second: of three the first and the last may be short.
+assert.ok(seconds > 0.95, `120 within ${seconds} s`)
+console.log('120 SMS by two processes that share 40 a second')

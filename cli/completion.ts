@@ -39,7 +39,7 @@ interface Level {
   readonly path: string
   readonly commands: readonly Offered[]
   readonly options: readonly Offered[]
-  /** Of an argument. */
+  /** What an argument may be: its choices. */
   readonly values: readonly string[]
 }
 

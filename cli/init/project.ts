@@ -6,9 +6,9 @@ import { misuse } from '../exit.ts'
 export interface Project {
   readonly language: 'ts' | 'js'
   readonly modules: 'esm' | 'cjs'
-  /** Of its files: `ts`, `mts` or `js`. */
+  /** The extension of its files: `ts`, `mts` or `js`. */
   readonly extension: string
-  /** Of the files in its imports: `js`, `mjs`, `ts` or `mts`. */
+  /** The extension that its imports name: `js`, `mjs`, `ts` or `mts`. */
   readonly imported: string
   /** Where code lies: `src/`, or nothing. */
   readonly folder: string
@@ -47,7 +47,7 @@ function typeScript(options: CompilerOptions, isModule: boolean): Written {
   return { modules: 'esm', extension, imported: keeps ? extension : extension.replace('ts', 'js') }
 }
 
-/** Of the file and of those that it extends. One that comes from a package is passed over. */
+/** The options of a file and of those that it extends. A file of a package is passed over. */
 function compilerOptions(file: string, depth: number = 0): CompilerOptions {
   if (!existsSync(file) || depth > 9) return {}
   const { extends: bases = [], compilerOptions: own } = parsed(file) as {

@@ -57,7 +57,7 @@ export function checkKey(text: string): void {
   )
 }
 
-/** Of a key, or of an idempotency key. @throws CommandError, exit 2 */
+/** The key that a key or an idempotency key stands for. @throws CommandError, exit 2 */
 export function wholeKeyOf(option: string, text: string): Key {
   const key = keyIn(text)
   if (key !== undefined) return key

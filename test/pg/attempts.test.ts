@@ -103,9 +103,11 @@ describePostgres('attempts of postgresInbox', () => {
         await inbox.release([answer.claim], NO_REFUND)
         return true
       })
-      // At serializable a claim that fails after its keys were free for a moment counts as an attempt until it is taken back.
+      const tooMany = level === 'serializable' ? 1 : 0
+      // A claim that Postgres cancels after it has moved its row (40001) counts as an attempt until its count is taken back. So one
+      // attempt may be too many, and none is missing.
       expect(attempts.filter((attempt, at) => attempt <= at)).toEqual([])
-      expect(attempts.at(-1)).toBeLessThanOrEqual(attempts.length + 1)
+      expect(attempts.filter((attempt, at) => attempt > at + 1 + tooMany)).toEqual([])
     },
   )
 

@@ -107,7 +107,7 @@ interface DueRow {
  * it would lock the rows that it reads.
  * MariaDB before 10.6 cannot skip what is locked, and takes no NOWAIT in a compound statement, but a wait of 0; MySQL takes
  * no such wait. So it fails where another relay has the lane (1205, 3572).
- * The rows are read last: whoever had the lane before has removed its own by then.
+ * The rows are read after the lock: the relay that had the lane before has removed what it has published by then.
  */
 function take({ outbox, outboxLane }: Tables, { lanes, most }: Take, isMariadb: boolean): Script<StoredRow> {
   const some = `o.lane = ${LANE}`

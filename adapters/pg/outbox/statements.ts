@@ -80,8 +80,8 @@ function anyDue({ outbox }: Tables, lanes: readonly number[]): Script<{ readonly
 const LOCKED = "current_setting('consume_once.lanes')::smallint[]"
 
 /**
- * Locks lanes that have due rows and that no other relay has locked, and reads their rows by a statement of its own: whoever
- * had a lane before has removed its rows by then. As many of each lane: one that is full does not hold up the others. The locks
+ * Locks lanes that have due rows and that no other relay has locked. A second statement reads their rows, because only its
+ * snapshot is taken after the lock: the relay that had a lane before has removed its rows by then. As many of each lane: one that is full does not hold up the others. The locks
  * are advisory, with a number made of the schema.
  */
 function take({ outbox, schema }: Tables, { lanes, most, mostLanes }: Take): Script<StoredRow> {

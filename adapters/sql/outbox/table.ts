@@ -3,7 +3,7 @@ import type { Script, Session, Sessions } from '../session.ts'
 import { compareIds, withoutThoseBehind } from './behind.ts'
 import { ALL_LANES, lanesOf, rowOf, type OutboxStatements, type StoredRow } from './statements.ts'
 
-/** Of one transaction, where there is much to publish. */
+/** Lanes that one transaction locks while there is much to publish. */
 const LANES_OF_MANY = 8
 
 /** The table of outgoing messages. */

@@ -45,8 +45,21 @@ export interface LeaseStore extends StoreCalls<LeaseAnswer> {
 /**
  * A claim holds while a transaction is open, and the effect is written in that transaction. All keys of one `claim()`
  * share it. `mark` is its COMMIT and takes all its claims but those that were given back (`OpenTransaction.giveBack`).
- * `release` rolls it back, with the first claim that it names. `renew` answers `renewed` while its connection lives. If a result has `isFailure`, its transaction has only this one claim: the other writes
- * are rolled back, and the mark is still written.
+ * `release` rolls it back, with the first claim that it names. `renew` answers `renewed` while its connection lives.
+ * Beside what holds for every store:
+ * - `claim` commits the attempt count before it answers, outside the transaction of the effect. It locks its keys in
+ *   sorted order until its transaction ends; a key that another transaction holds answers `busy`.
+ * - A key with attempts of earlier claims answers `again-alone` with their number, unless the request has `alone`.
+ * - A claim that is sent again with the same token rolls back the transaction of the first call and counts no second
+ *   attempt.
+ * - `mark` writes the records and commits. It throws a `TransactionError` if a query of the handler is pending or has
+ *   failed, also one that ends after its `tx` was revoked. If a result has `isFailure`, its transaction has only this one
+ *   claim: the other writes are rolled back, and the mark is still written.
+ * - `release` rolls back and keeps the attempt, unless it has `refund`. `setAside` rolls back, then writes its record in
+ *   a transaction of its own.
+ * - After its transaction has ended, `mark` answers `already-marked` if it was committed and `refused-busy` if not;
+ *   `release` answers `refused` or `already-released`; `setAside` answers `refused` while another transaction holds the
+ *   key.
  */
 export interface InboxStore<Tx> extends StoreCalls<TransactionAnswer<Tx>> {
   readonly strategy: 'inbox'

@@ -5,17 +5,19 @@ import { describe, it } from 'node:test'
 import { Pool } from 'pg'
 import { defineConsumer, json, messageId, runInline } from 'consume-once'
 import { memoryStore } from 'consume-once/memory'
-import { postgresInbox } from 'consume-once/pg'
+import { postgresInbox, postgresOutbox } from 'consume-once/pg'
 import { testConsumer, testMessage } from 'consume-once/testing'
 
-// Your code: a consumer that writes through `tx`, and one that calls a provider.
+// Your code: a consumer that writes through `tx` and publishes an event, and one that calls a provider.
+const pool = new Pool() // the tests never connect it
 const payments = defineConsumer({
   name: 'charge-account',
   decode: json<{ paymentId: string; cents: number }>(),
   id: ({ payload }) => payload.paymentId,
-  store: postgresInbox({ pool: new Pool() }), // the test never connects it
-  handle: async ({ payload, tx }) => {
+  store: postgresInbox({ pool, outbox: postgresOutbox({ pool, relay: false }) }),
+  handle: async ({ payload, tx, publish }) => {
     await tx.query('insert into charges values ($1, $2)', [payload.paymentId, payload.cents])
+    await publish({ topic: 'charged', value: payload.paymentId })
   },
 })
 const smsSender = (send: (to: string, idempotencyKey: string) => Promise<void>) =>
@@ -28,9 +30,11 @@ const smsSender = (send: (to: string, idempotencyKey: string) => Promise<void>) 
   })
 
 describe('whatever is delivered again', () => {
-  it('charges each payment once', async () => {
+  it('charges each payment once, with one event', async () => {
     const messages = [{ payload: { paymentId: 'p-1', cents: 1250 } }, { payload: { paymentId: 'p-2', cents: 300 } }]
-    await testConsumer(payments, { messages })
+    const { published } = await testConsumer(payments, { messages })
+    const events = published.map(({ place, value }) => `${place}: ${String(value)}`)
+    assert.deepEqual(events, ['charged: p-1', 'charged: p-2'])
   })
 
   it('sends each SMS once', async () => {

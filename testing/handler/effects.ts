@@ -1,4 +1,6 @@
 import { InboxDatabase } from '../stores/inbox-database.ts'
+import { KeysUsed } from './keys-used.ts'
+import { MemoryOutbox } from '../stores/memory-outbox.ts'
 import type { MemoryTx } from '../stores/memory-transaction.ts'
 
 /** What happened outside of `tx`: the collection in which your stand-in for a provider keeps what it did. */
@@ -20,13 +22,16 @@ export interface Effect {
   readonly what: string
 }
 
-/** Counts the effects of each message. Those through `tx` count when they are committed. */
+/** Counts the effects of each message. Those through `tx` and `publish` count when they are committed. */
 export class Effects {
   /** Of all processes of the test: its effects are those that are committed. */
   readonly database: InboxDatabase<Effect> = new InboxDatabase()
+  readonly outbox: MemoryOutbox = new MemoryOutbox()
   readonly #outside: Effect[] = []
   readonly #collected: Collected | undefined
   readonly #answers: (call: TxCall) => unknown
+  /** Of the messages, under which their effects are kept. */
+  readonly keys: KeysUsed
   #of = ''
 
   constructor(collected: Collected | undefined, answers: (call: TxCall) => unknown = () => ANSWER) {
@@ -34,6 +39,7 @@ export class Effects {
     this.#answers = answers
     if (Array.isArray(collected)) collected.length = 0
     else collected?.clear()
+    this.keys = new KeysUsed(collected, () => this.#of)
   }
 
   /** Runs one handler alone: what happens meanwhile is of its message. */
@@ -69,20 +75,14 @@ export class Effects {
     return this.#all.length
   }
 
-  /** By message. */
-  counts(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>()
-    for (const { of } of this.#all) counts.set(of, (counts.get(of) ?? 0) + 1)
-    return counts
-  }
-
-  /** For people: what happened for a message. */
-  describe(of: string): string {
-    return this.#all.flatMap((effect) => (effect.of === of ? [effect.what] : [])).join(', ') || 'nothing'
+  /** What happened for a message, which may have run under several keys: for people. */
+  under(keys: readonly string[]): readonly string[] {
+    return this.#all.flatMap(({ of, what }) => (keys.includes(of) ? [what] : []))
   }
 
   get #all(): readonly Effect[] {
-    return [...this.database.effects, ...this.#outside]
+    const published = this.outbox.published.map(({ by, place }) => ({ of: by, what: `publish to ${place}` }))
+    return [...this.database.effects, ...published, ...this.#outside]
   }
 
   get #collectedCount(): number {

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { redefined, type Consumer } from '../../src/consumer/define-consumer.ts'
 import type { ResolvedConsumer } from '../../src/consumer/resolve-options.ts'
+import { Skipped } from '../../src/consumer/skipped.ts'
 import type { Key, MessageRecord } from '../../src/core/record.ts'
 import { MemoryBroker } from '../../src/memory/broker.ts'
 import { memoryStore } from '../../src/memory/store.ts'
@@ -14,15 +16,24 @@ import { VirtualTime } from './virtual-time.ts'
 const PLACE = 'test'
 
 /** What a handler's context has, of one message or of a batch. */
-interface Context {
-  readonly idempotencyKey?: string
-  readonly messages?: readonly { readonly idempotencyKey: string }[]
+type Context = Handled | { readonly messages: readonly Handled[] }
+
+interface Handled {
+  readonly idempotencyKey: string
+  readonly message: Message
 }
 
 type Handle = (context: Context) => unknown
 
 /** Where the handler stops: before it began, or after it has returned. Resolves when it goes on. */
 export type Hold = (at: 'begin' | 'end') => Promise<void> | undefined
+
+/** What is tested, and by which messages. */
+export interface Staged {
+  readonly consumer: Consumer
+  readonly definition: ResolvedConsumer
+  readonly messages: readonly Message[]
+}
 
 /** A broker, a server for the store, and processes that run the consumer, on virtual time. */
 export class Stage {
@@ -34,17 +45,35 @@ export class Stage {
   readonly #consumer: Consumer
   readonly #definition: ResolvedConsumer
   readonly #effects: Effects
-  /** Keys in the order in which handlers began first. */
-  readonly handled: Set<string> = new Set()
+  readonly #messages: readonly Message[]
+  /** Idempotency keys under which handlers have begun, and which of the messages each belongs to. */
+  readonly handled: Map<string, number> = new Map()
+  /** Messages that the handler has skipped. */
+  readonly skipped: Set<number> = new Set()
 
-  constructor(consumer: Consumer, definition: ResolvedConsumer, effects: Effects) {
+  constructor({ consumer, definition, messages }: Staged, effects: Effects) {
     this.#consumer = consumer
     this.#definition = definition
+    this.#messages = messages
     this.#effects = effects
   }
 
   publish({ key, value, headers, messageId }: Message): void {
-    this.broker.publish(PLACE, { key, value, headers, ...(messageId === undefined ? {} : { messageId }) })
+    const timestamp = this.#time.now()
+    this.broker.publish(PLACE, { key, value, headers, timestamp, ...(messageId === undefined ? {} : { messageId }) })
+  }
+
+  /** Time goes by: what is published now comes later. */
+  pass(): Promise<void> {
+    return this.#time.pass()
+  }
+
+  /** Which of the messages this is, as a producer sees them; of equal ones the first. */
+  numberOf({ key, value, headers, messageId }: Message): number {
+    const sent = { key, value, headers, messageId }
+    return this.#messages.findIndex((one) =>
+      isDeepStrictEqual({ key: one.key, value: one.value, headers: one.headers, messageId: one.messageId }, sent),
+    )
   }
 
   redeliver(): void {
@@ -95,23 +124,30 @@ export class Stage {
   }
 
   #store(clock: { readonly now: () => number }): Store<unknown> {
-    if (this.#definition.store.strategy === 'lease') return memoryStore({ clock, records: this.#records })
+    const { strategy, outbox } = this.#definition.store
+    const { database, outbox: own } = this.#effects
+    if (strategy === 'lease') return memoryStore({ clock, records: this.#records })
     return new MemoryInbox<unknown, Effect>({
       clock,
-      database: this.#effects.database,
+      database,
+      ...(outbox === undefined ? {} : { outbox: own }),
       lendAs: (memory) => this.#effects.lend(memory),
     })
   }
 
   #held(run: Handle, hold: Hold): Handle {
     return async (context) => {
-      const key = context.idempotencyKey ?? context.messages?.[0]?.idempotencyKey ?? ''
-      this.handled.add(key)
+      const [one] = 'messages' in context ? context.messages : [context]
+      if (one === undefined) throw new TypeError('a batch without a message (stage.held)')
+      const { idempotencyKey: key } = one
+      const number = this.numberOf(one.message)
+      if (!this.handled.has(key)) this.handled.set(key, number)
       await hold('begin')
       const running = this.#effects.during(key, async () => run(context))
       const ended = Promise.allSettled([running]).finally(() => this.#handlers.delete(ended))
       this.#handlers.add(ended)
       const result = await running
+      if (Skipped.reasonOf(result) !== undefined) this.skipped.add(number)
       await hold('end')
       return result
     }

@@ -1,10 +1,12 @@
 import type { Clock } from '../../src/ports/clock.ts'
+import { systemClock } from '../../src/foundation/clock.ts'
 import { Timeline } from '../sim/timeline.ts'
 
 /** Enough for what waits for promises and the next turn alone. */
 const TURNS = 12
 /** 1 January 2026. */
 const START = 1_767_225_600_000
+const SECOND = 1_000
 /** Longer than any backoff, lease and retry of a test. */
 const MOST_MS = 30 * 86_400_000
 
@@ -30,12 +32,21 @@ export class VirtualTime {
     }
   }
 
+  /** A second later, and a moment by the clock of the machine. */
+  async pass(): Promise<void> {
+    const before = systemClock.now()
+    while (systemClock.now() === before) await nextTurn()
+    let isLater = false
+    this.#timeline.after(SECOND, () => (isLater = true))
+    await this.until(() => isLater)
+  }
+
   /** @param running - promises of handlers that run. @throws Error if it is never so */
-  async until(isSo: () => boolean, running: () => Iterable<Promise<unknown>>): Promise<void> {
+  async until(isSo: () => boolean, running: () => Iterable<Promise<unknown>> = nothing): Promise<void> {
     for (;;) {
       for (let turn = 0; turn < TURNS; turn++) {
         if (isSo()) return
-        await new Promise<void>((resolve) => void setImmediate(resolve))
+        await nextTurn()
       }
       const handlers = [...running()]
       if (handlers.length > 0) await Promise.race(handlers)
@@ -43,4 +54,12 @@ export class VirtualTime {
         throw new Error('not settled, and nothing is left to wait for')
     }
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
+}
+
+function nothing(): readonly never[] {
+  return []
 }

@@ -28,6 +28,7 @@ import type {
   SetAsideOptions,
 } from '../../src/ports/store.ts'
 import { InboxDatabase } from './inbox-database.ts'
+import type { MemoryOutbox } from './memory-outbox.ts'
 import { MEMORY_PROCESS, MemoryProcess, type MemoryProcessOptions } from './memory-process.ts'
 import { MemoryTransaction, transactionOf, type MemoryTx } from './memory-transaction.ts'
 
@@ -38,14 +39,20 @@ export interface MemoryInboxOptions<Tx = MemoryTx, Effect = string> extends Memo
    */
   readonly database?: InboxDatabase<Effect>
   /**
+   * With it handlers may `publish`. Share it as the database is shared.
+   * @defaultValue none
+   */
+  readonly outbox?: MemoryOutbox
+  /**
    * The clock that measures backoffs.
    * @defaultValue the system clock
    */
   readonly clock?: Pick<Clock, 'now'>
 }
 
-const MEMORY_INBOX: Table<MemoryInboxOptions, 'database' | 'lendAs'> = {
+const MEMORY_INBOX: Table<MemoryInboxOptions, 'database' | 'outbox' | 'lendAs'> = {
   database: having('an InboxDatabase'),
+  outbox: having('a MemoryOutbox', 'write'),
   clock: clockOption(),
   ...MEMORY_PROCESS,
 }
@@ -59,15 +66,17 @@ export class MemoryInbox<Tx = MemoryTx, Effect = string> extends MemoryProcess<T
   readonly name = 'memory-inbox'
   readonly database: InboxDatabase<Effect>
   readonly admin: StoreAdmin
+  readonly outbox: MemoryOutbox | undefined
   readonly #clock: Pick<Clock, 'now'>
 
   /** @throws ConfigError `CONFIG_INVALID` for an unknown option */
   constructor(options: MemoryInboxOptions<Tx, Effect> = {}) {
     const given = optionsOf('new MemoryInbox', MEMORY_INBOX, options as never)
-    const { clock } = given
+    const { clock, outbox } = given
     const database = (given.database as InboxDatabase<Effect> | undefined) ?? new InboxDatabase()
-    super({ effects: database.effects, held: database.locks }, given)
+    super({ effects: database.effects, outbox, held: database.locks }, given)
     this.database = database
+    this.outbox = outbox
     this.#clock = clock
     const records: MemoryRecords = {
       view: (key) => viewOf(this.record(key), clock.now()),

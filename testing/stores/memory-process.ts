@@ -8,6 +8,7 @@ import {
   type MemoryTx,
   type TransactionParts,
 } from './memory-transaction.ts'
+import type { MemoryOutbox } from './memory-outbox.ts'
 
 export interface MemoryProcessOptions<Tx = MemoryTx, Effect = string> {
   /**
@@ -31,6 +32,7 @@ export const MEMORY_PROCESS: Table<MemoryProcessOptions, 'lendAs'> = {
 interface Database<Effect> {
   /** Committed effects, in the order of their commits. */
   readonly effects: Effect[]
+  readonly outbox?: MemoryOutbox | undefined
   /** What open transactions hold, by name. */
   readonly held: ReadonlyMap<string, unknown> & { delete(name: string): boolean }
 }
@@ -76,12 +78,15 @@ export abstract class MemoryProcess<Tx, Effect> {
   ): T {
     // Sent again: the connection of the first call is gone, and its transaction with it.
     for (const earlier of this.#open) if (earlier.token === token) earlier.end('rolled-back')
-    const { effects, held } = this.#committed
+    const { effects, outbox, held } = this.#committed
     const transaction: T = make({
       token,
       lendAs: this.#lendAs,
       onEnd: (state) => {
-        if (state === 'committed') effects.push(...transaction.effects)
+        if (state === 'committed') {
+          effects.push(...transaction.effects)
+          outbox?.write(transaction.outgoing)
+        }
         for (const [name, holder] of held) if (holder === transaction) held.delete(name)
         this.#open.delete(transaction)
       },

@@ -1,5 +1,6 @@
 import type { Key, OwnerToken } from '../../src/core/record.ts'
 import { TransactionError } from '../../src/foundation/errors.ts'
+import type { Outgoing } from '../../src/ports/outbox.ts'
 import type { Claim, LentTransaction, OpenTransaction, TransactionClaim } from '../../src/ports/store.ts'
 
 /** The `tx` of handlers, unless `lendAs` creates another one. */
@@ -27,6 +28,7 @@ export interface TransactionParts<Tx, Effect> {
 export class MemoryTransaction<Tx, Effect> implements OpenTransaction<Tx> {
   state: 'open' | 'committed' | 'rolled-back' = 'open'
   effects: Effect[] = []
+  outgoing: Outgoing[] = []
   /** Queries without an answer. */
   pending = 0
   hasFailed = false
@@ -53,6 +55,10 @@ export class MemoryTransaction<Tx, Effect> implements OpenTransaction<Tx> {
     for (const claim of claims) this.givenBack.set(claim.key, claim)
   }
 
+  publish(messages: readonly Outgoing[]): void {
+    this.outgoing.push(...messages)
+  }
+
   end(state: 'committed' | 'rolled-back'): void {
     if (this.state !== 'open') return
     this.state = state
@@ -63,6 +69,7 @@ export class MemoryTransaction<Tx, Effect> implements OpenTransaction<Tx> {
   /** Undoes its writes; it stays open. */
   rollBack(): void {
     this.effects = []
+    this.outgoing = []
     this.pending = 0
     this.hasFailed = false
     this.#hasFloated = false

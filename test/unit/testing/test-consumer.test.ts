@@ -36,12 +36,12 @@ function smsBy(id: ReturnType<typeof messageId.property>) {
 
 describe('testConsumer', () => {
   it('passes an effect that commits with its mark', async () => {
-    await expect(testConsumer(inbox(charge), { messages: PAYMENTS })).resolves.toBeUndefined()
+    await expect(testConsumer(inbox(charge), { messages: PAYMENTS })).resolves.toEqual({ published: [] })
   })
 
   it('passes a handler alone', async () => {
     const messages = PAYMENTS.map((message) => ({ ...message, id: message.payload.id }))
-    await expect(testConsumer(charge, { messages })).resolves.toBeUndefined()
+    await expect(testConsumer(charge, { messages })).resolves.toEqual({ published: [] })
   })
 
   it('passes a batch handler', async () => {
@@ -55,13 +55,13 @@ describe('testConsumer', () => {
         for (const { payload } of messages) await tx.query('insert', [payload.id])
       },
     })
-    await expect(testConsumer(consumer, { messages: PAYMENTS })).resolves.toBeUndefined()
+    await expect(testConsumer(consumer, { messages: PAYMENTS })).resolves.toEqual({ published: [] })
   })
 
   it('passes a provider that recognises the key', async () => {
     const sent = new Map<string, string>()
     const consumer = lease(({ payload, idempotencyKey }) => void sent.set(idempotencyKey, payload.to))
-    await expect(testConsumer(consumer, { messages: SMS, effects: sent })).resolves.toBeUndefined()
+    await expect(testConsumer(consumer, { messages: SMS, effects: sent })).resolves.toEqual({ published: [] })
   })
 
   it('finds an SMS that a crash sends twice', async () => {
@@ -76,7 +76,7 @@ describe('testConsumer', () => {
   it('passes the same SMS where what is in doubt is parked', async () => {
     const sent: string[] = []
     const consumer = lease(({ payload }) => void sent.push(payload.to), { onInDoubt: 'park' })
-    await expect(testConsumer(consumer, { messages: SMS, effects: sent })).resolves.toBeUndefined()
+    await expect(testConsumer(consumer, { messages: SMS, effects: sent })).resolves.toEqual({ published: [] })
   })
 
   it('finds an effect beside the transaction', async () => {
@@ -100,7 +100,7 @@ describe('testConsumer', () => {
     // Under one key, so that a crash changes no order.
     const messages = PAYMENTS.map((message) => ({ ...message, key: 'account' }))
     await expect(testConsumer(consumer, { messages })).rejects.toThrow(/out of order: .*expected 1 effect, got 0/)
-    await expect(testConsumer(consumer, { messages, without: ['out of order'] })).resolves.toBeUndefined()
+    await expect(testConsumer(consumer, { messages, without: ['out of order'] })).resolves.toEqual({ published: [] })
   })
 
   it('says why a message does not get through', async () => {
@@ -127,7 +127,7 @@ describe('testConsumer', () => {
       await new Promise((resolve) => void setTimeout(resolve, 5))
       sent.set(idempotencyKey, payload.to)
     })
-    await expect(testConsumer(consumer, { messages: SMS, effects: sent })).resolves.toBeUndefined()
+    await expect(testConsumer(consumer, { messages: SMS, effects: sent })).resolves.toEqual({ published: [] })
   })
 
   it('gives the handler the rows that the test has', async () => {

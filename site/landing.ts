@@ -44,6 +44,7 @@ export function landingPage(picture: string, figures: ReturnType<typeof figuresO
 
 <p class="actions">
 <a class="primary" href="./quick-start">Quick start</a>
+<a href="./first-hour">Your first hour</a>
 <a href="./try/index.html" target="_self">Try to break it</a>
 <a href="./choose">Choose a scheme</a>
 </p>

@@ -3,6 +3,7 @@
  * the words. Every entry is searched for in a browser by `lab/site`.
  */
 export const SEARCH_WORDS: Readonly<Record<string, readonly string[]>> = {
+  '/first-hour': ['tutorial', 'getting started'],
   '/choose': ['which scheme', 'strategy'],
   '/consumers': ['retry', 'backoff', 'schema validation'],
   '/effects': ['in doubt', 'sms', 'payment', 'email'],

@@ -90,8 +90,14 @@ export class InitProject implements AsyncDisposable {
     return this.#end(this.#command(file))
   }
 
-  start(file: string): Program {
-    return new Program(this.#spawn(this.#command(file)))
+  start(file: string, env: Readonly<Record<string, string>> = {}): Program {
+    return new Program(this.#spawn(this.#command(file), env))
+  }
+
+  /** The tool, as a command that goes on until it is stopped. */
+  startCli(...words: readonly string[]): Program {
+    const [, tool] = COMPILED()
+    return new Program(this.#spawn([this.#node(), tool ?? '', ...words]))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -117,10 +123,10 @@ export class InitProject implements AsyncDisposable {
     return { code, printed: program.printed }
   }
 
-  #spawn([program = '', ...words]: readonly string[]): ChildProcess {
+  #spawn([program = '', ...words]: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
     const child = spawn(program, words, {
       cwd: this.dir,
-      env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', NODE_NO_WARNINGS: '1', ...this.#env },
+      env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', NODE_NO_WARNINGS: '1', ...this.#env, ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     this.#children.push(child)
@@ -154,8 +160,8 @@ export class Program {
     })
   }
 
-  stop(): Promise<number | null> {
-    this.#child.kill('SIGTERM')
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    this.#child.kill(signal)
     return this.ended
   }
 }

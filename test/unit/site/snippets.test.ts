@@ -17,7 +17,11 @@ const EXAMPLES = [...readdirSync('examples'), ...readdirSync('examples/orm').map
 )
 
 /** Code that no example can hold, by the page and its first line, and why. */
-const NOT_EXAMPLES: ReadonlyMap<string, string> = new Map()
+const NOT_EXAMPLES: ReadonlyMap<string, string> = new Map(
+  ['/** Stands for your SMS provider, and keeps what it was asked to send. */', "import { it } from 'node:test'"].map(
+    (line) => [`docs/first-hour.md: ${line}`, 'beside what init writes: lab/cli/first-hour.test.ts runs it'],
+  ),
+)
 
 /** Tests that compare the output in the consoles of a page with that of a real run. */
 const COMPARED_BY: Readonly<Record<string, string>> = {
@@ -148,6 +152,7 @@ function commandsIn(block: Block): readonly Typed[] {
   return typed.flatMap((line) =>
     line
       .replace(/(^|\s)#.*$| [|>] .*$/, '')
+      .replace(/^(?:[A-Z_]+=\S+ )+/, '')
       .split(' && ')
       .map((one) => ({ place: placeOf(block), words: wordsOf(one) }))
       .filter(({ words }) => words.length > 0),
@@ -170,10 +175,18 @@ function problemWith([program, ...rest]: readonly string[]): string | undefined 
       return problemWithNpm(rest)
     case 'jest':
       return rest.every(hasTests) ? undefined : 'no test has this path'
+    case 'node':
     case 'tsx': {
-      const [file = ''] = rest
+      const file = rest.findLast((word) => !word.startsWith('-')) ?? ''
       return existsSync(file) || isMadeOnThePage(file) ? undefined : `no file ${file}`
     }
+    case 'docker': {
+      const file = rest[rest.indexOf('-f') + 1]?.replace('node_modules/consume-once/', '') ?? ''
+      return existsSync(file) ? undefined : `no file ${file}`
+    }
+    case 'pkill':
+    case 'curl':
+      return undefined
     case 'mkdir':
     case 'cd':
       return rest.length === 1 ? undefined : 'one folder expected'
@@ -206,9 +219,9 @@ function problemWithNpm([what, ...names]: readonly string[]): string | undefined
   }
 }
 
-/** The files that a quick start has its reader write. */
+/** The files that a quick start has its reader write, and those of init. */
 function isMadeOnThePage(file: string): boolean {
-  return ['payments.mts', 'sms.mts'].includes(file)
+  return ['payments.mts', 'sms.mts', 'sms.test.ts', 'worker.ts', 'send-twice.ts'].includes(file)
 }
 
 /** Nothing is run: commands and options are looked up in those of the tool. */

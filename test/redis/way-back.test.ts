@@ -20,7 +20,7 @@ const deliverToNew = async (consumer: Consumer, ids: readonly string[]): Promise
   await running.stop()
 }
 
-/** What docs/migrate.md promises to somebody who goes back, or leaves. */
+/** What docs/migrate.md and docs/upgrade.md promise to somebody who goes back, or leaves. */
 describeRedis('From redisLease', () => {
   let ownRedis: PrivateRedis
   let redis: Redis

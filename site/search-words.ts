@@ -5,6 +5,8 @@
 export const SEARCH_WORDS: Readonly<Record<string, readonly string[]>> = {
   '/first-hour': ['tutorial', 'getting started'],
   '/choose': ['which scheme', 'strategy'],
+  '/questions/protobuf': ['protobuf'],
+  '/questions/avro-with-a-schema-registry': ['avro', 'registry'],
   '/consumers': ['retry', 'backoff', 'schema validation'],
   '/effects': ['in doubt', 'sms', 'payment', 'email'],
   '/faq': ['SETNX', 'unique index', 'overhead'],
@@ -15,7 +17,8 @@ export const SEARCH_WORDS: Readonly<Record<string, readonly string[]>> = {
   '/questions/duplicates-after-a-rebalance': ['rebalance'],
   '/outbox': ['outbox', 'dual write'],
   '/limits': ['limit', 'rate', 'throttle', '429', 'quota'],
-  '/once': ['sqs', 'webhook', 'cron'],
+  '/once': ['webhook', 'cron'],
+  '/questions/an-sqs-message-once': ['sqs', 'visibility timeout'],
   '/once#one-time-tokens': ['double submit', 'csrf'],
   '/guards': ['mutex', 'optimistic lock'],
   '/http': ['Idempotency-Key', 'express middleware'],

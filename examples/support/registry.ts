@@ -12,7 +12,7 @@ export interface LocalRegistry {
 }
 
 export async function localRegistry(): Promise<LocalRegistry> {
-  const schemas: string[] = []
+  const schemas: { readonly schema: string; readonly schemaType?: string }[] = []
   const registry = { url: '', asked: 0, isDown: false, close: () => void server.close() }
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     registry.asked++
@@ -25,16 +25,16 @@ export async function localRegistry(): Promise<LocalRegistry> {
     const [, id] = /^\/schemas\/ids\/(\d+)/.exec(url) ?? []
     if (id !== undefined) {
       const schema = schemas[Number(id) - 1]
-      return schema === undefined
-        ? tell(404, { error_code: 40403, message: 'Schema not found' })
-        : tell(200, { schema })
+      return schema === undefined ? tell(404, { error_code: 40403, message: 'Schema not found' }) : tell(200, schema)
     }
     if (method === 'POST' && /^\/subjects\/[^/]+\/versions$/.test(url)) {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk as Buffer)
-      const { schema } = JSON.parse(Buffer.concat(chunks).toString()) as { readonly schema: string }
-      const known = schemas.indexOf(schema)
-      return tell(200, { id: known === -1 ? schemas.push(schema) : known + 1 })
+      const { schema, schemaType } = JSON.parse(Buffer.concat(chunks).toString()) as (typeof schemas)[number]
+      const known = schemas.findIndex((one) => one.schema === schema)
+      // Avro is not named, as registries do.
+      const made = schemaType === undefined || schemaType === 'AVRO' ? { schema } : { schema, schemaType }
+      return tell(200, { id: known === -1 ? schemas.push(made) : known + 1 })
     }
     return method === 'PUT' ? tell(200, {}) : tell(404, { error_code: 40401, message: 'Subject not found' })
   }

@@ -10,6 +10,7 @@ import { runKafka } from 'consume-once/kafkajs'
 import { postgresInbox } from 'consume-once/pg'
 import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
+import { createPool } from 'mysql2/promise'
 import { Pool } from 'pg'
 import { compiled } from '../kit/compiled.ts'
 import { eventually } from '../kit/eventually.ts'
@@ -101,6 +102,19 @@ describe('the quick starts print what their pages show', () => {
     url.searchParams.set('options', `-c search_path=${own}`)
     const env = { ...servers, DATABASE_URL: url.href, TOPIC: own }
     const runs = [await run('quick-kafka-postgres', env), await run('quick-kafka-postgres', env)]
+    expect(runs).toEqual(consolesOf('Kafka and Postgres'))
+  })
+
+  it('Kafka and MariaDB: prints what that with Postgres does', async () => {
+    const servers = await addressesOfAll()
+    const url = new URL(servers['MARIADB_URL'] ?? '')
+    const admin = createPool(url.href)
+    await admin.query(`create database ${own}`)
+    url.pathname = own
+    const env = { ...servers, MYSQL_URL: url.href, TOPIC: `${own}-mysql` }
+    const runs = [await run('quick-kafka-mysql', env), await run('quick-kafka-mysql', env)]
+    await admin.query(`drop database ${own}`)
+    await admin.end()
     expect(runs).toEqual(consolesOf('Kafka and Postgres'))
   })
 

@@ -24,7 +24,7 @@ it('the lock file tells glibc from musl: npm 10 drops that when it writes one, a
   expect(libc).toEqual(['musl'])
 })
 
-describe.each(['.', 'examples/orm'])('the lock file of %s', (folder) => {
+describe.each(['.', 'examples/orm', 'examples/sqs'])('the lock file of %s', (folder) => {
   const packages = lockOf(folder)
   const { '': root = {}, ...others } = packages
   const entries = Object.entries(others)
@@ -36,7 +36,7 @@ describe.each(['.', 'examples/orm'])('the lock file of %s', (folder) => {
   })
 
   it('has the digest of each package, from the public registry', () => {
-    expect(entries.length).toBeGreaterThan(100)
+    expect(entries.length).toBeGreaterThan(20)
     expect(entries.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([])
     expect(entries.filter(([, { resolved }]) => !resolved?.startsWith('https://registry.npmjs.org/'))).toEqual([])
   })

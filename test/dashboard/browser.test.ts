@@ -232,8 +232,17 @@ describePages('the dashboard in a browser', prepare, (on) => {
 
   it('sends dead letters back, and lists the redrive with its report', async () => {
     const page = await on.browser.page()
+    // What was sent back must not come again while the page looks for what is left.
+    on.rig.mend()
+    await on.rig.withoutEmail(async () => {
+      await on.rig.sendEmails([{ id: 'too-late' }], '1')
+      await eventually(async () => (await on.rig.emailDeadLetters()) === 2)
+    })
     await on.open(page, ['dead-letters'], { consumer: on.rig.emailId })
-    await page.getByRole('button', { name: 'Look at the dead letters' }).click()
+    await page.getByText('Only some of them').first().click()
+    const form = page.getByRole('form', { name: 'Only some of them' })
+    await form.getByLabel('Why they were set aside').selectOption('handler-failed')
+    await form.getByRole('button', { name: 'Look at these' }).click()
     const send = page.getByRole('button', { name: /^Send \d+ dead letters? back …$/ })
     const number = /\d+/.exec((await send.textContent()) ?? '')?.[0] ?? ''
     await send.click()
@@ -244,6 +253,12 @@ describePages('the dashboard in a browser', prepare, (on) => {
       .getByText(/^\d+ dead letters? sent back\.$/)
       .first()
       .waitFor()
+    await page.getByText(/^1 dead letter sent back by redrive-\w+\.$/).waitFor()
+    await page.getByText('None of this selection is left').waitFor()
+    await page.getByText('1 dead letter of this consumer looked at, none matches').waitFor()
+    await page.getByRole('button', { name: 'Look at all of them' }).click()
+    await page.getByRole('table', { name: 'Sample of the dead letters' }).getByText('expired').waitFor()
+    expect(await page.getByText(/sent back by redrive/).count()).toBe(0)
 
     await on.open(page, ['replays'], { consumer: on.rig.emailId })
     await page.getByRole('cell', { name: 'redrive', exact: true }).waitFor()

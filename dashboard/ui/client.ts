@@ -68,7 +68,36 @@ export function address(path: string, query: object): string {
   return words === '' ? path : `${path}?${words}`
 }
 
+const MOST_TRIES = 10
+
+/** What the dashboard has no room for (429) has not begun: it is asked for again when there is room. */
+export async function whenThereIsRoom<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    signal?.throwIfAborted()
+    try {
+      return await ask()
+    } catch (error) {
+      const retryAfterMs = error instanceof Failure && error.status === 429 ? error.retryAfterMs : undefined
+      if (retryAfterMs === undefined || tries === MOST_TRIES) throw error
+      await new Promise((resolve) => setTimeout(resolve, retryAfterMs))
+    }
+  }
+}
+
 async function request(path: string, init: RequestInit): Promise<unknown> {
+  const response = await fetched(path, init)
+  const answer: unknown = await response.json().catch(() => undefined)
+  if (answer !== undefined) return answer
+  throw failureOf(response, undefined)
+}
+
+/** A file, which is no JSON. */
+export async function file<P extends GetPath>(path: P, query: Query<P>): Promise<Response> {
+  return fetched(address(path, query), {})
+}
+
+/** @throws Failure */
+async function fetched(path: string, init: RequestInit): Promise<Response> {
   let response: Response
   try {
     response = await fetch(path, {
@@ -83,12 +112,12 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
     if (init.signal?.aborted === true) throw error
     throw new Failure(0, { code: 'HTTP_NO_ANSWER', message: 'The server of this dashboard does not answer.' })
   }
-  const answer: unknown = await response.json().catch(() => undefined)
-  if (response.ok && answer !== undefined) return answer
-  throw new Failure(
-    response.status,
-    errorOf(answer) ?? { code: `HTTP_${response.status}`, message: `The server answered ${response.status}.` },
-  )
+  if (response.ok) return response
+  throw failureOf(response, await response.json().catch(() => undefined))
+}
+
+function failureOf({ status }: Response, answer: unknown): Failure {
+  return new Failure(status, errorOf(answer) ?? { code: `HTTP_${status}`, message: `The server answered ${status}.` })
 }
 
 function errorOf(answer: unknown): ApiError['error'] | undefined {

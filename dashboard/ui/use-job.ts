@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { JobInfo } from '../api.ts'
-import { Failure, get, post } from './client.ts'
+import { Failure, get, post, whenThereIsRoom } from './client.ts'
 import { asFailure } from './resource.ts'
 
 const LOOK_MS = 700
@@ -28,7 +28,7 @@ export function useJob(onEnd?: (job: JobInfo) => void): Work {
     setRunning(true)
     setFailure(undefined)
     try {
-      let info = await request()
+      let info = await whenThereIsRoom(request, signal)
       while (!signal.aborted) {
         setJob(info)
         if (info.state !== 'running') break

@@ -70,6 +70,7 @@ export function DecisionDialog({
       isDangerous={request.decision === 'forget'}
       isOff={changing === 0}
       failure={failure}
+      asksAgain={preview === undefined}
       onClose={onClose}
       onSubmit={({ reason }) => confirm(reason)}
     >

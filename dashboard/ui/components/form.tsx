@@ -43,6 +43,8 @@ export interface FormProps {
   /** Cannot be sent now. */
   readonly isOff?: boolean
   readonly failure?: Failure | undefined
+  /** What failed is asked for again without a person. */
+  readonly asksAgain?: boolean
   readonly onCancel?: () => void
   /** Its failure is shown. */
   readonly onSubmit: (values: Values) => Promise<void> | void
@@ -94,7 +96,9 @@ export function Form({ fields, onSubmit, onCancel, isOff = false, children, ...p
       }}
     >
       {props.title !== undefined && <h2>{props.title}</h2>}
-      {failure !== undefined && <Problem failure={failure} />}
+      {failure !== undefined && (
+        <Problem failure={failure} asksAgain={failed === undefined && props.asksAgain === true} />
+      )}
       {children}
       <Fields fields={fields.filter(({ isRare }) => !isRare)} />
       {rare.length > 0 && (

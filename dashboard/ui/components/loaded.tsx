@@ -17,20 +17,29 @@ export function Loaded<T>({
   return (
     <>
       {of.failure !== undefined && (
-        <Problem failure={of.failure} since={of.at === undefined ? undefined : of.at + clockOffset} />
+        <Problem failure={of.failure} asksAgain since={of.at === undefined ? undefined : of.at + clockOffset} />
       )}
       {of.data !== undefined ? children(of.data) : of.failure === undefined && <Empty title="Loading …" />}
     </>
   )
 }
 
-export function Problem({ failure, since }: { failure: Failure; since?: number | undefined }): JSX.Element {
+/** `asksAgain`: the page does so by itself, if that may help. */
+export function Problem({
+  failure,
+  asksAgain = false,
+  since,
+}: {
+  failure: Failure
+  asksAgain?: boolean
+  since?: number | undefined
+}): JSX.Element {
   const { heals } = failure
   return (
     <div class={`notice ${heals ? '' : 'alarm'}`} role="status">
       <strong>{titleOf(failure)}</strong>
       <p class="grow wrap">
-        {textOf(failure)} {heals && 'This page asks again by itself.'}
+        {textOf(failure)} {heals && asksAgain && 'This page asks again by itself.'}
         {since !== undefined && (
           <>
             {' '}

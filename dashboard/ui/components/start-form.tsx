@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { ConsumerInfo, StartRequest } from '../../api.ts'
 import { plural } from '../../format.ts'
-import { post } from '../client.ts'
+import { post, whenThereIsRoom } from '../client.ts'
 import { useShared } from '../context.ts'
 import { go } from '../router.ts'
 import { confirmation, Form, REASON, type Field } from './form.tsx'
@@ -36,13 +36,8 @@ export function StartForm({
       submit={`${title}: ${plural(confirm, 'message')}`}
       onSubmit={async ({ reason = '', ...typed }) => {
         const limits = LIMITS.flatMap(({ name }) => (typed[name] ? [[name, Number(typed[name])] as const] : []))
-        await post('api/replays/start', {
-          consumer: consumer.id,
-          ...start,
-          reason,
-          confirm,
-          ...Object.fromEntries(limits),
-        })
+        const asked = { consumer: consumer.id, ...start, reason, confirm, ...Object.fromEntries(limits) }
+        await whenThereIsRoom(() => post('api/replays/start', asked))
         say('The replay runs.')
         if (onStarted === undefined) go(['replays'], { consumer: consumer.id })
         else onStarted()

@@ -19,7 +19,7 @@ export function Consumers(): JSX.Element {
   return (
     <>
       <Head title="Consumers" />
-      {live.failure !== undefined && <Problem failure={live.failure} />}
+      {live.failure !== undefined && <Problem failure={live.failure} asksAgain />}
       <Limits />
       {session.consumers.map((consumer) => (
         <ConsumerCard key={consumer.id} consumer={consumer} running={running.filter((one) => isOf(one, consumer))} />

@@ -22,7 +22,7 @@ export function Overview(): JSX.Element {
   return (
     <>
       <Head title="Overview" />
-      {counts.failure !== undefined && <Problem failure={counts.failure} />}
+      {counts.failure !== undefined && <Problem failure={counts.failure} asksAgain />}
       {counts.data === undefined && counts.failure === undefined ? (
         <div class="card">Looking …</div>
       ) : (

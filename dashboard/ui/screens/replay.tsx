@@ -2,13 +2,14 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { ConsumerInfo, ReplayAnswer, ReplayInfo } from '../../api.ts'
 import { isRedriveId } from '../../../src/replay/redrive-id.ts'
-import { address, post } from '../client.ts'
+import { post } from '../client.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { REASON } from '../components/form.tsx'
 import { Head } from '../components/head.tsx'
 import { Loaded } from '../components/loaded.tsx'
 import { Chip, Command, Time } from '../components/parts.tsx'
 import { PlanView } from '../components/plan-view.tsx'
+import { Report } from '../components/report.tsx'
 import { StartForm } from '../components/start-form.tsx'
 import { Shares } from '../components/table.tsx'
 import { useShared } from '../context.ts'
@@ -17,8 +18,6 @@ import { href } from '../place.ts'
 import { useResource } from '../resource.ts'
 import { REDRIVE_WORDS, REPLAY_OUTCOME_WORDS } from '../words.ts'
 import { STATUS_TONES } from './replays.tsx'
-
-const FORMATS = ['text', 'md', 'csv', 'json'] as const
 
 const FILL: Readonly<Record<string, string>> = {
   handled: 'handled',
@@ -89,20 +88,7 @@ function One({
             `. It waits for ${progress.waits === 'store' ? 'the store' : 'the end of quiet hours'}`}
           .
         </p>
-        {hasReport && (
-          <div class="row">
-            <span>Report:</span>
-            {FORMATS.map((format) => (
-              <a
-                key={format}
-                href={address('api/replay/report', { consumer: consumer.id, id: status.id, format })}
-                download=""
-              >
-                {format}
-              </a>
-            ))}
-          </div>
-        )}
+        {hasReport && <Report consumer={consumer} id={status.id} />}
         <Command text={`npx consume-once replay status ${status.id}`} />
       </section>
       {isLeft && kind === 'redrive' && (

@@ -52,21 +52,8 @@ export interface Api {
   /** Asks the stores of all consumers. `id`: an ID, a key, an idempotency key, or on Kafka a place. */
   'GET api/find': { readonly query: { readonly id: string }; readonly answer: Message.FindAnswer }
   'GET api/message': { readonly query: Message.MessageQuery; readonly answer: Message.MessageAnswer }
-  'GET api/audit': {
-    readonly query: Session.ConsumerQuery & {
-      readonly key?: string
-      /** Who did it. */
-      readonly by?: string
-      readonly decision?: string
-      /** Milliseconds since 1970: at or after. */
-      readonly since?: number
-      /** Milliseconds since 1970: before. */
-      readonly until?: number
-      readonly limit?: number
-      readonly after?: string
-    }
-    readonly answer: Decisions.AuditAnswer
-  }
+  /** Decisions about one consumer, or about all that have an audit. */
+  'GET api/audit': { readonly query: Decisions.AuditQuery; readonly answer: Decisions.AuditAnswer }
   'GET api/doctor': { readonly query: Session.ConsumerQuery; readonly answer: Checkups.DoctorAnswer }
   /** The verdict of `doctor` on each consumer. It asks servers: an answer may be 30 s old. */
   'GET api/guarantees': { readonly query: object; readonly answer: Checkups.GuaranteesAnswer }

@@ -1,16 +1,34 @@
 // What people decide: preview, then confirm; and the audit of it.
 
+import type { EpochMs } from '../../src/core/units.ts'
 import type { DecideVerdict, Key } from '../../src/core/record.ts'
 import type { AuditEntry } from '../../src/ports/replay.ts'
 import type { PersonsDecision } from '../../src/people/decisions.ts'
 import type { RecordRow, RecordsQuery } from './records.ts'
-import type { ConsumerQuery } from './session.ts'
+import type { ApiError, ConsumerQuery } from './session.ts'
 
 export interface AuditRow extends Omit<AuditEntry, 'record'> {}
 
+export interface AuditQuery extends Partial<ConsumerQuery> {
+  readonly key?: string
+  /** Who did it. */
+  readonly by?: string
+  readonly decision?: string
+  /** At this time or later. */
+  readonly since?: EpochMs
+  /** Before this time. */
+  readonly until?: EpochMs
+  readonly limit?: number
+  /** `next` of the page before. */
+  readonly after?: string
+}
+
 export interface AuditAnswer {
-  readonly entries: readonly AuditRow[]
+  /** The newest first. `consumer`: `ConsumerInfo.id`. */
+  readonly entries: readonly (AuditRow & ConsumerQuery)[]
   readonly next: string | undefined
+  /** Of several consumers, those whose store did not answer. */
+  readonly failed: readonly (ConsumerQuery & { readonly error: ApiError['error'] })[]
 }
 
 export interface PauseRequest extends ConsumerQuery {

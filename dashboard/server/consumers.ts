@@ -1,4 +1,5 @@
 import { adminOf, type Admin } from '../../src/people/admin.ts'
+import { auditSourceOf, type AuditSource } from '../../src/people/audits.ts'
 import type { ConfiguredConsumer } from '../../src/people/config.ts'
 import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import { ConfigError } from '../../src/foundation/errors.ts'
@@ -18,6 +19,8 @@ export interface Shown {
   readonly definition: ResolvedConsumer
   /** `undefined`: its store keeps no records that people may look into. */
   readonly admin: Admin | undefined
+  /** `undefined`: its store keeps no audit. */
+  readonly audit: AuditSource | undefined
   /** Reading a place is a delivery: a queue counts it, and a log does not. */
   readonly readingChanges: boolean
   readonly info: (readOnly: boolean) => ConsumerInfo
@@ -64,6 +67,7 @@ function shownOf(entry: ConfiguredConsumer, payload: boolean): Shown {
   const admin = store.strategy === 'offsets' || store.admin === undefined ? undefined : adminOf(consumer, subscription)
   const { replay, group, origins } = subscription
   const id = scopeText([group, consumer.name])
+  const audit = auditSourceOf(consumer, group, id)
   const readingChanges = replay?.system === 'rabbitmq'
   const deadLetters = deadLetterPlaces(replay)
   const info = (readOnly: boolean): ConsumerInfo => ({
@@ -80,7 +84,7 @@ function shownOf(entry: ConfiguredConsumer, payload: boolean): Shown {
     can: {
       records: admin !== undefined,
       positions: store.strategy === 'offsets',
-      audit: store.admin?.audit !== undefined,
+      audit: audit !== undefined,
       plan: admin !== undefined && replay !== undefined && !(readOnly && readingChanges),
       replay: replay !== undefined && store.admin?.replays !== undefined && admin !== undefined,
       place: admin !== undefined && replay?.system === 'kafka',
@@ -89,5 +93,5 @@ function shownOf(entry: ConfiguredConsumer, payload: boolean): Shown {
       outbox: store.outbox !== undefined,
     },
   })
-  return { id, entry, definition, admin, readingChanges, info }
+  return { id, entry, definition, admin, audit, readingChanges, info }
 }

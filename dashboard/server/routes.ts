@@ -1,5 +1,6 @@
 import type { Api } from '../api.ts'
-import { audit, doctor, guarantees, positions, settings } from './routes/checkups.ts'
+import { doctor, guarantees, positions, settings } from './routes/checkups.ts'
+import { audit } from './routes/audit.ts'
 import { look, redriveFound } from './routes/dead-letters.ts'
 import { decide, preview } from './routes/decisions.ts'
 import { find } from './routes/find.ts'

@@ -137,6 +137,9 @@ function Screen({ route, session }: { route: Route; session: SessionInfo }): JSX
   if (screen === 'overview') return <Overview />
   if (screen === 'consumers') return <Consumers />
   if (screen === 'search') return <Search key={query.toString()} query={query} />
+  if (screen === 'audit' && (asked === null || consumer !== undefined)) {
+    return <Audit consumer={asked === null && session.consumers.length > 1 ? undefined : consumer} />
+  }
   const state = LIST_NAMES.find((one) => one === part) ?? 'parked'
   if (screen === 'records' && asked === null && session.consumers.length > 1) return <RecordsOfAll state={state} />
   if (consumer === undefined) {
@@ -162,8 +165,6 @@ function Screen({ route, session }: { route: Route; session: SessionInfo }): JSX
     case 'replays':
       if (part === 'plan') return <Plan key={consumer.id} consumer={consumer} query={query} />
       return part === undefined ? <Replays consumer={consumer} /> : <Replay key={part} consumer={consumer} id={part} />
-    case 'audit':
-      return <Audit key={consumer.id} consumer={consumer} />
     case 'doctor':
       return <Doctor consumer={consumer} />
     case 'settings':

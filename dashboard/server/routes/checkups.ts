@@ -2,16 +2,12 @@ import { doctor as diagnose } from '../../../src/people/doctor.ts'
 import { positionsOf } from '../../../src/people/position-admin.ts'
 import { describeError } from '../../../src/foundation/errors.ts'
 import { withoutSecrets } from '../../../src/foundation/without-secrets.ts'
-import type { AuditAnswer, DoctorAnswer, GuaranteesAnswer, PositionsAnswer, SettingsAnswer } from '../../api.ts'
-import { adminOfShown, type Shown } from '../consumers.ts'
+import type { DoctorAnswer, GuaranteesAnswer, PositionsAnswer, SettingsAnswer } from '../../api.ts'
+import type { Shown } from '../consumers.ts'
 import { badRequest } from '../http-error.ts'
 import type { Asked, Services } from '../services.ts'
 import { settingsOf } from '../settings.ts'
 import { answerWithin } from '../answer-within.ts'
-import { auditRow } from './message.ts'
-
-const AUDIT_PAGE = 50
-const LARGEST_AUDIT_PAGE = 500
 
 export async function doctor(services: Services, { params }: Asked): Promise<DoctorAnswer> {
   return diagnosisOf(services, services.consumers.of(params))
@@ -64,23 +60,4 @@ export async function positions(services: Services, { params }: Asked): Promise<
   return {
     positions: listed.map(({ stream, next, held, heldSince }) => ({ stream, next: String(next), held, heldSince })),
   }
-}
-
-/** Milliseconds since 1970, up to the last date of JavaScript. */
-const ANY_TIME = { least: 0, most: 8.64e15 }
-
-export async function audit(services: Services, { params }: Asked): Promise<AuditAnswer> {
-  const admin = adminOfShown(services.consumers.of(params))
-  const limit = params.maybeWhole('limit', { least: 1, most: LARGEST_AUDIT_PAGE }) ?? AUDIT_PAGE
-  const query = {
-    key: params.maybeText('key'),
-    by: params.maybeText('by'),
-    decision: params.maybeText('decision'),
-    since: params.maybeWhole('since', ANY_TIME),
-    until: params.maybeWhole('until', ANY_TIME),
-    limit,
-    after: params.maybeText('after'),
-  }
-  const { entries, next } = await services.asking(() => admin.audit(query))
-  return { entries: entries.map(auditRow), next }
 }

@@ -8,22 +8,25 @@ export function Head({
   title,
   about,
   consumer,
+  hasAll = false,
 }: {
   title: string
   about?: string
-  consumer?: ConsumerInfo
+  consumer?: ConsumerInfo | undefined
+  /** The screen can be about all consumers: it is, without `consumer`. */
+  hasAll?: boolean
 }): JSX.Element {
   return (
     <div class="head">
       <h1 class="wrap">{title}</h1>
       {about !== undefined && <p>{about}</p>}
-      {consumer !== undefined && <ConsumerPicker consumer={consumer} />}
+      {(consumer !== undefined || hasAll) && <ConsumerPicker consumer={consumer} hasAll={hasAll} />}
     </div>
   )
 }
 
 /** Chooses the consumer that a screen is about. */
-function ConsumerPicker({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
+function ConsumerPicker({ consumer, hasAll }: { consumer: ConsumerInfo | undefined; hasAll: boolean }): JSX.Element {
   const { session } = useShared()
   const { path, query } = useRoute()
   const asked = path[0] === 'message' ? (query.get('id') ?? '') : ''
@@ -33,9 +36,10 @@ function ConsumerPicker({ consumer }: { consumer: ConsumerInfo }): JSX.Element {
       <label>
         <span class="visually-hidden">Consumer</span>
         <select
-          value={consumer.id}
+          value={consumer?.id ?? ''}
           onChange={(event) => go(path.slice(0, 2), { consumer: event.currentTarget.value, id: asked })}
         >
+          {hasAll && <option value="">all consumers</option>}
           {session.consumers.map(({ id, name }) => (
             <option key={id} value={id}>
               {isAmbiguous ? id : name}

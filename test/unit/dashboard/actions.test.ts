@@ -157,6 +157,13 @@ describe('a consumer of this process', () => {
     const [newest] = audit.entries
     expect(await only({ since: Number(newest?.at) + 1 })).toEqual([])
     expect(await only({ until: Number(newest?.at) + 1, by: 'ana' })).toEqual(['resume', 'pause'])
+    const { entries: ofAll } = (await made.get('GET api/audit', {})).answer
+    expect(ofAll.map(({ decision, consumer: id }) => [decision, id])).toEqual([
+      ['resume', consumer],
+      ['pause', consumer],
+    ])
+    const later = await made.get('GET api/audit', { consumer, since: 2, until: 2 })
+    expect([later.status, later.error.message]).toEqual([400, 'since: expected a time before `until`, got a later one'])
     await made.send(['b'])
     expect(made.handled).toEqual(['a', 'b'])
   })

@@ -13,7 +13,7 @@ export interface AuditSource {
 }
 
 /** A decision, and about which consumer it was. */
-export type AuditOf<S extends AuditSource> = AuditEntry & { readonly source: S }
+type AuditOf<S extends AuditSource> = AuditEntry & { readonly source: S }
 
 export interface AuditOfAll<S extends AuditSource> {
   /** The newest first. */

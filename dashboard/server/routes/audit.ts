@@ -16,8 +16,8 @@ export async function audit(services: Services, { params }: Asked): Promise<Audi
     throw badRequest('since: expected a time before `until`, got a later one')
   }
   const asked = sourcesIn(services, params)
-  const sources = asked.map(({ consumer, audit: ask }): AuditSource => {
-    return { consumer, audit: (query) => services.asking(() => ask(query)) }
+  const sources = asked.map((source): AuditSource => {
+    return { consumer: source.consumer, audit: (query) => services.asking(() => source.audit(query)) }
   })
   const { entries, next, failed } = await auditOfAll(sources, {
     key: params.maybeText('key'),

@@ -137,7 +137,10 @@ function Filters({ onChange }: { onChange: (to: Filter) => void }): JSX.Element 
 }
 
 function filterOf(typed: FormData): Filter {
-  const text = (name: string): string => String(typed.get(name) ?? '').trim()
+  const text = (name: string): string => {
+    const value = typed.get(name)
+    return typeof value === 'string' ? value.trim() : ''
+  }
   const [by, decision, since, until] = [text('by'), text('decision'), text('since'), text('until')]
   return {
     ...(by === '' ? {} : { by }),

@@ -36,7 +36,7 @@ const AT_START = {
 } as const satisfies Record<string, AtStart>
 
 const findings = checkFindings('mysql', AT_START)
-const { holds, weaker, unknown, broken } = findings
+const { holds, weaker, weakerByDefault, unknown, broken } = findings
 
 const LOST = {
   inbox: 'marks are lost with their effects, after the settle: lost messages',
@@ -62,7 +62,7 @@ export async function checkup(
     ...(strategy === 'inbox' ? [judgeIsolation(server)] : []),
     judgeReadOnly(server),
     judgeFlush(row, strategy),
-    judgeBinlog(row, strategy),
+    judgeBinlog(row, strategy, server),
     judgeMode(server),
     judgeStatementTime(server),
     unknown(
@@ -98,7 +98,7 @@ async function missingThings(
   ]
 }
 
-function judgeStatementTime({ kind, statementMs }: Server): CheckFinding {
+export function judgeStatementTime({ kind, statementMs }: Pick<Server, 'kind' | 'statementMs'>): CheckFinding {
   const found = `${kind === 'mariadb' ? 'max_statement_time' : 'max_execution_time'} ${statementMs} ms`
   if (!isShort(statementMs)) return holds('timeouts', found)
   return broken('timeouts', found, `${SHORT_STATEMENTS} Set it to seconds, or to 0, for the user of the pool.`)
@@ -122,7 +122,10 @@ function judgeReadOnly({ isReadOnly }: Server): CheckFinding {
 }
 
 /** 1 flushes at each COMMIT. 2 leaves the flush to the operating system for up to a second, 0 also the write. */
-function judgeFlush({ flush_log: flush }: SettingsRow, strategy: 'inbox' | 'lease'): CheckFinding {
+export function judgeFlush(
+  { flush_log: flush }: Pick<SettingsRow, 'flush_log'>,
+  strategy: 'inbox' | 'lease',
+): CheckFinding {
   const found = `innodb_flush_log_at_trx_commit ${flush}`
   if (Number(flush) === 1) return holds('flush', found)
   const crash = Number(flush) === 2 ? 'When the machine crashes' : 'When the server or its machine crashes'
@@ -130,13 +133,21 @@ function judgeFlush({ flush_log: flush }: SettingsRow, strategy: 'inbox' | 'leas
   return strategy === 'inbox' ? broken('flush', found, text) : weaker('flush', found, text)
 }
 
-function judgeBinlog(row: SettingsRow, strategy: 'inbox' | 'lease'): CheckFinding {
+/** What `sync_binlog` is where nobody sets it. */
+const DEFAULT_SYNC: Readonly<Record<Server['kind'], number>> = { mariadb: 0, mysql: 1 }
+
+export function judgeBinlog(
+  row: Omit<SettingsRow, 'flush_log'>,
+  strategy: 'inbox' | 'lease',
+  { kind }: Pick<Server, 'kind'>,
+): CheckFinding {
   const { has_binlog: hasBinlog, sync_binlog: sync } = row
   if (Number(hasBinlog) === 0) return holds('binlog', 'log_bin off')
   const found = `log_bin on, sync_binlog ${sync}`
   if (Number(sync) === 1) return holds('binlog', found)
   const text = `When the machine crashes, the binary log may miss what is committed: after a failover to a replica, ${LOST[strategy]}.`
-  return weaker('binlog', found, `${text} Set sync_binlog = 1.`)
+  const say = Number(sync) === DEFAULT_SYNC[kind] ? weakerByDefault : weaker
+  return say('binlog', found, `${text} Set sync_binlog = 1.`)
 }
 
 function judgeMode(server: Server): CheckFinding {

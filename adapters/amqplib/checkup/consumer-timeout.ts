@@ -1,7 +1,7 @@
 import { durationText, type CheckedConsumer, type CheckFinding } from '../../../src/internal.ts'
 import { BROKERS_TIMEOUT_MS } from '../options/fit.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
-import { broken, holds, unknown, weaker } from '../topology/findings.ts'
+import { broken, holds, unknown, weaker, weakerByDefault } from '../topology/findings.ts'
 import type { QueueArguments } from '../topology/plans.ts'
 import { isAtLeast } from '../topology/server-version.ts'
 
@@ -24,7 +24,8 @@ export function consumerTimeout(
   if (assumed <= needed) {
     const meaning =
       'The broker takes the message back while its handler runs, and delivers it again. Raise its consumer_timeout, or lower handlerTimeoutMs.'
-    return assumed === consumerTimeoutMs ? broken(check, found, meaning) : weaker(check, found, meaning)
+    if (assumed === consumerTimeoutMs) return broken(check, found, meaning)
+    return (typeof known === 'number' ? weaker : weakerByDefault)(check, found, meaning)
   }
   if (typeof known === 'number') return holds(check, found)
   const meaning =

@@ -25,5 +25,6 @@ type Findings = CheckFindings<keyof typeof AT_START>
 const made: Findings = checkFindings('rabbitmq', AT_START)
 export const holds: Findings['holds'] = made.holds
 export const weaker: Findings['weaker'] = made.weaker
+export const weakerByDefault: Findings['weakerByDefault'] = made.weakerByDefault
 export const unknown: Findings['unknown'] = made.unknown
 export const broken: Findings['broken'] = made.broken

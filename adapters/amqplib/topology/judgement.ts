@@ -1,7 +1,7 @@
 import type { CheckFinding } from '../../../src/internal.ts'
 import type { RabbitSettings } from '../options/resolve.ts'
 import { shown } from '../options/shown.ts'
-import { broken, holds, unknown, weaker } from './findings.ts'
+import { broken, holds, unknown, weaker, weakerByDefault } from './findings.ts'
 import type { QueueArguments, QueuePlan } from './plans.ts'
 import type { Declaration } from './questions.ts'
 import { isAtLeast } from './server-version.ts'
@@ -33,11 +33,11 @@ export function judge(plan: QueuePlan, declaration: Declaration, judged: Judged)
   const declared = typed(declaration.arguments)
   const findings = [
     durability(plan, declaration),
-    queueType(plan, declared),
+    queueType(plan, declared, declaration.arguments),
     messageLimits(plan, declared),
     ...(plan.role === 'delay' ? [] : [deliveryLimit(plan, declared, judged)]),
     ...(plan.role === 'consumed' ? ofConsumed(plan, declared, settings) : []),
-    ...(plan.role === 'delay' && !losesNothing(declared) ? [lossyDelay(plan.name)] : []),
+    ...(plan.role === 'delay' && !losesNothing(declared) ? [lossyDelay(plan.name, declared)] : []),
   ]
   if (isDeclaredHere(plan, settings)) return [...findings, ...mismatch(plan, declaration, findings)]
   return [...findings, ...unsuitable(plan, declared, settings)]
@@ -58,10 +58,15 @@ export function missing({ name, role }: QueuePlan, { setup }: RabbitSettings): C
   return (setup === 'off' ? weaker : broken)('queue', found, meaning)
 }
 
-export function lossyDelay(queue: string): CheckFinding {
+export function lossyDelay(queue: string, declared: QueueArguments): CheckFinding {
   const meaning =
     'A broker that stops in that moment loses the copy. Only a quorum queue with x-dead-letter-strategy at-least-once and x-overflow reject-publish does not.'
-  return weaker('delay-queue', `queue ${queue}: moves what is due at most once`, meaning)
+  return atMostOnce(declared)('delay-queue', `queue ${queue}: moves what is due at most once`, meaning)
+}
+
+/** A queue moves at most once where nobody says how. */
+function atMostOnce({ 'x-dead-letter-strategy': strategy, 'x-overflow': overflow }: QueueArguments): typeof weaker {
+  return strategy === undefined && overflow === undefined ? weakerByDefault : weaker
 }
 
 /** Why the queue cannot delay by itself; `undefined` if it can, or need not. */
@@ -90,7 +95,11 @@ function durability({ name }: QueuePlan, { durable, autoDelete }: Declaration): 
   return broken('durability', found, `${ends.join(' ')} Declare it durable, without auto-delete.`)
 }
 
-function queueType({ name, role }: QueuePlan, { 'x-queue-type': type }: QueueArguments): CheckFinding {
+function queueType(
+  { name, role }: QueuePlan,
+  { 'x-queue-type': type }: QueueArguments,
+  { 'x-queue-type': chosen }: QueueArguments,
+): CheckFinding {
   const found = `queue ${name}: x-queue-type ${type}`
   if (type === 'quorum') return holds('queue-type', found)
   if (type === 'stream' && role === 'dead-letter') {
@@ -103,7 +112,7 @@ function queueType({ name, role }: QueuePlan, { 'x-queue-type': type }: QueueArg
   }
   const meaning =
     'It has one copy, on one node: if that disk is lost, the messages are lost. Use a quorum queue on three nodes.'
-  return weaker('queue-type', found, meaning)
+  return (chosen === undefined ? weakerByDefault : weaker)('queue-type', found, meaning)
 }
 
 /**
@@ -168,31 +177,33 @@ function deliveryLimit(
     role === 'consumed'
       ? 'a stop that gives messages back counts too (not on 4.3)'
       : 'on 4.3 dead letters arrive with the count they had, and a reader that crashes once may lose them'
-  return weaker(check, found, `The broker drops a message that comes back more often; ${counted}. ${advice}.`)
+  const say = declared['x-delivery-limit'] === undefined ? weakerByDefault : weaker
+  return say(check, found, `The broker drops a message that comes back more often; ${counted}. ${advice}.`)
 }
 
 function ofConsumed(plan: QueuePlan, declared: QueueArguments, settings: RabbitSettings): readonly CheckFinding[] {
   const isActiveAlone = declared['x-single-active-consumer'] === true
   const isRejecting = settings.deadLetter.kind === 'reject' && declared['x-dead-letter-exchange'] !== undefined
   return [
-    ...(isActiveAlone === settings.singleActiveConsumer ? [] : [otherActive(plan, isActiveAlone)]),
-    ...(isRejecting && !losesNothing(declared) ? [lossyReject(plan)] : []),
+    ...(isActiveAlone === settings.singleActiveConsumer ? [] : [otherActive(plan, declared)]),
+    ...(isRejecting && !losesNothing(declared) ? [lossyReject(plan, declared)] : []),
   ]
 }
 
-function otherActive({ name }: QueuePlan, isActiveAlone: boolean): CheckFinding {
+function otherActive({ name }: QueuePlan, { 'x-single-active-consumer': chosen }: QueueArguments): CheckFinding {
+  const isActiveAlone = chosen === true
   const consequence = isActiveAlone
     ? 'At a stop the next consumer starts with later messages while earlier ones still run here: set singleActiveConsumer: true.'
     : 'Several processes consume it at once, in no order between them: declare the queue with it, or leave the option out.'
   const found = `queue ${name}: x-single-active-consumer is ${isActiveAlone} there and ${!isActiveAlone} in the options`
-  return weaker('single-active-consumer', found, consequence)
+  return (chosen === undefined ? weakerByDefault : weaker)('single-active-consumer', found, consequence)
 }
 
-function lossyReject({ name }: QueuePlan): CheckFinding {
+function lossyReject({ name }: QueuePlan, declared: QueueArguments): CheckFinding {
   const meaning =
     "A broker that stops in that moment, or an exchange that leads nowhere, loses the message. Only a quorum queue with x-dead-letter-strategy at-least-once and x-overflow reject-publish does not; or leave out deadLetter: 'reject'."
   const found = `queue ${name}: moves dead letters to its x-dead-letter-exchange at most once`
-  return weaker('dead-letter-strategy', found, meaning)
+  return atMostOnce(declared)('dead-letter-strategy', found, meaning)
 }
 
 /** True if its dead-lettering loses nothing. */

@@ -119,7 +119,7 @@ export class Topology {
       await declare(link, name, wanted)
       if (role === 'consumed') this.#noteConsumed(wanted)
       const isLossy = role === 'delay' && wanted['x-queue-type'] !== 'quorum'
-      return { findings: isLossy ? [lossyDelay(name)] : [] }
+      return { findings: isLossy ? [lossyDelay(name, wanted)] : [] }
     } catch (error) {
       if (isReply(error, 405)) return lockedHere(link, plan)
       const declared = isReply(error, 406) ? await declarationOf(link, name) : 'unknown'

@@ -7,6 +7,12 @@ import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
 
 const VALUES = [0, 1, 2, 1_000]
 
+/** Of each value of a setting that is a flaw: whether it is said to be the default. */
+const said = (judge: (value: number) => CheckFinding): readonly (readonly [number, boolean])[] =>
+  VALUES.map((value) => [value, judge(value)] as const)
+    .filter(([, { verdict }]) => verdict === 'weaker' || verdict === 'broken')
+    .map(([value, { isServerDefault }]) => [value, isServerDefault === true])
+
 describeMariadb('what doctor says of a setting of MariaDB', () => {
   let place: MysqlPlace
   const defaults = new Map<string, string>()
@@ -20,11 +26,6 @@ describeMariadb('what doctor says of a setting of MariaDB', () => {
     for (const { name, default_value: value } of rows) defaults.set(String(name), String(value))
   })
 
-  /** Of each value of a setting that is a flaw: whether it is said to be the default. */
-  const said = (judge: (value: number) => CheckFinding): readonly (readonly [number, boolean])[] =>
-    VALUES.map((value) => [value, judge(value)] as const)
-      .filter(([, { verdict }]) => verdict === 'weaker' || verdict === 'broken')
-      .map(([value, { isServerDefault }]) => [value, isServerDefault === true])
   const isDefault = (
     name: string,
     of: readonly (readonly [number, boolean])[],

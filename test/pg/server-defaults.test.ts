@@ -22,6 +22,11 @@ function flawed(findings: readonly CheckFinding[]): readonly CheckFinding[] {
   return findings.filter(({ verdict }) => verdict === 'weaker' || verdict === 'broken')
 }
 
+function ofServer(value: string | undefined, like: unknown): unknown {
+  if (typeof like === 'boolean') return value === 'on'
+  return typeof like === 'number' ? Number(value) : value
+}
+
 describePostgres('what doctor says of a setting of Postgres', () => {
   let place: PgPlace
   let server: SettingsRow
@@ -34,10 +39,6 @@ describePostgres('what doctor says of a setting of Postgres', () => {
     for (const { name, boot_val: value } of rows as { name: string; boot_val: string }[]) defaults.set(name, value)
   })
 
-  const ofServer = (value: string | undefined, like: unknown): unknown => {
-    if (typeof like === 'boolean') return value === 'on'
-    return typeof like === 'number' ? Number(value) : value
-  }
   const byDefault = (): SettingsRow => {
     const known = JUDGED.filter(([name]) => defaults.has(name))
     const set = known.map(([name, field, worse]) => [field, ofServer(defaults.get(name), worse)])

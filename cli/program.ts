@@ -1,4 +1,5 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
+import { KeyCommand } from './command.ts'
 import { addCompletion } from './completion.ts'
 import { addDashboard } from './dashboard.ts'
 import { addDemo } from './demo/command.ts'
@@ -38,10 +39,12 @@ Guides: node_modules/consume-once/docs (operations.md for each incident, replay.
 /** The commands of the tool, without a process around them. `end` gets the exit code of the one that ran. */
 export function newProgram(end: End): Command {
   // Before the commands: each takes these settings over when it is added.
-  const program = new Command('consume-once')
+  const program = new KeyCommand('consume-once')
     .usage('<command> [options]')
     .description('Effectively-once handling for Kafka and RabbitMQ consumers.')
     .exitOverride()
+    // `-V` is its own: a key behind a command may begin so.
+    .enablePositionalOptions()
     .showHelpAfterError('Run it with --help to see what it takes.')
   for (const [group, adds] of GROUPS) {
     program.commandsGroup(group)

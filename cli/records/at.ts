@@ -1,5 +1,6 @@
 import type { ConfiguredConsumer } from '../../src/index.ts'
 import type { ReplayItem } from '../../src/internal.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 import { setAsideBy } from '../../src/replay/find/find.ts'
 import { positionIn } from '../../src/replay/find/position.ts'
 import { messageAt, NOTHING_THERE, type MessageAt } from '../../src/replay/find/read-at.ts'
@@ -34,7 +35,7 @@ export function placeText({ item }: MessageAt): string {
   const { part, position, message, timestamp, timestampOf, deadLetter } = item
   const arrived = timestamp === undefined ? 'at an unknown time' : new Date(timestamp).toISOString()
   const clock = timestampOf === 'producer' ? ' by the clock of its producer' : ''
-  const size = message.value === null ? 'no payload' : `${message.value.length.toLocaleString('en')} bytes`
+  const size = message.value === null ? 'no payload' : countedText(message.value.length, 'byte')
   const setAside = deadLetter === undefined ? '' : `, ${deadLetterText(deadLetter)}`
   return printable(`${part}/${position}: ${arrived}${clock}, ${size}, first published to ${message.origin}${setAside}`)
 }

@@ -6,9 +6,11 @@ import { EXIT, misuse } from '../exit.ts'
 import { printJson, printText, say, table } from '../output.ts'
 import { parsePositive, parseTime } from '../parse.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
+import { Interrupts } from '../interrupts.ts'
+import { Inquiry } from './inquiry.ts'
 import { addRefOptions } from './inspect.ts'
 import { KEY_LENGTH, keyIn } from '../../src/people/key-in.ts'
-import { adminFor, checkKey, type RefFlags } from './refs.ts'
+import { adminFor, checkKey, keysFor, type RefFlags } from './refs.ts'
 
 type AuditFlags = SessionFlags &
   RefFlags & {
@@ -26,9 +28,10 @@ const PAGE = 1_000
 
 const HELP = `
 Examples:
+  consume-once audit                            the newest of all consumers of the config
   consume-once audit sms-sender                 the newest decisions: resolve, reopen, forget, mark, release-hold, redrive,
                                                 redrive --outbox, who paused or aborted what
-  consume-once audit sms-sender order-17        all decisions about one message
+  consume-once audit sms-sender order-17        all decisions about one message, by its ID or its key
   consume-once audit sms-sender --key U1nm      the same, by the first characters of its key
   consume-once audit sms-sender --by ana --since 24h
   consume-once audit sms-sender --decision resume --since 2026-11-01T00:00Z --until 2026-11-02T00:00Z
@@ -41,8 +44,8 @@ export function addAudit(program: Command, end: End): void {
   const command = program
     .command('audit')
     .description('Shows who decided what about messages, when and why. Changes nothing.')
-    .argument('<consumer>', 'name of a consumer of the config, or group/name')
-    .argument('[id]', 'message ID: only decisions about this message')
+    .argument('[consumer]', 'name of a consumer of the config, or group/name (default: all)')
+    .argument('[id]', 'message ID or key: only decisions about this message')
     .option('--by <person>', 'only what this person did')
     .option('--decision <name>', 'only these decisions: reopen, or pause')
     .option('--since <time>', 'at or after: 2026-11-01T00:00Z, or how long ago: 24h', parseTime)
@@ -53,7 +56,13 @@ export function addAudit(program: Command, end: End): void {
   runs(addRefOptions(addSessionOptions(command)), end, HELP, audit)
 }
 
-async function audit(session: Session, name: string, id: string | undefined, flags: AuditFlags): Promise<number> {
+async function audit(
+  session: Session,
+  name: string | undefined,
+  id: string | undefined,
+  flags: AuditFlags,
+): Promise<number> {
+  if (name === undefined) return auditOfAll(session, flags)
   const entry = session.consumer(name)
   const admin = adminFor(entry, flags)
   if (id === undefined && flags.key) throw misuse('--key: expected a key, got none')
@@ -66,15 +75,53 @@ async function audit(session: Session, name: string, id: string | undefined, fla
   const isChosen = Object.values(whichOf(flags)).some((one) => one !== undefined)
   const { entries, next } = await pageOf(session, { entry, admin, id, flags })
   if (session.isJson) {
-    const shown = entries.map((one) => ({ ...one, at: new Date(one.at).toISOString() }))
-    printJson('audit', { consumer: titleOf(entry), scope: admin.scope, entries: shown, more: next !== undefined, next })
-  } else if (entries.length > 0) printText(auditTable(entries))
+    printJson('audit', {
+      consumer: titleOf(entry),
+      scope: admin.scope,
+      entries: entries.map(entryJson),
+      more: next !== undefined,
+      next,
+    })
+  } else if (entries.length > 0) printText(auditTable(entries.map((one) => ({ ...one, consumer: '' }))))
   else
     say(
       `No ${isChosen ? 'such ' : ''}decision${id === undefined ? '' : ' about this message'} is in the audit of ${titleOf(entry)}.`,
     )
   if (next !== undefined) say(`There are more: --all, or --after '${next}'`)
   return EXIT.ok
+}
+
+/** The newest, whosever they are. What one of the consumers has cannot be asked is told. */
+async function auditOfAll(session: Session, flags: AuditFlags): Promise<number> {
+  const { key, after, all, limit = SHOWN_AT_ONCE } = flags
+  if (key || after !== undefined || all === true || flags.origin !== undefined) {
+    throw misuse('--key, --origin, --after, --all: expected one consumer, got none')
+  }
+  const which = whichOf(flags)
+  using interrupts = new Interrupts()
+  const inquiry = new Inquiry(interrupts.signal)
+  const found: (AuditEntry & { readonly consumer: string })[] = []
+  let hasMore = false
+  for (const entry of session.config.consumers) {
+    const page = await inquiry.tried(entry, () => session.answer(adminFor(entry, flags).audit({ ...which, limit })))
+    found.push(...(page?.entries ?? []).map((one) => ({ ...one, consumer: titleOf(entry) })))
+    hasMore ||= page?.next !== undefined
+  }
+  const entries = found.toSorted((a, b) => b.at - a.at).slice(0, limit)
+  hasMore ||= entries.length < found.length
+  const { problems } = inquiry
+  if (session.isJson) printJson('audit', { entries: entries.map(entryJson), more: hasMore, problems })
+  else {
+    inquiry.tell()
+    if (entries.length > 0) printText(auditTable(entries))
+    else say('No such decision is in the audit of a consumer.')
+  }
+  if (hasMore) say('There are more: --limit, or name a consumer')
+  return inquiry.isIncomplete ? EXIT.unreachable : EXIT.ok
+}
+
+function entryJson(entry: AuditEntry): Record<string, unknown> {
+  return { ...entry, at: new Date(entry.at).toISOString() }
 }
 
 type Which = Omit<AuditQuery, 'limit' | 'after'>
@@ -101,7 +148,7 @@ async function pageOf(session: Session, { entry, admin, id, flags }: Asked): Pro
   if (id === undefined) found.push(...(await allOf(session, admin, which)))
   else if (flags.key) found.push(...(await ofKey(session, admin, id, which)))
   else {
-    for (const key of await keysOf(session, entry, id, flags)) {
+    for (const key of await keysFor(session, entry, id, flags)) {
       found.push(...(await allOf(session, admin, { ...which, key })))
     }
   }
@@ -131,23 +178,9 @@ async function allOf(session: Session, admin: Admin, which: Which): Promise<read
   return entries
 }
 
-/** Its keys under every origin: its records may be gone by now. */
-async function keysOf(
-  session: Session,
-  entry: ConfiguredConsumer,
-  id: string,
-  { origin }: RefFlags,
-): Promise<ReadonlySet<string>> {
-  const keys = new Set<string>()
-  for (const one of origin === undefined ? entry.subscription.origins : [origin]) {
-    const records = await session.answer(adminFor(entry, { origin: one }).inspect([id]))
-    for (const { key } of records) keys.add(key)
-  }
-  return keys
-}
-
-function auditTable(entries: readonly AuditEntry[]): string {
-  const rows = entries.map(({ at, by, decision, before, key, about, reason }) => [
+function auditTable(entries: readonly (AuditEntry & { readonly consumer: string })[]): string {
+  const rows = entries.map(({ consumer, at, by, decision, before, key, about, reason }) => [
+    consumer,
     new Date(at).toISOString(),
     ageOf(at),
     by,
@@ -156,5 +189,5 @@ function auditTable(entries: readonly AuditEntry[]): string {
     about ?? key,
     reason,
   ])
-  return table(['AT', 'AGE', 'BY', 'DECISION', 'WAS', 'KEY', 'REASON'], rows)
+  return table(['CONSUMER', 'AT', 'AGE', 'BY', 'DECISION', 'WAS', 'KEY', 'REASON'], rows)
 }

@@ -46,8 +46,8 @@ export function addDecisions(program: Command, end: End): void {
   const add = (command: Command, decisionOf: (flags: DecideFlags) => Decision): void => {
     command
       .argument('<consumer>', 'name of a consumer of the config, or group/name')
-      .argument('<ids...>', 'message IDs, or - for standard input, one a line')
-      .option('--unscoped', 'with --key: decide also what does not say of which consumer it is, on Redis')
+      .argument('<ids...>', 'message IDs or keys, or - for standard input, one a line')
+      .option('--unscoped', 'by key: decide also what does not say of which consumer it is, on Redis')
     const asked = addRefOptions(addSessionOptions(addDeciderOptions(command)))
     const help = EXAMPLES[command.name() as keyof typeof EXAMPLES]
     const work = (session: Session, consumer: string, ids: readonly string[], flags: DecideFlags): Promise<number> =>

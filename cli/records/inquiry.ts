@@ -1,4 +1,5 @@
 import type { ConfiguredConsumer } from '../../src/index.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 import { systemClock } from '../../src/foundation/clock.ts'
 import type { FoundMessage } from '../../src/replay/find/find.ts'
 import {
@@ -71,8 +72,12 @@ export class Inquiry {
       const all = looked < of ? ` of ${of.toLocaleString('en')}` : ''
       const parts = [
         `looked at ${looked.toLocaleString('en')}${all}`,
-        ...(lacking.undated > 0 ? [`${lacking.undated} have no time, or one in the future`] : []),
-        ...(lacking['no-field'] > 0 ? [`${lacking['no-field']} lack a field of --where, or cannot be decoded`] : []),
+        ...(lacking.undated > 0
+          ? [`${countedText(lacking.undated, 'has', 'have')} no time, or one in the future`]
+          : []),
+        ...(lacking['no-field'] > 0
+          ? [`${countedText(lacking['no-field'], 'lacks', 'lack')} a field of --where, or cannot be decoded`]
+          : []),
       ]
       say(`${printable(from)}: ${parts.join('; ')}`)
     }

@@ -43,6 +43,7 @@ type InspectFlags = SessionFlags &
 const EXAMPLES = `
 Examples:
   consume-once inspect sms-sender order-17            the record of a message
+  consume-once inspect sms-sender U1nmhO_WlHMIQdRLsEpnZw           by its key; also by its idempotency key
   consume-once inspect sms-sender --at sms/3/1204     reads the message there, and shows its record
   consume-once inspect sms-sender --parked            messages that wait for a decision
   consume-once inspect sms-sender --given-up --older-than 1h --reason timeout
@@ -60,7 +61,7 @@ export function addInspect(program: Command, end: End): void {
     .command('inspect')
     .description('Shows what is known of messages. Changes nothing.')
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
-    .argument('[ids...]', 'message IDs, or - for standard input, one a line')
+    .argument('[ids...]', 'message IDs or keys, or - for standard input, one a line')
     .option('--parked', 'list messages that wait for a decision')
     .option('--in-doubt', 'list what was left without mark or release')
     .option('--processing', 'list what is claimed now')
@@ -80,7 +81,7 @@ export function addInspect(program: Command, end: End): void {
 
 export function addRefOptions(command: Command): Command {
   return command
-    .option('--key', 'take the arguments as keys, or the first characters of keys, as logs and lists show them', false)
+    .option('--key', 'the arguments are keys, or the first characters of keys, as logs and lists show them', false)
     .option(...RAW_IDS)
     .option('--origin <name>', 'the topic or queue the message was first published to, where IDs are in use in several')
 }

@@ -33,8 +33,8 @@ const CANDIDATES = 10
 const SEARCHED = ['parked', 'in-doubt', 'processing', 'given-up'] as const
 
 /**
- * Messages by ID, or by key. A single `-` reads one per line from standard input. Asks the store only for incomplete
- * keys.
+ * Messages by ID, or by key. A single `-` reads one per line from standard input. Asks the store only for what may be either, and for
+ * incomplete keys.
  */
 export async function refsOf(
   { session, admin }: Asked,
@@ -43,11 +43,51 @@ export async function refsOf(
 ): Promise<readonly RecordRef[]> {
   const texts = given.length === 1 && given[0] === '-' ? readIds('ids', '-', { isRaw: flags.rawIds === true }) : given
   if (texts.length === 0) throw misuse('expected at least one message ID, got none')
-  if (!flags.key) return texts
+  if (!flags.key) return idsOrKeys({ session, admin }, texts)
   const keys = texts.map((text) => keyIn(text) ?? text)
   for (const key of keys) checkKey(key)
   const wholeBy = await wholeKeys({ session, admin }, new Set(keys.filter((key) => key.length < KEY_LENGTH)))
   return keys.map((key) => ({ key: wholeBy.get(key) ?? key }))
+}
+
+/** An ID that looks like a key is one if it has a record. */
+async function idsOrKeys({ session, admin }: Asked, texts: readonly string[]): Promise<readonly RecordRef[]> {
+  const keyed = new Map(texts.flatMap((text) => withKey(text)))
+  if (keyed.size === 0) return texts
+  const ids = [...keyed.keys()]
+  const inspect = (refs: readonly RecordRef[]): Promise<readonly Inspected[]> => session.answer(admin.inspect(refs))
+  const known = new Set((await inspect(ids)).filter(isKnown).map(({ ref }) => ref))
+  const unknown = ids.filter((id) => !known.has(id))
+  const byKey = await inspect(unknown.map((id) => ({ key: keyed.get(id) ?? '' })))
+  const keys = new Set(byKey.filter(isKnown).map(({ key }) => key))
+  return texts.map((text) => {
+    const key = keyed.get(text)
+    return key !== undefined && !known.has(text) && keys.has(key) ? { key } : text
+  })
+}
+
+function withKey(text: string): readonly (readonly [text: string, key: Key])[] {
+  const key = keyIn(text)
+  return key === undefined ? [] : [[text, key]]
+}
+
+function isKnown({ state, scope }: Inspected): boolean {
+  return state !== 'absent' || scope === 'another'
+}
+
+/** The keys that a text may stand for: those of a message ID under each origin, and one that it is itself. Their records may be gone. */
+export async function keysFor(
+  session: Session,
+  entry: ConfiguredConsumer,
+  text: string,
+  { origin }: Pick<RefFlags, 'origin'>,
+): Promise<ReadonlySet<Key>> {
+  const keys = new Set(withKey(text).map(([, key]) => key))
+  for (const one of origin === undefined ? entry.subscription.origins : [origin]) {
+    const records = await session.answer(adminFor(entry, { origin: one }).inspect([text]))
+    for (const { key } of records) keys.add(key)
+  }
+  return keys
 }
 
 export function checkKey(text: string): void {

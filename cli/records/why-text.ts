@@ -1,5 +1,6 @@
 import { ageOf } from '../age.ts'
 import type { AuditEntry } from '../../src/internal.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 import { MEANING } from '../../src/people/meaning.ts'
 import type { FoundMessage } from '../../src/replay/find/find.ts'
 import { printable } from '../output.ts'
@@ -49,7 +50,7 @@ const ASK =
 function letterText(letter: FoundMessage): string {
   const { timestamp, bytes, deadLetter, isConflict } = letter
   const at = withAge(deadLetter?.since ?? timestamp) ?? 'at an unknown time'
-  const size = bytes === undefined ? 'no payload' : `${bytes.toLocaleString('en')} bytes`
+  const size = bytes === undefined ? 'no payload' : countedText(bytes, 'byte')
   const how = deadLetter === undefined ? '' : `, ${deadLetterText(deadLetter)}`
   const other = isConflict ? ', ANOTHER message with the same ID' : ''
   return `${placeOf(letter)}, ${at}${how}, ${size}${other}`

@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import { findCommand } from '../../src/people/command-text.ts'
+import { searchedPlaces } from '../../src/replay/find/search.ts'
 import { EXIT } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, say } from '../output.ts'
@@ -56,7 +58,12 @@ async function why(session: Session, what: string, flags: WhyFlags): Promise<num
   else {
     inquiry.tell()
     if (known.length > 0) printText(known.map(whyText).join('\n\n'))
-    else if (sought.length > 0) say(nothingText(sought.map(({ entry }) => titleOf(entry))))
+    else if (sought.length > 0) {
+      say(nothingText(sought.map(({ entry }) => titleOf(entry))))
+      if (sought.some(({ entry }) => searchedPlaces(entry, { topics: true }).length > 0)) {
+        say(`If it is a part of the message: ${findCommand(what, flags.consumer)}`)
+      }
+    }
   }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode
   if (inquiry.isIncomplete) return EXIT.unreachable

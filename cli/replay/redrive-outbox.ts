@@ -18,8 +18,9 @@ export interface OutboxFlags {
 /** Flags that mean the same for dead letters and for the outbox. */
 const COMMON: ReadonlySet<string> = new Set(['outbox', 'reason', 'by', 'dryRun', 'yes', 'config', 'json', 'timeout'])
 
-/** @throws CommandError for a flag that only dead letters have */
-export function checkOutboxFlags(flags: object): void {
+/** @throws CommandError for an argument or a flag that only dead letters have */
+export function checkOutboxFlags(messages: readonly string[], flags: object): void {
+  if (messages.length > 0) throw misuse('--outbox: expected no messages, which are for dead letters')
   const other = Object.entries(flags).find(([name, value]) => !COMMON.has(name) && value !== undefined)
   if (other === undefined) return
   const flag = other[0].replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

@@ -2,13 +2,14 @@ import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { fileJournal } from '../../adapters/file/index.ts'
 import { LACKS, redrive, REDRIVE_OUTCOMES, type RedriveOptions, type RedriveResult } from '../../src/replay/index.ts'
+import type { ConfiguredConsumer } from '../../src/index.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT, misuse } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { parseList, parsePositive, readIds } from '../parse.ts'
 import { deciderOf } from '../records/decider.ts'
-import { wholeKeyOf } from '../records/refs.ts'
+import { keysFor, wholeKeyOf } from '../records/refs.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { Meter } from '../meter.ts'
 import { collect, parseRate } from './parse.ts'
@@ -43,7 +44,7 @@ Examples:
   consume-once redrive sms --dry-run                                      what lies there, and where it would go
   consume-once redrive sms --reason 'fixed in 2.4.1'
   consume-once redrive sms --reason-is attempts-spent --since 24h --rate 50 --reason OPS-812 --yes
-  consume-once redrive sms --key U1nmhO_WlHMIQdRLsEpnZw --reason OPS-812  only this message, by its key of 22 characters
+  consume-once redrive sms U1nmhO_WlHMIQdRLsEpnZw --reason OPS-812        only this message, by its key or its ID
   consume-once inspect sms --given-up --reason timeout --all --json | jq -r '.records[].key' > keys
   consume-once redrive sms --keys-from keys --reason OPS-812              only those
   consume-once redrive sms --from rabbitmq:old.dead-letter --destination sms --reason OPS-812
@@ -59,6 +60,7 @@ export function addRedrive(program: Command, end: End): void {
     .command('redrive')
     .description('Sends dead letters back to where they came from.')
     .argument('<consumer>', 'name of a consumer of the config, or group/name')
+    .argument('[messages...]', 'only these messages: IDs or keys')
     .option('--from <place>', 'kafka:topic or rabbitmq:queue (default: all dead-letter places of the consumer)')
     .option('--key <key>', 'only the message with this key, or idempotency key; may be repeated', collect)
     .option('--keys-from <file>', 'only the messages with these keys, one a line; - for standard input')
@@ -81,27 +83,38 @@ export function addRedrive(program: Command, end: End): void {
     new Option('--include <what...>', 'dead letters that lack what you select by: left out otherwise').choices(LACKS),
   )
   runs(command, end, HELP, redriveAny, {
-    check: (_, { outbox, ...flags }: RedriveFlags) => {
-      if (outbox !== undefined) checkOutboxFlags(flags)
+    check: (_, messages, { outbox, ...flags }: RedriveFlags) => {
+      if (outbox !== undefined) checkOutboxFlags(messages, flags)
     },
   })
 }
 
-async function redriveAny(session: Session, name: string, flags: RedriveFlags): Promise<number> {
+async function redriveAny(
+  session: Session,
+  name: string,
+  messages: readonly string[],
+  flags: RedriveFlags,
+): Promise<number> {
   const { outbox } = flags
   return outbox === undefined
-    ? redriveDeadLetters(session, name, flags)
+    ? redriveDeadLetters(session, { name, messages, flags })
     : redriveFromOutbox(session, name, { ...flags, outbox })
 }
 
-async function redriveDeadLetters(session: Session, name: string, flags: RedriveFlags): Promise<number> {
+interface Request {
+  readonly name: string
+  readonly messages: readonly string[]
+  readonly flags: RedriveFlags
+}
+
+async function redriveDeadLetters(session: Session, { name, messages, flags }: Request): Promise<number> {
   const { dryRun, reason = '', by } = flags
   const decider = dryRun ? { by: '', reason } : deciderOf({ reason, ...(by === undefined ? {} : { by }) })
   const entry = session.consumer(name)
   const { from, destination, allowDestination, treatUnknownAs: unknown, maxReplays, rate, lookAtMost } = flags
   const options: RedriveOptions = {
     ...selectionOf(flags),
-    keys: keysOf(flags),
+    keys: await keysOf(session, entry, messages, flags),
     from,
     destination,
     allowDestinations: allowDestination,
@@ -139,12 +152,18 @@ async function redriveDeadLetters(session: Session, name: string, flags: Redrive
 }
 
 /** `undefined`: all. */
-function keysOf({ key, keysFrom, idsFrom }: RedriveFlags): readonly string[] | undefined {
+async function keysOf(
+  session: Session,
+  entry: ConfiguredConsumer,
+  messages: readonly string[],
+  { key, keysFrom, idsFrom }: RedriveFlags,
+): Promise<readonly string[] | undefined> {
   if (keysFrom === '-' && idsFrom === '-') throw misuse('--keys-from, --ids-from: expected one of them to be a file')
   const keys = [
     ...(key ?? []).map((one) => wholeKeyOf('--key', one)),
     ...(keysFrom === undefined ? [] : readIds('--keys-from', keysFrom)).map((one) => wholeKeyOf('--keys-from', one)),
   ]
+  for (const message of messages) keys.push(...(await keysFor(session, entry, message, {})))
   return keys.length === 0 ? undefined : keys
 }
 
@@ -194,6 +213,7 @@ function textOf({
   totals,
   destinations,
   reasons,
+  reasonsThere,
   warnings,
   stopped,
 }: RedriveResult): string {
@@ -208,11 +228,22 @@ function textOf({
     `${dryRun ? 'redrive, dry run' : id}: ${from.map(printable).join(', ')}, ${countedText(looked, 'dead letter')}${stopped ? `, ${status} (${because ?? ''})` : ''}`,
     ...(rows.length === 0 ? [] : [table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows)]),
     ...idsText(ids),
-    ...(dryRun ? [...countsOf('to', destinations), ...countsOf('reason', reasons)] : []),
+    ...(dryRun ? [...countsOf('to', destinations), ...reasonsText(reasonsThere, reasons)] : []),
     ...warnings.map((warning) => `note: ${warning}`),
   ].join('\n')
 }
 
-function countsOf(what: string, counts: Readonly<Record<string, number>>): readonly string[] {
+/** What `--reason-is` may select. */
+function reasonsText(there: Counts, redriven: Counts): readonly string[] {
+  return Object.entries(there).map(([reason, count]) => {
+    const going = redriven[reason] ?? 0
+    const part = going === count ? '' : `, ${going.toLocaleString('en')} to redrive`
+    return `reason ${printable(reason)}: ${count.toLocaleString('en')}${part}`
+  })
+}
+
+type Counts = Readonly<Record<string, number>>
+
+function countsOf(what: string, counts: Counts): readonly string[] {
   return Object.entries(counts).map(([text, count]) => `${what} ${printable(text)}: ${count.toLocaleString('en')}`)
 }

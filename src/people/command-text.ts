@@ -39,6 +39,23 @@ export function refOf({ id, key, origin, unscoped = false }: Named): string {
   return `${origin === undefined ? '' : `--origin ${quoted(origin)} `}${id.startsWith('-') ? '-- ' : ''}${quoted(id)}`
 }
 
+/** Asks for one message. `consumers`: only these, by their names. */
+export function whyCommand(text: string, consumers: readonly string[] = []): string {
+  return asked('why', text, consumers)
+}
+
+/** Looks for a part of a message. */
+export function findCommand(text: string, consumers: readonly string[] = []): string {
+  return asked('find', text, consumers)
+}
+
+function asked(verb: string, text: string, consumers: readonly string[]): string {
+  const only = consumers.length === 0 ? [] : [`--consumer ${consumers.map(quoted).join(',')}`]
+  // That option takes every word behind it.
+  const words = text.startsWith('-') ? [...only, '--', quoted(text)] : [quoted(text), ...only]
+  return `npx consume-once ${verb} ${words.join(' ')}`
+}
+
 /** Quotes for a shell. */
 export function quoted(text: string): string {
   return /^[\w.@%+:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

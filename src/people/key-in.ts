@@ -6,8 +6,8 @@ export const KEY_LENGTH = 22
 
 const KEY = new RegExp(`^[\\w-]{${KEY_LENGTH}}$`)
 
-/** `ctx.idempotencyKey`, or the ID of what its handler has published: with the number of the call behind it. */
-const IDEMPOTENCY_KEY = /^([\w-]{43})(?:-\d+)?$/
+/** `ctx.idempotencyKey`, also with what a handler put behind it, as `-charge`, or an outbox, the number of the call. */
+const IDEMPOTENCY_KEY = /^([\w-]{43})(?:[^A-Za-z0-9].*)?$/s
 
 /** The key that a text is, or that an idempotency key belongs to. `undefined` for other text, such as most message IDs. */
 export function keyIn(text: string): Key | undefined {
@@ -20,7 +20,7 @@ export function keyOfProvider(text: string): Key | undefined {
   return idempotencyKey && shortened(idempotencyKey)
 }
 
-/** As a provider knows it: without the number of a call. */
+/** Without what stands behind it. */
 export function idempotencyKeyIn(text: string): string | undefined {
   return IDEMPOTENCY_KEY.exec(text)?.[1]
 }

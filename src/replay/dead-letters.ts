@@ -42,6 +42,7 @@ export class DeadLetters {
   readonly #seen = new Set<Key>()
   readonly #destinations = new Map<string, number>()
   readonly #reasons = new Map<string, number>()
+  readonly #reasonsThere = new Map<string, number>()
   readonly totals: Record<RedriveOutcome, number>
   readonly #foreseen: ForeseenLetters
   /** Keys of `options.foreseen` that were met in the place that is read. */
@@ -133,6 +134,7 @@ export class DeadLetters {
       totals: this.totals,
       destinations: Object.fromEntries(this.#destinations),
       reasons: Object.fromEntries(this.#reasons),
+      reasonsThere: Object.fromEntries(this.#reasonsThere),
       ids: this.#lookup.ids(),
       foreseen: this.#foreseen,
     }
@@ -204,12 +206,14 @@ export class DeadLetters {
 
   #count({ outcome, destination, reason }: RedrivenDeadLetter): void {
     this.totals[outcome]++
+    const why = reason ?? 'unknown'
+    if (outcome !== 'unconfirmed') addOne(this.#reasonsThere, why)
     if (outcome !== 'redriven') return
-    for (const [counts, name] of [
-      [this.#destinations, destination ?? ''],
-      [this.#reasons, reason ?? 'unknown'],
-    ] as const) {
-      counts.set(name, (counts.get(name) ?? 0) + 1)
-    }
+    addOne(this.#destinations, destination ?? '')
+    addOne(this.#reasons, why)
   }
+}
+
+function addOne(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
 }

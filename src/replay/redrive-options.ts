@@ -86,6 +86,8 @@ export interface RedriveResult {
   /** How many are redriven, by destination and by reason. */
   readonly destinations: Readonly<Record<string, number>>
   readonly reasons: Readonly<Record<string, number>>
+  /** Of all dead letters that were looked at, by reason: what the option `reasons` may select. */
+  readonly reasonsThere: Readonly<Record<string, number>>
   /** With `ids`: how many of them are there. */
   readonly ids?: IdsFound | undefined
   /** Those that are redriven, or would be: give it to the redrive that a person confirms. Not part of JSON. */

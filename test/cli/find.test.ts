@@ -1,4 +1,5 @@
 // From a part of a message to the message, on both brokers.
+import { userInfo } from 'node:os'
 import { describe, expect, it, jest } from '@jest/globals'
 import { dataOf, WITHIN_MS } from '../kit/cli-process.ts'
 import { backends } from '../kit/backends.ts'
@@ -65,6 +66,28 @@ describeKafka('consume-once find, on Kafka', () => {
     const early = await incident.run(['find', '--text', '4799', '--topics'])
     expect(early).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/\/3 .* absent /) })
     expect(early.stderr).not.toContain('consume-once why')
+    // Who has the wrong one of the two commands is told the other.
+    const noPart = await incident.run(['find', 'order 18'])
+    expect(noPart).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(noPart.stderr).toContain("If it is an ID or a key: npx consume-once why 'order 18'\n")
+    const noId = await incident.run(['why', '494712', '--consumer', 'sms'])
+    expect(noId).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(noId.stderr).toContain('If it is a part of the message: npx consume-once find 494712 --consumer sms\n')
+    const named = await incident.json<Found>(['find', '494712', '--consumer', 'sms'])
+    expect(named.messages).toMatchObject([{ key }])
+    // By which field, and never for what.
+    const { stdout: audit } = await incident.run(['audit', '--decision', 'search', '--json'])
+    expect(JSON.parse(audit)).toMatchObject({
+      entries: expect.arrayContaining([
+        expect.objectContaining({ about: 'text', reason: 'searched dead letters' }),
+        expect.objectContaining({
+          consumer: `${incident.group}/sms`,
+          about: '$message.payload#/tenant, $message.payload#/id',
+          by: userInfo().username,
+        }),
+      ]),
+    })
+    expect(audit).not.toMatch(/4712|globex/)
     const lacking = await incident.run(['find', '--where', '/orderId=1'])
     expect(lacking.stderr).toContain('looked at 2; 2 lack a field of --where, or cannot be decoded')
     const some = await incident.json<Found>(['find', '--where', '/tenant=globex', '--limit', '1'])
@@ -83,9 +106,9 @@ describeKafka('consume-once find, on Kafka', () => {
       exitCode: 4,
       stderr: expect.stringContaining('DECODER_UNREACHABLE: consumer "sms"'),
     })
-    expect((await incident.run(['redrive', 'sms', '--where', '/tenant=globex', '--dry-run'])).stdout).toContain(
-      'to redrive',
-    )
+    // Every reason that lies there, for --reason-is.
+    const preview = await incident.run(['redrive', 'sms', '--where', '/id=4711', '--dry-run'])
+    expect(preview.stdout).toMatch(/^to redrive +1 [^]*^reason handler-failed: 2, 1 to redrive$/m)
   })
 
   it('says which broker gave no answer: exit 4', async () => {

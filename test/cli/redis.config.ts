@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { redisLease } from '../../adapters/redis/index.ts'
 import { defineConfig, defineConsumer, messageId, type ConsumeOnceConfig } from '../../src/index.ts'
 
-const redis = new Redis(process.env['TEST_REDIS_URL'] ?? '', { commandTimeout: 1_000, maxRetriesPerRequest: 1 })
+const redis = new Redis(process.env['TEST_REDIS_URL'] ?? '', { commandTimeout: 5_000, maxRetriesPerRequest: 1 })
 redis.on('error', () => {})
 
 const config: ConsumeOnceConfig = defineConfig({

@@ -153,6 +153,15 @@ describeRedis('consume-once, on Redis', () => {
     const first = dataOf(await on(['audit', 'mailer', '--limit', '2', '--json'])) as Audit
     expect([first.entries.length, first.more]).toEqual([2, true])
     expect(await reasons('--after', first.next ?? '')).toEqual(['OPS-1'])
+    const ofAll = dataOf(await on(['audit', '--limit', '2', '--json']))
+    expect(ofAll).toMatchObject({
+      entries: [
+        { consumer: 'mails/mailer', reason: 'OPS-3' },
+        { consumer: 'mails/mailer', reason: 'OPS-2' },
+      ],
+      more: true,
+      problems: [],
+    })
     const told = await on(['audit', 'mailer', 'not'])
     expect(told.stdout).toMatch(
       /^AT +AGE +BY +DECISION +WAS +KEY +REASON\n\S+Z +\d+ s +kim +rerun +parked +\S{22} +OPS-2\n$/,

@@ -1,4 +1,4 @@
-import type { SourceHealth } from '../../../src/internal.ts'
+import { countedText, type SourceHealth } from '../../../src/internal.ts'
 
 /**
  * States of a source. Every failure leads to `waiting`, and from there to the next join, for ever. `away`: it has left
@@ -42,5 +42,5 @@ export function healthOf(state: SourceState): Pick<SourceHealth, 'ready' | 'deta
 /** A member without a partition is ready: it takes over from another one at once. */
 function assigned(partitions: number): string {
   if (partitions === 0) return 'joined, no partition assigned'
-  return partitions === 1 ? '1 partition' : `${partitions} partitions`
+  return countedText(partitions, 'partition')
 }

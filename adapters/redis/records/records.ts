@@ -1,5 +1,5 @@
 import { tagIn } from './owners.ts'
-import { viewOf, type AsideStory, type MessageRecord, type RecordView } from '../../../src/internal.ts'
+import { countedText, viewOf, type AsideStory, type MessageRecord, type RecordView } from '../../../src/internal.ts'
 
 /**
  * Parses an answer of the script LOOK; `undefined` if it is not a valid answer. A record of a scope with another tag is
@@ -31,7 +31,7 @@ function seenFrom(tag: string, value: string, view: RecordView): RecordView {
 export function whatIsThere(type: string, bytes: string = ''): string {
   return bytes === ''
     ? `a ${type}, where a string was expected`
-    : `a string of ${bytes} bytes that this version cannot read`
+    : `a string of ${countedText(Number(bytes), 'byte')} that this version cannot read`
 }
 
 /** Parses the fields after the token of a record that was set aside (scripts/script.ts). */

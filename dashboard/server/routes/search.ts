@@ -1,4 +1,6 @@
 import type { ConfiguredConsumer } from '../../../src/people/config.ts'
+import { searchNote } from '../../../src/people/search-note.ts'
+import type { Note } from '../../../src/ports/store-admin.ts'
 import { keyIn } from '../../../src/people/key-in.ts'
 import { parseCondition } from '../../../src/replay/expression.ts'
 import { startJob, type Job } from '../../../src/replay/job.ts'
@@ -45,16 +47,16 @@ export async function searchMessages(services: Services, { params, principal }: 
   if (places.length === 0 && problems.length === 0) {
     throw badRequest('these consumers have no dead-letter place that can be read, and no topics were asked for')
   }
-  const { how, about } = asked
+  const { how, noteBy } = asked
   const by = principal.by.slice(0, 200)
+  const note = noteBy(by)
   return services.jobs.start({
     kind: 'search',
     consumer: chosen.map(({ id }) => id).join(', '),
     by,
     job: () =>
       searching(places, how(services), async () => {
-        if (about === undefined) return []
-        const note = { what: 'search', about: about.slice(0, 200), by, reason: reasonOf(asked) }
+        if (note === undefined) return []
         const searched = new Set(places.map(({ entry }) => entry.shown))
         const all = await Promise.all(
           [...searched].map(async (shown) => ({ id: shown.id, why: await noted(services, shown, note) })),
@@ -68,11 +70,8 @@ export async function searchMessages(services: Services, { params, principal }: 
 
 interface SearchAsked {
   readonly topics: boolean
-  readonly since: number | undefined
-  readonly until: number | undefined
   readonly how: (services: Services) => SearchHow
-  /** What was searched by, without what for. `undefined`: by keys alone, which tell nothing. */
-  readonly about: string | undefined
+  readonly noteBy: (person: string) => Note | undefined
 }
 
 function askedIn(params: Params): SearchAsked {
@@ -86,11 +85,10 @@ function askedIn(params: Params): SearchAsked {
   if (text === undefined && where.length === 0 && keys === undefined) {
     throw badRequest('expected text, where or keys: what to search for')
   }
-  const fields = where.map((one) => {
+  for (const one of where) {
     const condition = parseCondition(one)
     if (typeof condition === 'string') throw badRequest(`where: ${condition}`)
-    return condition.field
-  })
+  }
   const topics = params.maybeTrue('topics') ?? false
   const [since, until] = [params.maybeWhole('since', EVER), params.maybeWhole('until', EVER)]
   if (topics && since === undefined) throw badRequest('since: expected a time, as topics are long')
@@ -98,22 +96,11 @@ function askedIn(params: Params): SearchAsked {
     throw badRequest('until: expected a later time than since')
   const lookAtMost = params.maybeWhole('max', { least: 1, most: MOST_LOOKED_AT }) ?? MOST_LOOKED_AT
   const findAtMost = keys === undefined ? SHOWN : 2 * MOST_KEYS
-  const by = [...fields, ...(text === undefined ? [] : ['text'])]
   return {
     topics,
-    since,
-    until,
-    about: by.length === 0 ? undefined : by.join(', '),
+    noteBy: (by) => searchNote({ by, where, text, places: `dead letters${topics ? ' and topics' : ''}`, since, until }),
     how: ({ clock }) => ({ selection: { where, since, until }, text, keys, lookAtMost, findAtMost, clock }),
   }
-}
-
-function reasonOf({ topics, since, until }: SearchAsked): string {
-  const time = [
-    since === undefined ? '' : ` since ${new Date(since).toISOString()}`,
-    until === undefined ? '' : ` until ${new Date(until).toISOString()}`,
-  ].join('')
-  return `searched dead letters${topics ? ' and topics' : ''}${time}`
 }
 
 function chosenOf({ consumers }: Services, ids: readonly string[] | undefined): readonly Shown[] {

@@ -251,7 +251,7 @@ function Shown({ message }: { message: ShownMessage }): JSX.Element {
         of={[
           ['Place', <span class="mono">{`${message.part} ${message.position}`}</span>],
           ['Sent', <Time at={message.timestamp} />],
-          ...(message.bytes === undefined ? [] : [['Size', `${count(message.bytes)} bytes`] as const]),
+          ...(message.bytes === undefined ? [] : [['Size', plural(message.bytes, 'byte')] as const]),
           ...(message.headers ?? []).map(({ name, value }) => [name, <span class="mono">{value}</span>] as const),
         ]}
       />

@@ -1,4 +1,5 @@
 import { backoffMs } from '../../core/backoff.ts'
+import { countedText } from '../../core/counted-text.ts'
 import type { DurationMs } from '../../core/units.ts'
 import { describeIssues } from '../../consumer/decode.ts'
 import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
@@ -71,7 +72,7 @@ export class Decoding {
     const { error, message } = first
     const why = redactedDetail({ detail: describeError(error), error }, message)
     const { size } = this.#waiting
-    return `${size} ${size === 1 ? 'message waits' : 'messages wait'} for what decodes payloads: ${why}`
+    return `${countedText(size, 'message waits', 'messages wait')} for what decodes payloads: ${why}`
   }
 
   /** The payload, checked by the schema. Never throws, never rejects. */

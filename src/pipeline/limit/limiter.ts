@@ -1,3 +1,4 @@
+import { countedText } from '../../core/counted-text.ts'
 import { durationText } from '../../core/duration-text.ts'
 import type { DurationMs, MonotonicMs } from '../../core/units.ts'
 import type { Limit } from '../../consumer/limit.ts'
@@ -112,7 +113,7 @@ export class Limiter implements Permitted {
     if (waiting === 0) return 'ok'
     const { perSecond, by, together } = this.#parts.limit
     const each = by === undefined || together ? '' : ' for each key'
-    return `${waiting} ${waiting === 1 ? 'waits' : 'wait'} for the limit of ${perSecond} a second${each}${this.#heldText()}`
+    return `${countedText(waiting, 'waits', 'wait')} for the limit of ${perSecond} a second${each}${this.#heldText()}`
   }
 
   push(ready: Lane | Task): void {

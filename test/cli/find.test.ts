@@ -107,6 +107,8 @@ describeKafka('consume-once find, on Kafka', () => {
       stderr: expect.stringContaining('DECODER_UNREACHABLE: consumer "sms"'),
     })
     // Every reason that lies there, for --reason-is.
+    const { reasons, reasonsThere } = await incident.redrive({ where: ['/id=4711'] })
+    expect([reasons, reasonsThere]).toEqual([{ 'handler-failed': 1 }, { 'handler-failed': 2 }])
     const preview = await incident.run(['redrive', 'sms', '--where', '/id=4711', '--dry-run'])
     expect(preview.stdout).toMatch(/^to redrive +1 [^]*^reason handler-failed: 2, 1 to redrive$/m)
   })

@@ -1,5 +1,5 @@
 import type { ConfiguredConsumer } from '../../../src/people/config.ts'
-import { searchNote } from '../../../src/people/search-note.ts'
+import { searchNote } from '../../../src/replay/find/search-note.ts'
 import type { Note } from '../../../src/ports/store-admin.ts'
 import { keyIn } from '../../../src/people/key-in.ts'
 import { parseCondition } from '../../../src/replay/expression.ts'

@@ -1,5 +1,6 @@
-import { parseCondition } from '../replay/expression.ts'
-import type { Note } from '../ports/store-admin.ts'
+import { isoTime } from '../../foundation/clock.ts'
+import { parseCondition } from '../expression.ts'
+import type { Note } from '../../ports/store-admin.ts'
 
 /** A search for messages by what is in them. */
 export interface NotedSearch {
@@ -18,8 +19,8 @@ export function searchNote({ by, where = [], text, places, since, until }: Noted
   const about = [...fields, ...(text === undefined ? [] : ['text'])].join(', ')
   if (about === '') return undefined
   const time = [
-    since === undefined ? '' : ` since ${new Date(since).toISOString()}`,
-    until === undefined ? '' : ` until ${new Date(until).toISOString()}`,
+    since === undefined ? '' : ` since ${isoTime(since)}`,
+    until === undefined ? '' : ` until ${isoTime(until)}`,
   ].join('')
   return {
     what: 'search',

@@ -1,7 +1,8 @@
-import type { Admin, ConfiguredConsumer, Key } from '../../src/index.ts'
+import type { Admin, ConfiguredConsumer, Key, OutboxRefused } from '../../src/index.ts'
 import type { AuditEntry } from '../../src/internal.ts'
 import { definitionOf } from '../../src/consumer/define-consumer.ts'
-import { adviceOf, type Advice } from '../../src/people/advice.ts'
+import { outboxFindings, type OutboxFinding } from '../../src/people/outbox-events.ts'
+import { adviceOf, type Advice, type Advised } from '../../src/people/advice.ts'
 import type { FoundMessage } from '../../src/replay/find/find.ts'
 import { recordsInHand } from '../../src/replay/find/in-hand.ts'
 import { deadLetterPlaces } from '../../src/replay/place.ts'
@@ -27,6 +28,9 @@ export interface Known {
   readonly letters: readonly FoundMessage[]
   /** The newest first. */
   readonly decisions: readonly AuditEntry[]
+  /** What its handler has published and no broker has confirmed. */
+  readonly events: readonly OutboxRefused[]
+  readonly findings: readonly OutboxFinding[]
   readonly advice: Advice
 }
 
@@ -73,10 +77,13 @@ export class Search {
     for (const record of records) {
       const own = letters.filter(({ key }) => key === record.key)
       const decisions = (await this.#inquiry.tried(entry, () => this.#decisionsOn(entry, admin, record.key))) ?? []
-      if (!isThere(record) && own.length === 0 && decisions.length === 0) continue
+      const events = (await this.#inquiry.tried(entry, () => this.#eventsOf(entry, record.key))) ?? []
+      if (!isThere(record) && own.length === 0 && decisions.length === 0 && events.length === 0) continue
       const told = { ...record, idempotencyKey: record.idempotencyKey ?? own[0]?.idempotencyKey }
       const advice = this.#adviceOn(entry, told, { letters: own, isOneOfMany, isConflict })
-      known.push({ consumer: titleOf(entry), scope: admin.scope, record: told, letters: own, decisions, advice })
+      const findings = outboxFindings(events, this.#named(entry))
+      const found = { record: told, letters: own, decisions, events, findings, advice }
+      known.push({ consumer: titleOf(entry), scope: admin.scope, ...found })
     }
     return known
   }
@@ -102,14 +109,24 @@ export class Search {
     return (await this.#session.answer(admin.audit({ key, limit: MOST_DECISIONS }))).entries
   }
 
-  #adviceOn(entry: ConfiguredConsumer, record: Shown, { letters, isOneOfMany, isConflict: isOther }: About): Advice {
+  async #eventsOf({ consumer }: ConfiguredConsumer, key: Key): Promise<readonly OutboxRefused[]> {
+    const { outbox } = definitionOf(consumer).store
+    return outbox === undefined ? [] : this.#session.answer(outbox.unconfirmedOf(key))
+  }
+
+  #named(entry: ConfiguredConsumer): Pick<Advised, 'consumer' | 'consumers'> {
     const { consumer, subscription } = entry
-    const named = { id: titleOf(entry), name: consumer.name, deadLetters: deadLetterPlaces(subscription.replay) }
-    const consumers = this.#session.config.consumers.map((one) => ({ name: one.consumer.name }))
+    return {
+      consumer: { id: titleOf(entry), name: consumer.name, deadLetters: deadLetterPlaces(subscription.replay) },
+      consumers: this.#session.config.consumers.map((one) => ({ name: one.consumer.name })),
+    }
+  }
+
+  #adviceOn(entry: ConfiguredConsumer, record: Shown, { letters, isOneOfMany, isConflict: isOther }: About): Advice {
     const id = typeof record.ref === 'string' ? record.ref : letters.find((one) => one.id !== undefined)?.id
     const message = { id, key: record.key, origin: isOneOfMany ? record.origin : undefined }
     const isConflict = isOther || (letters.length > 0 && letters.every((one) => one.isConflict))
-    const { text, commands } = adviceOf(record, { consumer: named, consumers, message, isConflict })
+    const { text, commands } = adviceOf(record, { ...this.#named(entry), message, isConflict })
     return { text, commands: commands.slice(0, 2) }
   }
 }

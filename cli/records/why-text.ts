@@ -1,4 +1,6 @@
 import { ageOf } from '../age.ts'
+import type { OutboxRefused } from '../../src/index.ts'
+import type { Advice } from '../../src/people/advice.ts'
 import type { AuditEntry } from '../../src/internal.ts'
 import { countedText } from '../../src/core/counted-text.ts'
 import { MEANING } from '../../src/people/meaning.ts'
@@ -14,7 +16,7 @@ import type { Known } from './search.ts'
 type Row = readonly [name: string, value: string | number | undefined]
 
 /** All that is known of the message at one consumer, for people. */
-export function whyText({ consumer, record, letters, decisions, advice }: Known): string {
+export function whyText({ consumer, record, letters, decisions, events, findings, advice }: Known): string {
   const { ref, key, idempotencyKey, origin, state } = record
   const rows: readonly Row[] = [
     ['message ID', typeof ref === 'string' ? ref : letters.find(({ id }) => id !== undefined)?.id],
@@ -30,6 +32,7 @@ export function whyText({ consumer, record, letters, decisions, advice }: Known)
     ['reason', record.reason],
     ['cause', record.cause ?? record.found],
     ...letters.map((letter): Row => ['dead letter', letterText(letter)]),
+    ...events.map((one): Row => ['outbox', eventText(one)]),
     ...decisions.map((one): Row => ['decision', decisionText(one)]),
   ]
   const shown = rows.filter(([, value]) => value !== undefined && value !== '')
@@ -38,8 +41,13 @@ export function whyText({ consumer, record, letters, decisions, advice }: Known)
     ...shown.map(([name, value]) => `  ${name.padEnd(NAME_WIDTH)}${printable(String(value))}`),
     ...(idempotencyKey === undefined ? [] : [ASK]),
     advice.text,
-    ...advice.commands.flatMap(({ about, text }) => [`  ${about}:`, `    ${printable(text)}`]),
+    ...advice.commands.flatMap(commandText),
+    ...findings.flatMap(({ text, command }) => [printable(text), ...commandText(command)]),
   ].join('\n')
+}
+
+function commandText({ about, text }: Advice['commands'][number]): readonly string[] {
+  return [`  ${about}:`, `    ${printable(text)}`]
 }
 
 const NAME_WIDTH = 17
@@ -54,6 +62,12 @@ function letterText(letter: FoundMessage): string {
   const how = deadLetter === undefined ? '' : `, ${deadLetterText(deadLetter)}`
   const other = isConflict ? ', ANOTHER message with the same ID' : ''
   return `${placeOf(letter)}, ${at}${how}, ${size}${other}`
+}
+
+function eventText({ id, place, messageId, attempts, isParked, cause }: OutboxRefused): string {
+  const state = isParked ? 'parked' : cause === undefined ? 'waits' : 'tried again'
+  const why = cause === undefined ? '' : `, refused ${countedText(attempts, 'time')}: ${cause}`
+  return `${id}: ${messageId} to ${place}, ${state}${why}`
 }
 
 function decisionText({ at, by, decision, before, reason }: AuditEntry): string {
@@ -74,7 +88,7 @@ interface Told {
 export function whyJson({ what, known, inquiry }: Told): Record<string, unknown> {
   return {
     message: what,
-    found: known.map(({ consumer, scope, record, letters, decisions, advice }) => ({
+    found: known.map(({ consumer, scope, record, letters, decisions, events, findings, advice }) => ({
       consumer,
       scope,
       record: recordJson(record),
@@ -87,7 +101,18 @@ export function whyJson({ what, known, inquiry }: Told): Record<string, unknown>
         reason,
       })),
       advice: advice.text,
-      next: advice.commands.map(({ about, text }) => ({ about, command: text })),
+      outbox: events.map(({ id, place, messageId, attempts, isParked, cause }) => ({
+        id,
+        place,
+        message_id: messageId,
+        attempts,
+        parked: isParked,
+        cause,
+      })),
+      next: [...advice.commands, ...findings.map(({ command }) => command)].map(({ about, text }) => ({
+        about,
+        command: text,
+      })),
     })),
     looked: inquiry.lookedJson(),
     problems: inquiry.problems,

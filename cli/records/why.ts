@@ -20,12 +20,13 @@ Examples:
   consume-once why order-17                          all consumers of the config
   consume-once why U1nmhO_WlHMIQdRLsEpnZw            by its key, as logs and lists show it
   consume-once why kq3v...-0                         by its idempotency key, or the ID of what its handler published
+  consume-once why kq3v...-charge                    by what a provider shows that was named after that key
   consume-once why sms/3/1204                        by its place in a topic of Kafka
   consume-once why order-17 --consumer sms-sender --json
   consume-once why order-17 --no-dead-letters        asks the stores only
 
-Tells what became of a message: its record, the idempotency key by which its provider can be asked, where its dead letter lies, who decided
-what about it, and the commands that may follow. Decides nothing. Shows no payload.
+Tells what became of a message: its record, the idempotency key by which its provider can be asked, where its dead letter lies, what of it
+waits in an outbox, who decided what about it, and the commands that may follow. Decides nothing. Shows no payload.
 Dead letters: of the consumers that have a record of it, or else of all. A Kafka topic is only read. The messages of a RabbitMQ queue are
 taken and handed back, as by \`redrive --dry-run\`; notes say what that costs.
 

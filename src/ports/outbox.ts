@@ -1,3 +1,4 @@
+import type { Key } from '../core/record.ts'
 import type { DurationMs } from '../core/units.ts'
 import type { CheckFinding } from './checkup.ts'
 
@@ -130,13 +131,14 @@ export interface OutboxBacklog {
   readonly oldestMs: DurationMs
 }
 
-/** A message that its broker has refused: it is tried again, or parked. */
+/** A message that its broker has refused: it is tried again, or parked. In `unconfirmedOf`, also one that only waits. */
 export interface OutboxRefused {
   readonly id: string
   readonly place: string
   readonly messageId: string
   /** On Kafka: its key, as UTF-8. */
   readonly key: string | undefined
+  /** `undefined`: it was not refused. */
   readonly cause: string | undefined
   readonly attempts: number
   /** Refused too often: it is not tried again. */
@@ -174,6 +176,11 @@ export interface Outbox {
   backlog(): Promise<readonly OutboxBacklog[]>
   /** What was refused, at most 100, the oldest first. */
   refused(): Promise<readonly OutboxRefused[]>
+  /**
+   * What the handler of one message has published and no broker has confirmed, by the key of that message: at most 100, the oldest first.
+   * Only those that were given no `messageId` of their own tell whose they are. Of more than 100,000 rows the oldest are looked at.
+   */
+  unconfirmedOf(key: Key): Promise<readonly OutboxRefused[]>
   /** Tries refused messages at once, parked ones too, with all their attempts. Resolves with how many of these were refused. @throws ConfigError for an ID that is none */
   redrive(ids: readonly string[]): Promise<number>
 }

@@ -119,6 +119,32 @@ describePostgres('consume-once, on an outbox', () => {
     expect(shown.stdout).toMatch(/PLACE +KEY +MESSAGE ID/)
     expect(shown.stdout).toMatch(/ paid +acc-9 +\S{43}-0 +3 +parked /)
     expect(shown.stderr).toContain(`The message that was handled: npx consume-once why -- ${key}\n`)
+    await pool.query(`insert into ${schema}.outbox (lane, line, system, message_id, place, attributes)
+      select lane, line, system, '${idempotencyKey}-1', place, attributes from ${schema}.outbox`)
+    const why = await run(['why', 'order-17'])
+    expect(why.exitCode).toBe(0)
+    expect(why.stdout).toMatch(/^ {2}outbox +1: \S{43}-0 to paid, parked, refused 3 times: too large$/m)
+    expect(why.stdout).toMatch(/^ {2}outbox +2: \S{43}-1 to paid, waits$/m)
+    expect(why.stdout).toContain(`1 event of it was refused by the broker, because: too large. Mend that first.
+  Tries again what was refused:
+    npx consume-once redrive payments --outbox 1 --reason WHY
+1 event of it waits in the outbox: no relay has published it yet.
+  Shows what waits there, since when and why:
+    npx consume-once inspect payments --outbox
+`)
+    const told = dataOf(await run(['why', key, '--json', '--consumer', 'payments']))
+    expect(told).toMatchObject({
+      found: [
+        {
+          record: { key },
+          outbox: [
+            { id: '1', parked: true, cause: 'too large' },
+            { id: '2', parked: false },
+          ],
+          next: [{ command: expect.stringContaining('--outbox 1') }, { command: expect.stringContaining('--outbox') }],
+        },
+      ],
+    })
     for (const given of [idempotencyKey, `${idempotencyKey}-0`, key]) {
       const inspected = dataOf(await run(['inspect', 'payments', '--json', '--key', '--', given]))
       expect(inspected).toMatchObject({ records: [{ key }] })

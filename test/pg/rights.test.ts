@@ -54,6 +54,7 @@ describePostgres('a role without rights', () => {
       expect.objectContaining({ check: 'outbox.table', verdict: 'weaker', found: `no outbox in ${schema}` }),
     ])
     expect([await outbox.backlog(), await outbox.refused(), await outbox.redrive(['1'])]).toEqual([[], [], 0])
+    expect(await outbox.unconfirmedOf('x'.repeat(22))).toEqual([])
     await (await place.newInbox()).open()
     const lacks = {
       check: 'outbox.rights',

@@ -5,6 +5,7 @@ import {
   COLUMNS,
   MOST_COUNTED,
   MOST_FOLLOWING,
+  MOST_SEARCHED,
   valuesOf,
   type OutboxStatements,
   type StoredBacklog,
@@ -248,12 +249,12 @@ interface RefusedRow {
   readonly attempts: number | string
 }
 
-function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
+/** In the order of the number, not of its text. */
+function shown(rows: string): Script<StoredRefused> {
   return {
     statements: [
-      // By the number, not by its text.
       `select cast(o.id as char) as id, ${inHex('place')} as place, ${inHex('message_id')} as message_id, ${inHex('`key`')} as k,
-  ${inHex('cause')} as cause, attempts, parked_at is not null as is_parked from ${outbox} o where cause is not null order by o.id limit ${most}`,
+  ${inHex('cause')} as cause, attempts, parked_at is not null as is_parked from ${rows}`,
     ],
     read: ({ id, place, message_id: messageId, k: key, cause, attempts, is_parked: isParked }: RefusedRow) => ({
       id,
@@ -265,6 +266,15 @@ function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
       is_parked: Number(isParked),
     }),
   }
+}
+
+function refused({ outbox }: Tables, most: number): Script<StoredRefused> {
+  return shown(`${outbox} o where cause is not null order by o.id limit ${most}`)
+}
+
+function beginning({ outbox }: Tables, start: string): Script<StoredRefused> {
+  const oldest = `(select * from ${outbox} order by id limit ${MOST_SEARCHED})`
+  return shown(`${oldest} as o where left(o.message_id, ${start.length}) = ${text(start)} order by o.id`)
 }
 
 /** `not_before` is not null: rows may be behind it. */
@@ -297,6 +307,7 @@ export function mysqlOutboxStatements(tables: Tables, isMariadb: () => boolean):
     letGo: (ids) => letGo(tables, ids),
     backlog: () => backlog(tables),
     refused: (most) => refused(tables, most),
+    beginning: (start) => beginning(tables, start),
     unpark: (ids) => unpark(tables, ids),
   }
 }

@@ -5,6 +5,7 @@ import {
   COLUMNS,
   MOST_COUNTED,
   MOST_FOLLOWING,
+  MOST_SEARCHED,
   valuesOf,
   type OutboxStatements,
   type StoredBacklog,
@@ -187,6 +188,14 @@ from ${outbox} o where cause is not null order by o.id limit ${most}`,
   }
 }
 
+function beginning({ outbox }: Tables, start: string): Script<StoredRefused> {
+  return {
+    text: `select id::text as id, place, message_id, encode(key, 'hex') as key, cause, attempts, parked_at is not null as is_parked
+from (select * from ${outbox} order by id limit ${MOST_SEARCHED}) as oldest
+where left(message_id, ${start.length}) = ${text(start)} order by oldest.id`,
+  }
+}
+
 /** `not_before` is not null: rows may be behind it. */
 function unpark({ outbox }: Tables, ids: readonly string[]): Script<{ readonly id: string }> {
   return {
@@ -211,6 +220,7 @@ export function pgOutbox(tables: Tables): OutboxStatements {
     letGo: (ids) => letGo(tables, ids),
     backlog: () => backlog(tables),
     refused: (most) => refused(tables, most),
+    beginning: (start) => beginning(tables, start),
     unpark: (ids) => unpark(tables, ids),
   }
 }

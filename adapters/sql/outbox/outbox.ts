@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   ConfigError,
+  keyOfProvider,
   outgoingOf,
   Relay,
   RunPublishing,
@@ -9,6 +10,7 @@ import {
   type CheckFinding,
   type Complete,
   type DurationMs,
+  type Key,
   type OutboxBacklog,
   type OutboxRefused,
   type Outgoing,
@@ -32,6 +34,9 @@ export interface OutboxParts {
   readonly place: string
   readonly options: Complete<OutboxOptions, 'maxAttempts' | 'observe'>
 }
+
+/** Characters that a key has of its idempotency key: the last one is not whole. */
+const SHARED = 21
 
 /** Those that people see at once. */
 const MOST_REFUSED = 100
@@ -126,6 +131,14 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
 
   async refused(): Promise<readonly OutboxRefused[]> {
     return (await this.#asked(this.#statements.refused(MOST_REFUSED))).map(refusedOf)
+  }
+
+  async unconfirmedOf(key: Key): Promise<readonly OutboxRefused[]> {
+    const found = await this.#asked(this.#statements.beginning(key.slice(0, SHARED)))
+    return found
+      .map(refusedOf)
+      .filter(({ messageId }) => keyOfProvider(messageId) === key)
+      .slice(0, MOST_REFUSED)
   }
 
   async redrive(ids: readonly string[]): Promise<number> {

@@ -81,6 +81,8 @@ export interface OutboxStatements {
   /** By place. */
   backlog(): Script<StoredBacklog>
   refused(most: number): Script<StoredRefused>
+  /** Among the oldest `MOST_SEARCHED`, those whose ID begins so. */
+  beginning(text: string): Script<StoredRefused>
   /** Those that were refused are due at once, with attempts counted anew. Answers with them. */
   unpark(ids: readonly string[]): Script<{ readonly id: string }>
 }
@@ -131,6 +133,9 @@ export function rowOf(stored: StoredRow): OutgoingRow {
     value: value === null ? null : Buffer.from(value, 'hex'),
   }
 }
+
+/** Rows that are looked through for those of one message. */
+export const MOST_SEARCHED = 100_000
 
 /** Rows that are counted at most. */
 export const MOST_COUNTED = 10_000

@@ -12,6 +12,7 @@ import {
   type OutgoingMessage,
 } from '../../../src/index.ts'
 import type { InboxStore } from '../../../src/internal.ts'
+import { identityOf, type Identity } from '../../../src/identity/digest.ts'
 import { MemoryBroker, memoryStore, runMemory } from '../../../src/memory/index.ts'
 import type { Pausable, Running } from '../../../src/ports/lifecycle.ts'
 import { Meter } from '../../../src/signals/meter.ts'
@@ -334,6 +335,30 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     for (const id of ids) await use.commit(outbox, { topic: 't', key: id, messageId: id, value: '' })
     await eventually(async () => (await outbox.refused()).length === ids.length)
     expect((await outbox.refused()).map((one) => one.messageId)).toEqual(ids)
+  })
+
+  it('tells what one message has published and no broker has confirmed: what waits, and what was refused', async () => {
+    const kafka = new Confirming()
+    kafka.answer = ({ messageId: id }) => {
+      if (id.endsWith('-1')) throw new BrokerError('BROKER_PUBLISH_REFUSED', 'it is too large')
+    }
+    const of = (id: string): Identity => identityOf([Buffer.from('orders')], Buffer.from(id))
+    const [one, other] = [of('order-17'), of('order-18')]
+    const outbox = use.begin(use.outbox(kafka, { maxAttempts: 1, observe: () => {} }))
+    await use.commit(outbox, { topic: 't', key: 'a', messageId: `${one.idempotencyKey}-1`, value: '' })
+    await eventually(async () => (await outbox.refused()).length === 1)
+    await outbox.stop(0)
+    await use.commit(outbox, [
+      { topic: 't', key: 'b', messageId: `${other.idempotencyKey}-0`, value: '' },
+      { topic: 'u', key: 'b', messageId: `${one.idempotencyKey}-0`, value: '' },
+      // Not even all characters of the key.
+      { topic: 'u', key: 'b', messageId: one.idempotencyKey.slice(0, 21), value: '' },
+    ])
+    expect(await outbox.unconfirmedOf(one.key)).toMatchObject([
+      { place: 't', messageId: `${one.idempotencyKey}-1`, cause: 'it is too large', isParked: true, attempts: 1 },
+      { place: 'u', messageId: `${one.idempotencyKey}-0`, cause: undefined, isParked: false, attempts: 0 },
+    ])
+    expect(await outbox.unconfirmedOf(of('order-19').key)).toEqual([])
   })
 
   it('warns once of a place that refuses, and again of the next incident there', async () => {

@@ -342,8 +342,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
     kafka.answer = ({ messageId: id }) => {
       if (id.endsWith('-1')) throw new BrokerError('BROKER_PUBLISH_REFUSED', 'it is too large')
     }
-    const of = (id: string): Identity => identityOf([Buffer.from('orders')], Buffer.from(id))
-    const [one, other] = [of('order-17'), of('order-18')]
+    const [one, other] = [identityOfOrder('order-17'), identityOfOrder('order-18')]
     const outbox = use.begin(use.outbox(kafka, { maxAttempts: 1, observe: () => {} }))
     await use.commit(outbox, { topic: 't', key: 'a', messageId: `${one.idempotencyKey}-1`, value: '' })
     await eventually(async () => (await outbox.refused()).length === 1)
@@ -358,7 +357,7 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
       { place: 't', messageId: `${one.idempotencyKey}-1`, cause: 'it is too large', isParked: true, attempts: 1 },
       { place: 'u', messageId: `${one.idempotencyKey}-0`, cause: undefined, isParked: false, attempts: 0 },
     ])
-    expect(await outbox.unconfirmedOf(of('order-19').key)).toEqual([])
+    expect(await outbox.unconfirmedOf(identityOfOrder('order-19').key)).toEqual([])
   })
 
   it('warns once of a place that refuses, and again of the next incident there', async () => {
@@ -512,4 +511,8 @@ export function itKeepsToTheLaws<Tx>(use: OutboxUse<Tx>): void {
       'a lease, which has no transaction',
     )
   })
+}
+
+function identityOfOrder(id: string): Identity {
+  return identityOf([Buffer.from('orders')], Buffer.from(id))
 }

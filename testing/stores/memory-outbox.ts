@@ -57,6 +57,10 @@ export class MemoryOutbox implements Outbox {
     return []
   }
 
+  async unconfirmedOf(): Promise<readonly never[]> {
+    return []
+  }
+
   async redrive(): Promise<number> {
     return 0
   }

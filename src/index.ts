@@ -72,6 +72,7 @@ export {
 } from './foundation/errors.ts'
 export { RetryLaterError, type RetryLaterOptions } from './foundation/retry-later.ts'
 export type { LimitOptions } from './consumer/limit.ts'
+export type { FormerNames } from './consumer/former-names.ts'
 export type { SharedLimit, SharedPermits, SharedQuota } from './ports/shared-limit.ts'
 export type { SequenceOptions } from './sequences/options.ts'
 export type { SourceSequenceOptions } from './identity/source-sequence.ts'

@@ -58,6 +58,7 @@ export class KafkaSource implements Source {
   readonly boundsItself = true
   readonly seeksPositions = true
   readonly group: string
+  readonly origins: readonly string[]
   readonly leaveAfterMs: DurationMs | 'never'
   readonly #parts: SourceParts
   readonly #report: Report
@@ -82,6 +83,7 @@ export class KafkaSource implements Source {
     const { client, adminClient, options, consumerName } = parts
     this.#parts = parts
     this.group = options.group
+    this.origins = options.topology.sources
     this.leaveAfterMs = options.leaveAfterMs
     this.#report = (event, detail) => this.#events.report(event, detail)
     this.#committer = new Committer(this.#assignment, {

@@ -59,7 +59,7 @@ const TEXT: { readonly [N in Name]?: (consumer: ResolvedConsumer) => string } = 
   rememberFailure: ({ rememberFailure }) => nameOf(rememberFailure),
   sealResult: ({ sealResult }) => nameOf(sealResult),
   trace: ({ trace }) => nameOf(trace),
-  scope: ({ scope }) => scope ?? 'group, topic and name',
+  scope: ({ scope }) => (typeof scope === 'object' ? JSON.stringify(scope) : (scope ?? 'group, topic and name')),
 }
 
 /** What a consumer runs with. */

@@ -22,6 +22,7 @@ import { ID, ON_CONFLICT } from '../identity/identities.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Observer } from '../ports/observer.ts'
 import { json } from './decode.ts'
+import { SCOPE } from './former-names.ts'
 import { LIMIT } from './limit.ts'
 import type { ConsumerOptions } from './options.ts'
 import { WHEN_BUSY } from './when-busy.ts'
@@ -121,7 +122,7 @@ export const CONSUMER: Table<AnyConsumerOptions, WithoutDefault> = {
   logIds: or(false, flag()),
   observe: either(func<Observer>(), listOf(func<Observer>())),
   trace: having('what otelTracing() returns', 'begin'),
-  scope: plainText(),
+  scope: SCOPE,
   [ELSEWHERE]: { ...OF_THE_RUN, schema: nowCalled('payloadSchema') },
 }
 

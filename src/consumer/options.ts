@@ -9,6 +9,7 @@ import type { Tracing } from '../ports/tracing.ts'
 import type { Store } from '../ports/store.ts'
 import type { OutgoingMessage } from '../ports/outbox.ts'
 import type { Skipped } from './skipped.ts'
+import type { FormerNames } from './former-names.ts'
 import type { LimitOptions } from './limit.ts'
 import type { WhenBusy } from './when-busy.ts'
 
@@ -364,9 +365,10 @@ export interface ConsumerSettings<Decoded, Payload, Tx> {
    */
   readonly trace?: Tracing
   /**
-   * Replaces consumer group or queue, origin topic and name in the keys. Set it before you rename or replay a group.
+   * Text replaces consumer group or queue, origin topic and name in the keys: set it on the first day, or not at all. An
+   * object has former names, so that a rename keeps every key: `{ name, group, topics }`, or `{ name, queue }` on RabbitMQ.
    */
-  readonly scope?: string
+  readonly scope?: string | FormerNames
 }
 
 export type ConsumerOptions<Decoded, Payload, Tx> = ConsumerSettings<Decoded, Payload, Tx> & Handling<Payload, Tx>

@@ -18,6 +18,7 @@ import type { Message } from '../ports/message.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Backoff } from '../core/backoff.ts'
 import { CONSUMER, type AnyConsumerOptions, type WithoutDefault } from './consumer-table.ts'
+import { problemsOfFormerNames } from './former-names.ts'
 import { limitOf, type Limit } from './limit.ts'
 import type { ConsumerOptions, Reconciled } from './options.ts'
 import { busyWaitOf } from './when-busy.ts'
@@ -112,6 +113,7 @@ function problemsOfRelations(options: Options, given: AnyConsumerOptions, proble
   problemsOfStrategy(options, given, problems)
   problemsOfRemembering(options, problems)
   problems.push(...problemsOfIdentity(given, options.retentionMs))
+  problems.push(...problemsOfFormerNames(options.scope, options.store.strategy))
 }
 
 function problemsOfNumbers(options: Options, problems: string[]): void {

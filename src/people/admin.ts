@@ -329,12 +329,14 @@ class StoreRecords implements Admin {
     const bytes = idBytes(ref)
     if (typeof bytes === 'string') throw this.#invalid(`message ID: ${WHY_UNUSABLE[bytes]}`)
     const { group, origins } = this.#subscription
-    // With the option `scope`, all origins share one key.
-    const sought = this.#consumer.scope === undefined ? origins : origins.slice(0, 1)
-    return sought.map((origin) => {
+    const isText = typeof this.#consumer.scope === 'string'
+    const places = new Map<Key, Place>()
+    // With the option `scope`, origins may share one key.
+    for (const origin of origins) {
       const identity = this.#identityOf(keyScope(this.#consumer, group, origin), bytes)
-      return { ref, ...identity, origin: this.#consumer.scope === undefined ? origin : undefined }
-    })
+      if (!places.has(identity.key)) places.set(identity.key, { ref, ...identity, origin: isText ? undefined : origin })
+    }
+    return [...places.values()]
   }
 
   #identityOf(scope: readonly Uint8Array[], id: Uint8Array): Identity {

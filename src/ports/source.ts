@@ -153,6 +153,8 @@ export interface Source {
   readonly system: BrokerSystem
   /** Consumer group or queue: the part of the scope that the source knows. */
   readonly group: string
+  /** Its topics or its queue, as they are called now. With it a wrong `scope.topics` of the consumer is refused. */
+  readonly origins?: readonly string[]
   /**
    * The source keeps each of its partitions within the capacity on its own. Without it the pipeline pauses the source
    * as a whole.

@@ -1,4 +1,5 @@
 import { definitionOf, type Consumer } from '../consumer/define-consumer.ts'
+import { problemsOfFormerPlaces } from '../consumer/former-names.ts'
 import { tooShort } from '../core/retention.ts'
 import { describeError, hasCode } from '../foundation/errors.ts'
 import type { PauseOptions, Running, Starting, StartResult, StopOptions } from '../ports/lifecycle.ts'
@@ -170,16 +171,17 @@ class RunningConsumer implements Running {
   }
 
   /** @throws ConfigError `CONFIG_INVALID` */
-  #checkPublisher(): void {
-    const { name, store } = this.#definition
+  #checkPlaces(): void {
+    const { name, store, scope } = this.#definition
     refuse(`consumer ${JSON.stringify(name)}`, [
+      ...problemsOfFormerPlaces(scope, this.#source),
       ...(store.strategy === 'offsets' ? problemsOfPositions(this.#source, this.#publisher) : []),
       ...problemsOfRetryPlace(this.#definition, this.#publisher, NO_RETRY_PLACE),
     ])
   }
 
   async #open(): Promise<void> {
-    this.#checkPublisher()
+    this.#checkPlaces()
     await this.#standing.openStore()
     if (this.#stopped !== undefined) return
     await this.#openSource()

@@ -12,7 +12,7 @@ import type { IncomingMessage } from '../../identity/message-id.ts'
 import type { ResolvedConsumer } from '../../consumer/resolve-options.ts'
 import type { Message } from '../../ports/message.ts'
 import type { Delivery } from '../../ports/source.ts'
-import { keyScope } from '../../consumer/scope.ts'
+import { keyScope, positionScope } from '../../consumer/scope.ts'
 import { Task, type OtherIdentity } from '../task.ts'
 
 /**
@@ -243,9 +243,7 @@ function scopesBy(make: (name: string) => readonly Uint8Array[]): (name: string)
 
 /** Strategy `offsets`: the position identifies the message, so it needs no ID and no digest. */
 function identifyByPosition(consumer: ResolvedConsumer, group: string): Identify {
-  const scope = (consumer.scope === undefined ? [group, consumer.name] : [consumer.scope]).map((part) =>
-    Buffer.from(part),
-  )
+  const scope = positionScope(consumer, group)
   const streamOf = scopesBy((stream) => [...scope, Buffer.from(stream)])
   return (delivery) => {
     const { position } = delivery

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals'
 import * as fc from 'fast-check'
-import { scopeName } from '../../../src/consumer/scope.ts'
+import type { FormerNames } from '../../../src/consumer/former-names.ts'
+import { keyScope, positionScope, scopeName } from '../../../src/consumer/scope.ts'
+import { identityOf } from '../../../src/identity/digest.ts'
 
 /** Made of the characters that the text of a scope uses, and a few others. */
 const part = fc.string({ unit: fc.constantFrom('/', '%', '2', '5', 'F', 'a', 'é'), minLength: 1, maxLength: 6 })
@@ -31,5 +33,52 @@ describe('the text of a scope', () => {
     [{ scope: undefined, group: '100%', name: 'a' }, '100%25/a'],
   ])('keeps ordinary names as they are: %j is %s', (given, text) => {
     expect(textOf(given)).toBe(text)
+  })
+})
+
+/** With the key of order-17. */
+function namesOf(
+  scope: string | FormerNames | undefined,
+  [name, group, origin]: readonly [name: string, group: string, origin: string],
+): Readonly<Record<string, string>> {
+  const consumer = { name, scope }
+  const { key } = identityOf(keyScope(consumer, group, origin), Buffer.from('order-17'))
+  const position = identityOf(positionScope(consumer, group), Buffer.from('17')).key
+  return { key, position, text: scopeName(consumer, group) }
+}
+
+describe('keys', () => {
+  // Keys that are in the stores of users: this must never change.
+  const kept = { key: 'U1nmhO_WlHMIQdRLsEpnZw', position: '6IAXH1BIz3nuSzBp2KnFFQ', text: 'sms/sms-sender' }
+
+  it('of a consumer without a scope, or with a text, are those of 0.1', () => {
+    expect(namesOf(undefined, ['sms-sender', 'sms', 'sms'])).toEqual(kept)
+    expect(namesOf('text', ['sms-sender', 'sms', 'sms'])).toEqual({
+      key: 'huUbKV3k_b2zeryenjAtMQ',
+      position: '4cO9VegrWZmvZbf8LH6gSA',
+      text: 'text',
+    })
+  })
+
+  it.each<[what: string, scope: FormerNames, now: readonly [name: string, group: string, origin: string]]>([
+    ['its name', { name: 'sms-sender' }, ['texts', 'sms', 'sms']],
+    ['its group', { group: 'sms' }, ['sms-sender', 'sms-2', 'sms']],
+    ['its group, to the name of its topic', { group: 'sms' }, ['sms-sender', 'texts', 'sms']],
+    ['its topic', { topics: { 'sms.v2': 'sms' } }, ['sms-sender', 'sms', 'sms.v2']],
+    ['its topic, of a copy from before', { topics: { 'sms.v2': 'sms' } }, ['sms-sender', 'sms', 'sms']],
+    ['its queue', { queue: 'sms' }, ['sms-sender', 'sms.quorum', 'sms.quorum']],
+    ['its queue, of a copy from before', { queue: 'sms' }, ['sms-sender', 'sms.quorum', 'sms']],
+    ['all', { name: 'sms-sender', group: 'sms', topics: { t: 'sms' } }, ['texts', 'texts', 't']],
+    ['nothing yet', { name: 'sms-sender', group: 'sms', topics: { sms: 'sms' } }, ['sms-sender', 'sms', 'sms']],
+  ])('stay when %s is renamed and the scope has the former names', (_what, scope, now) => {
+    expect(namesOf(scope, now)).toEqual(kept)
+  })
+
+  it('of another topic stay its own, whatever it is called', () => {
+    const scope = { topics: { 'sms.v2': 'sms' } }
+    for (const topic of ['calls', 'constructor', '__proto__']) {
+      const now = ['sms-sender', 'sms', topic] as const
+      expect(namesOf(scope, now)).toEqual(namesOf(undefined, now))
+    }
   })
 })

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { messageId } from '../../src/index.ts'
+import { memoryStore } from '../../src/memory/index.ts'
+import { eventually } from '../kit/eventually.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { Consumers } from './consumers.ts'
 import { Rabbit } from './rabbit.ts'
@@ -65,6 +67,34 @@ describe('the ID from a header of RabbitMQ', () => {
           `no-id: no message ID: header id ${what}; expected text, bytes or a whole number up to 2^53 - 1`,
         ]),
       ),
+    )
+  })
+})
+
+describe('after a rename, with the former names in its scope', () => {
+  it('a consumer and its queue repeat no effect, nor does a copy that was made under the former name', async () => {
+    const [former, queue, store] = [rabbit.name(), rabbit.name(), memoryStore()]
+    const handled: string[] = []
+    const handle = ({ payload }: { readonly payload: string }): unknown => handled.push(payload)
+    await rabbit.declare(former)
+    await rabbit.send(former, ['a', 'b'])
+    const before = await consumers.run(rabbit.url, { queue: former }, handle, { name: 'sms', store })
+    await eventually(() => before.watching.ended('handled') === 2)
+    await before.running.stop()
+
+    await rabbit.declare(queue)
+    await rabbit.send(queue, ['a', 'c'])
+    await rabbit.send(queue, ['b'], { headersOf: () => ({ 'consume-once-origin-queue': former }) })
+    const scope = { name: 'sms', queue: former }
+    const { watching } = await consumers.run(rabbit.url, { queue }, handle, { name: 'texts', store, scope })
+    await eventually(() => watching.ended('duplicate') === 2 && watching.ended('handled') === 1)
+    expect(handled.toSorted()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('the words of Kafka are refused at the start: the queue is group and origin', async () => {
+    const [queue, scope] = [rabbit.name(), { group: 'sms' }]
+    await expect(consumers.run(rabbit.url, { queue }, () => {}, { scope })).rejects.toThrow(
+      `scope: expected queue on RabbitMQ, got group: { queue: 'the former queue' }`,
     )
   })
 })

@@ -54,7 +54,7 @@ const first = await sent()
 console.log(`first time: ${messages.length} deliveries, ${first} SMS`, outcomes)
 
 // The replay. The group, the topic and the consumer's name stay, so that the keys stay: a replay under another group would
-// find nothing done (give `scope` to keep keys across a change of group).
+// find nothing done (give `scope` the former group to keep keys).
 await admin.resetOffsets({ groupId: topic, topic, earliest: true })
 await consumeAll()
 console.log(`replayed: ${messages.length} deliveries, ${(await sent()) - first} second SMS`, outcomes)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka, logLevel } from 'kafkajs'
 import { Pool } from 'pg'
 import type { KafkaOptions } from '../../adapters/kafkajs/index.ts'
@@ -11,14 +12,30 @@ export interface Deployed {
   readonly store: 'inbox' | 'offsets'
   /** A version in which every handler fails. @defaultValue false */
   readonly isBroken?: boolean
+  /** @defaultValue `sms-sender` */
+  readonly name?: string
+  /** @defaultValue `sms` */
+  readonly group?: string
+  /** Options of the consumer. */
+  readonly settings?: Pick<Settings, 'limit' | 'maxAttempts' | 'maxInFlight' | 'scope' | 'transactions'>
+  readonly order?: 'key' | 'partition'
+  /** How long the provider takes. @defaultValue 0 */
+  readonly handlerMs?: number
+  /** What the provider does with messages whose ID begins with `bad`. @defaultValue true */
+  readonly takesBadOnes?: boolean
+  /** A person has paused it. @defaultValue false */
+  readonly isPaused?: boolean
 }
 
 type Settings = ConsumerSettings<unknown, unknown, PgTransaction>
 
-export const OPTIONS: KafkaOptions = {
-  topics: ['sms'],
-  group: 'sms',
-  consumerConfig: { sessionTimeout: 6_000, maxWaitTimeInMs: 200, metadataMaxAge: 1_000 },
+export function optionsOf({ group = 'sms', order = 'key' }: Deployed): KafkaOptions {
+  return {
+    topics: ['sms'],
+    group,
+    order,
+    consumerConfig: { sessionTimeout: 6_000, maxWaitTimeInMs: 200, metadataMaxAge: 1_000 },
+  }
 }
 
 export function deployed(): Deployed {
@@ -37,18 +54,23 @@ export function consumerOf(
   readonly consumer: Consumer
   readonly pool: Pool
 } {
-  const { store, isBroken = false } = settings
-  const pool = new Pool({ connectionString: settings.databaseUrl, max: 6 })
+  const { store, isBroken = false, name = 'sms-sender', handlerMs = 0, takesBadOnes = true } = settings
+  const pool = new Pool({ connectionString: settings.databaseUrl, max: 40 })
   const consumer = defineConsumer<unknown, unknown, PgTransaction>({
-    name: 'sms-sender',
+    name,
     store: store === 'inbox' ? postgresInbox({ pool }) : postgresOffsets({ pool }),
     observe,
     batchSize: 1,
+    concurrency: 1,
+    ...settings.settings,
     // By offsets a message is known by its place, and one of a partition runs at a time.
     ...(store === 'offsets' ? {} : { id: messageId.header('id') }),
     handle: async ({ message, tx }) => {
       if (isBroken) throw new TypeError("Cannot read properties of undefined (reading 'to')")
-      await tx.query('insert into effects (id) values ($1)', [String(message.headers['id'])])
+      const id = String(message.headers['id'])
+      if (handlerMs > 0) await sleep(handlerMs)
+      if (!takesBadOnes && id.startsWith('bad')) throw new Error('503 Service Unavailable')
+      await tx.query('insert into effects (id) values ($1)', [id])
     },
   })
   return { consumer, pool }

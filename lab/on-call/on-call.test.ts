@@ -1,6 +1,8 @@
 // Runbooks of docs, walked through on live servers: the situation raises its alert, then what the page prints is typed, as it is printed.
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
+import { setInterval } from 'node:timers/promises'
 import { eventually } from '../../test/kit/eventually.ts'
+import { causeIn, samplesIn } from './diagnosis.ts'
 import { runbookOf } from './runbook.ts'
 import { Clock, Scene } from './scene.ts'
 
@@ -74,4 +76,77 @@ describe('the person on call', () => {
     expect(tell('everything fails since the deploy', runbook, clock.seconds)).toBeLessThan(MOST_SECONDS)
     expect(await scene.effects()).toEqual([...names(10, 'before'), ...names(500)])
   })
+
+  it('finds why a backlog grows, and ends it', async () => {
+    scene = await Scene.open('inbox', { partitions: 3, secondsAMinute: 5 })
+    const version = { handlerMs: 200, settings: { transactions: 4 } }
+    await scene.deploy(version)
+    const arriving = new Arriving(scene, 60)
+    await scene.untilFiring('ConsumeOnceBacklogGrows')
+
+    const clock = new Clock()
+    const runbook = runbookOf(OPERATIONS, 'The backlog grows')
+    const [health = '', ...read] = await scene.typed(runbook.commands)
+    expect(read).toHaveLength(4)
+    expect(causeIn(health, read.map(samplesIn))).toBe('handler')
+    await scene.deploy({ ...version, settings: { transactions: 32 } })
+    await scene.untilOver('ConsumeOnceBacklogGrows')
+    expect(tell('the backlog grows', runbook, clock.seconds)).toBeLessThan(MOST_SECONDS)
+    const sent = await arriving.stop()
+    await eventually(async () => (await scene?.effects())?.length === sent.length, 120_000)
+    expect(await scene.effects()).toEqual(sent)
+  })
+
+  it('renames a consumer and its group, and no effect is repeated', async () => {
+    scene = await Scene.open('inbox')
+    await scene.deploy()
+    await scene.send(names(10, 'before'))
+    await eventually(async () => (await scene?.effects())?.length === 10)
+    await scene.untilHeard('sms-sender')
+
+    const clock = new Clock()
+    const runbook = runbookOf(OPERATIONS, 'Rename a consumer')
+    expect(runbook.text).toContain(`scope: { name: 'sms-sender', group: 'sms' }`)
+    const renamed = { name: 'texts', group: 'texts', settings: { scope: { name: 'sms-sender', group: 'sms' } } }
+    scene.prepare(renamed)
+    const [plan = ''] = await scene.typed(runbook.commands)
+    expect(plan).toMatch(/^done +10 /m)
+    expect(plan).not.toMatch(/^(?:unknown|fresh) /m)
+    await scene.deploy(renamed)
+    // The new group has committed nothing, so all of the topic comes again.
+    await scene.send(names(5, 'since'))
+    await scene.cluster.untilCommitted('texts', 'sms', [15])
+    expect(tell('renamed consumer', runbook, clock.seconds)).toBeLessThan(MOST_SECONDS)
+    expect(await scene.effects()).toEqual([...names(10, 'before'), ...names(5, 'since')])
+    await scene.untilFiring('ConsumeOnceNoProcess')
+  })
 })
+
+/** So many messages a second, until it is stopped. */
+class Arriving {
+  readonly #end = new AbortController()
+  readonly #sent: string[] = []
+  readonly #ended: Promise<void>
+
+  constructor(on: Scene, perSecond: number) {
+    this.#ended = this.#send(on, perSecond)
+    // Of a test that failed before it stopped this.
+    this.#ended.catch(() => {})
+  }
+
+  async #send(on: Scene, perSecond: number): Promise<void> {
+    for await (const _ of setInterval(1_000)) {
+      if (this.#end.signal.aborted) return
+      const some = names(perSecond, `m-${String(this.#sent.length).padStart(6, '0')}`)
+      await on.send(some)
+      this.#sent.push(...some)
+    }
+  }
+
+  /** @returns all that were sent, in the order of their names */
+  async stop(): Promise<readonly string[]> {
+    this.#end.abort()
+    await this.#ended
+    return this.#sent
+  }
+}

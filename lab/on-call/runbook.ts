@@ -7,6 +7,7 @@ export interface Runbook {
   readonly commands: readonly string[]
   /** Words and lines from its heading to its end, without the commands. */
   readonly words: number
+  readonly text: string
   readonly lines: number
 }
 
@@ -24,6 +25,7 @@ export function runbookOf(page: string, heading: string): Runbook {
   const prose = proseOf(text)
   return {
     commands,
+    text,
     words: prose.split(/\s+/).filter((word) => /\w/.test(word)).length,
     lines: text.split('\n').filter((line) => line.trim() !== '').length,
   }
@@ -32,4 +34,9 @@ export function runbookOf(page: string, heading: string): Runbook {
 /** As a shell takes them apart. */
 export function wordsOf(command: string): readonly string[] {
   return [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+}
+
+/** Minutes of a rule or a query, as they last in a scene. */
+export function inSeconds(text: string, secondsAMinute: number): string {
+  return text.replaceAll(/\b(\d+)m\b/g, (_, minutes: string) => `${Number(minutes) * secondsAMinute}s`)
 }

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -10,14 +10,18 @@ import { eventually } from '../../test/kit/eventually.ts'
 import { startPrivateKafka } from '../../test/kit/servers/private-kafka.ts'
 import { startPrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
 import { freePort } from '../../test/kit/servers/ports.ts'
+import { needPrometheus } from '../../test/kit/servers/programs.ts'
 import { startPrivatePrometheus, type PrivatePrometheus } from '../../test/kit/servers/private-prometheus.ts'
 import { forgetProcess, recordProcess } from '../../test/kit/servers/test-run.ts'
 import type { Deployed } from './consumer.ts'
-import { wordsOf } from './runbook.ts'
+import { inSeconds, wordsOf } from './runbook.ts'
 
-/** One second here is a minute of the rules. */
-function inSeconds(text: string): string {
-  return text.replaceAll(/\b(\d+)m\b/g, '$1s')
+/** What a scene has. */
+interface Setting {
+  /** How long a minute of the rules lasts. @defaultValue 1 */
+  readonly secondsAMinute?: number
+  /** Of the topic. @defaultValue 1 */
+  readonly partitions?: number
 }
 
 interface Alert {
@@ -37,6 +41,7 @@ export class Scene implements AsyncDisposable {
   readonly #database: Client
   readonly #settings: Pick<Deployed, 'brokers' | 'databaseUrl' | 'store'>
   readonly #healthPort: number
+  readonly #setting: Required<Setting>
   #worker: ChildProcess | undefined
   #deployed: Deployed | undefined
 
@@ -48,8 +53,10 @@ export class Scene implements AsyncDisposable {
     database: Client,
     healthPort: number,
     settings: Pick<Deployed, 'brokers' | 'databaseUrl' | 'store'>,
+    setting: Required<Setting>,
   ) {
     this.#ends = ends
+    this.#setting = setting
     this.cli = cli
     this.cluster = cluster
     this.#prometheus = prometheus
@@ -58,7 +65,8 @@ export class Scene implements AsyncDisposable {
     this.#settings = settings
   }
 
-  static async open(store: Deployed['store']): Promise<Scene> {
+  static async open(store: Deployed['store'], { secondsAMinute = 1, partitions = 1 }: Setting = {}): Promise<Scene> {
+    const setting = { secondsAMinute, partitions }
     const ends: (() => Promise<unknown>)[] = []
     const use = <T extends AsyncDisposable>(opened: T): T => {
       ends.push(async () => opened[Symbol.asyncDispose]())
@@ -75,11 +83,14 @@ export class Scene implements AsyncDisposable {
       const healthPort = await freePort()
       const cli = new Cli()
       ends.push(async () => cli[Symbol.dispose]())
-      const rules = cli.file('rules.yml', inSeconds(readFileSync('observability/prometheus-alerts.yml', 'utf8')))
+      const rules = cli.file(
+        'rules.yml',
+        inSeconds(readFileSync('observability/prometheus-alerts.yml', 'utf8'), secondsAMinute),
+      )
       const targets = [`127.0.0.1:${healthPort}`]
       const prometheus = use(await startPrivatePrometheus({ targets, ruleFiles: [rules] }))
       const settings = { brokers: kafka.brokers, databaseUrl: postgres.url, store }
-      const scene = new Scene(ends, cli, cluster, prometheus, database, healthPort, settings)
+      const scene = new Scene(ends, cli, cluster, prometheus, database, healthPort, settings, setting)
       await scene.makeTopic()
       return scene
     } catch (error) {
@@ -90,21 +101,38 @@ export class Scene implements AsyncDisposable {
 
   async makeTopic(): Promise<void> {
     // The producer of the tests may have made it again before.
-    await this.cluster.admin.createTopics({ topics: [{ topic: 'sms', numPartitions: 1 }] }).catch(() => false)
+    await this.cluster.admin
+      .createTopics({ topics: [{ topic: 'sms', numPartitions: this.#setting.partitions }] })
+      .catch(() => false)
     await eventually(async () => (await this.cluster.admin.listTopics()).includes('sms'))
   }
 
-  async send(ids: readonly string[]): Promise<void> {
-    await this.cluster.send(
-      'sms',
-      ids.map((id) => ({ value: `{"id":"${id}"}`, key: id, headers: { id } })),
-    )
+  /** @param keyOf - that of Kafka. @defaultValue the ID */
+  async send(ids: readonly string[], keyOf: (id: string) => string = (id) => id): Promise<void> {
+    const { partitions } = this.#setting
+    for (let partition = 0; partition < partitions; partition++) {
+      const sent = ids.filter(
+        (id) => Buffer.from(keyOf(id)).reduce((sum, byte) => sum + byte, 0) % partitions === partition,
+      )
+      const messages = sent.map((id) => ({ value: `{"id":"${id}"}`, key: keyOf(id), headers: { id } }))
+      if (messages.length > 0) await this.cluster.send('sms', messages, partition)
+    }
+  }
+
+  /** The database of the consumer and its effects. */
+  query(sql: string): Promise<unknown> {
+    return this.#database.query(sql)
+  }
+
+  /** A version that is not deployed yet: from now on it is that of the tool. */
+  prepare(version: Partial<Deployed>): void {
+    this.#deployed = { ...this.#settings, ...version }
   }
 
   /** In place of the version before. */
   async deploy(version: Partial<Deployed> = {}): Promise<void> {
     await this.undeploy()
-    this.#deployed = { ...this.#settings, ...version }
+    this.prepare(version)
     const child = spawn(process.execPath, [compiled('lab/on-call/worker.ts')], {
       env: { ...process.env, NODE_OPTIONS: '', ...this.#env(), HEALTH_PORT: String(this.#healthPort) },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -140,24 +168,44 @@ export class Scene implements AsyncDisposable {
   }
 
   untilFiring(alert: string): Promise<void> {
-    return eventually(() => this.isFiring(alert), 240_000)
+    return eventually(() => this.isFiring(alert), 400_000)
+  }
+
+  /** Prometheus has heard of this consumer. */
+  untilHeard(consumer: string): Promise<void> {
+    return eventually(
+      async () => (await this.#prometheus.query(`consume_once_live{consumer="${consumer}"}`)).length > 0,
+    )
   }
 
   untilOver(alert: string): Promise<void> {
     return eventually(async () => !(await this.isFiring(alert)), 240_000)
   }
 
-  /** What a person types, as it is printed: the tool or curl. No terminal confirms it. */
+  /** What a person types, as it is printed: the tool, curl or promtool. No terminal confirms it. */
   async type(command: string): Promise<string> {
     const told = await this.#typed(command)
     console.log(`$ ${command}\n${told}`)
     return told
   }
 
+  /** The same, one after the other, and not told. */
+  async typed(commands: readonly string[]): Promise<readonly string[]> {
+    const said: string[] = []
+    for (const command of commands) said.push(await this.#typed(command))
+    return said
+  }
+
   async #typed(command: string): Promise<string> {
     if (command.startsWith('curl ')) {
       const [url = ''] = wordsOf(command).slice(-1)
       return await (await fetch(`http://${url.replace('localhost:9464', `127.0.0.1:${this.#healthPort}`)}`)).text()
+    }
+    if (command.startsWith('promtool ')) {
+      const { promtool } = await needPrometheus()
+      const words = wordsOf(inSeconds(command, this.#setting.secondsAMinute)).slice(1)
+      const args = words.map((word) => word.replace('http://localhost:9090', this.#prometheus.url))
+      return execFileSync(promtool, args, { encoding: 'utf8' })
     }
     const [npx, tool, ...words] = wordsOf(command)
     if (npx !== 'npx' || tool !== 'consume-once') throw new Error(`a person cannot type this here: ${command}`)

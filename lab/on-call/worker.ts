@@ -4,11 +4,13 @@ import { register } from 'prom-client'
 import { serveHealth } from '../../adapters/health/index.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import { prometheus } from '../../adapters/prometheus/index.ts'
-import { consumerOf, deployed, kafkaOf, OPTIONS } from './consumer.ts'
+import { consumerOf, deployed, kafkaOf, optionsOf } from './consumer.ts'
 
 const settings = deployed()
 const { consumer, pool } = consumerOf(settings, [prometheus({ registry: register })])
-const running = runKafka(kafkaOf(settings), consumer, OPTIONS)
+const running = runKafka(kafkaOf(settings), consumer, optionsOf(settings))
+if (settings.isPaused === true)
+  void running.ready().then(() => running.pause({ by: 'kim', reason: 'the provider is being mended, OPS-812' }))
 process.once('SIGTERM', () => void stop())
 const health = await serveHealth(running, {
   port: Number(process.env['HEALTH_PORT']),

@@ -221,6 +221,7 @@ export class Pipeline implements Intake, Services {
     const load: Load = {
       inFlight: this.#inFlight,
       claimed: this.#batching.claimed,
+      slots: this.capacity.claims,
       oldestUnfinishedMs: ageOf(this.#flights.oldest),
     }
     const { limiter } = this

@@ -41,6 +41,8 @@ export interface Health {
   readonly inFlight: number
   /** Messages that are claimed, or being claimed, and not marked or given back. */
   readonly claimed: number
+  /** How many may be claimed at once: `concurrency`, or `transactions` times `batchSize` where the store has the transaction. */
+  readonly slots: number
   /** Messages that wait for a permit of the option `limit`, before their claim. `undefined`: it has no limit. */
   readonly limited?: number | undefined
   /** How long ago the oldest of them arrived in this process, in milliseconds; 0 if none waits. `undefined`: it has no limit. */

@@ -178,6 +178,7 @@ export class GaugeReader {
     merged.add('storeUp', { consumer, store }, isStoreDown(health) ? 0 : 1)
     merged.add('inFlight', { consumer }, health.inFlight)
     merged.add('claimsActive', { consumer }, health.claimed)
+    merged.add('slots', { consumer }, health.slots)
     if (health.limited !== undefined) merged.add('limitWaiting', { consumer }, health.limited)
     if (health.partitions.length === 0) {
       const labels = { consumer, destination: this.#destinations.of(event.group), partition: '' }

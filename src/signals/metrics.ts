@@ -56,6 +56,7 @@ export type GaugeId =
   | 'storeUp'
   | 'inFlight'
   | 'claimsActive'
+  | 'slots'
   | 'limitWaiting'
   | 'oldestUnfinished'
   | 'watermarkLag'
@@ -221,6 +222,13 @@ export const GAUGES: Readonly<Record<GaugeId, GaugeMetric>> = named<GaugeId, Gau
     otel: 'consume_once.claims.active',
     unit: '{message}',
     help: 'Messages that this process has claimed and not marked or given back.',
+    labels: ['consumer'],
+    merge: 'sum',
+  },
+  slots: {
+    otel: 'consume_once.slots',
+    unit: '{message}',
+    help: 'How many messages may be claimed at once: `concurrency`, or `transactions` times `batchSize` where the store has the transaction.',
     labels: ['consumer'],
     merge: 'sum',
   },

@@ -45,9 +45,17 @@ function alertsTable(): string {
     .map(({ alert, expr, labels, annotations, for: lasts = '' }) => [
       `**${alert}** (${labels.severity})`,
       `\`${expr.replaceAll(/\s+/g, ' ').trim().replaceAll('|', '\\|')}\`${lasts === '' ? '' : ` for ${lasts}`}`,
-      annotations.first_step.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, '<$1>'),
+      linked(annotations.first_step.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, '<$1>')),
     ])
   return table(['alert', 'fires when', 'first step'], rows)
+}
+
+/** A section that an alert names, such as docs/operations.md, "The backlog grows". */
+function linked(text: string): string {
+  return text.replaceAll(
+    /docs\/(\w+\.md), "([^"]+)"/g,
+    (_, page: string, heading: string) => `[${heading}](${page}#${heading.toLowerCase().replaceAll(' ', '-')})`,
+  )
 }
 
 /** Padded as the formatter does it. */

@@ -17,6 +17,7 @@ const HEALTHY = {
   counts: {},
   inFlight: 0,
   claimed: 0,
+  slots: 64,
   oldestUnfinishedMs: 0,
 } as const
 

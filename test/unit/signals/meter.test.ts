@@ -135,10 +135,15 @@ describe.each(STYLES)('the meter ($strategy, $handler)', (style) => {
     const { meter, rig } = await metered({ style, effect: () => running.opened })
     await rig.deliver('a', 'b')
     await rig.clock.advance(3_000)
-    const { claimsActive, inFlight, oldestUnfinished, ready, live, lease, retention, storeUp } = await meter.gauges()
+    const { claimsActive, slots, inFlight, oldestUnfinished, ready, live, lease, retention, storeUp } =
+      await meter.gauges()
     expect([claimsActive, inFlight, oldestUnfinished, ready, live].map((one) => one.map(({ value }) => value))).toEqual(
       [[2], [2], [3], [1], [1]],
     )
+    // `consume_once_slots`
+    expect(slots.map(({ value }) => value)).toEqual([
+      style.strategy === 'lease' ? 64 : style.handler === 'handle' ? 400 : 2_000,
+    ])
     expect([lease, retention, storeUp].map((one) => one[0]?.value)).toEqual([30, 604_800, 1])
     running.open()
     await rig.clock.advance(1)

@@ -51,6 +51,7 @@ function health(changes: Partial<Health> = {}): Health {
     checks: { store: 'ok' },
     inFlight: 0,
     claimed: 0,
+    slots: 64,
     oldestUnfinishedMs: 0,
     partitions: [],
     counts: {},

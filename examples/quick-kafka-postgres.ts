@@ -35,7 +35,10 @@ const payments = defineConsumer({
     await tx.query('insert into charges values ($1, $2)', [payload.paymentId, payload.cents])
   },
   observe: (event) => {
-    if (event.type === 'delivery') console.log(event.outcome)
+    if (event.type === 'attempt-failed') console.log('attempt failed:', String(event.error))
+    if (event.type !== 'delivery') return
+    const { outcome, why, reason, detail } = event
+    console.log(outcome, ...[why, reason, detail].filter(Boolean))
   },
 })
 

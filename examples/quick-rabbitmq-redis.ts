@@ -32,7 +32,10 @@ const sms = defineConsumer({
     console.log(`SMS to ${payload.to}`)
   },
   observe: (event) => {
-    if (event.type === 'delivery') console.log(event.outcome)
+    if (event.type === 'attempt-failed') console.log('attempt failed:', String(event.error))
+    if (event.type !== 'delivery') return
+    const { outcome, why, reason, detail } = event
+    console.log(outcome, ...[why, reason, detail].filter(Boolean))
   },
 })
 

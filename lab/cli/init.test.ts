@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { BROKERS, STORES } from '../../cli/init/clients.ts'
-import { pairsOf, VARIANTS } from '../../test/kit/init-project.ts'
-import { runsOnServers } from '../../test/kit/init-run.ts'
+import { pairsOf, VARIANTS } from '../../test/kit/init/project.ts'
+import { runsOnServers } from '../../test/kit/init/run.ts'
 
 jest.setTimeout(300_000)
 

@@ -4,12 +4,12 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, jest } from '@jest/globals'
 import { parse } from 'yaml'
-import { BROKERS, STORES, type Broker, type Store } from '../../cli/init/clients.ts'
+import { BROKERS, STORES } from '../../cli/init/clients.ts'
 import { filesOf } from '../../cli/init/files.ts'
-import type { Project } from '../../cli/init/project.ts'
 import { WITHIN_MS } from '../kit/cli-process.ts'
-import { InitProject, pairsOf, type Variant } from '../kit/init-project.ts'
-import { runsOnServers } from '../kit/init-run.ts'
+import { InitProject, pairsOf, type Variant } from '../kit/init/project.ts'
+import { named, TYPESCRIPT, written } from '../kit/init/files.ts'
+import { runsOnServers } from '../kit/init/run.ts'
 import { newFolder } from '../kit/servers/private-instance.ts'
 
 const run = promisify(execFile)
@@ -17,21 +17,6 @@ const run = promisify(execFile)
 jest.setTimeout(WITHIN_MS)
 
 const PAIRS = pairsOf(BROKERS, STORES)
-const TYPESCRIPT: Project = {
-  language: 'ts',
-  modules: 'esm',
-  extension: 'ts',
-  imported: 'js',
-  folder: 'src/',
-  packages: new Set(),
-}
-
-function named<C extends { readonly name: string }>(clients: readonly C[], name: string): C {
-  const found = clients.find((client) => client.name === name)
-  if (found === undefined) throw new Error(`no ${name}`)
-  return found
-}
-
 describe('consume-once init', () => {
   it('writes for the only clients of package.json, and says what to run next', async () => {
     await using project = new InitProject('js in a package of type commonjs', [
@@ -256,27 +241,7 @@ describe('what init writes', () => {
     expect(shared(written('kafkajs', 'pg').worker).slice(1)).toEqual(shared(region))
   })
 
-  it.each([
-    ['kafkajs', 'pg', 'payments', 'quick-kafka-postgres'],
-    ['amqplib', 'ioredis', 'sms', 'quick-rabbitmq-redis'],
-  ])('has the consumer of the quick start with %s and %s', (broker, store, name, example) => {
-    const optionsIn = (text: string): readonly string[] => {
-      const [, options = ''] =
-        new RegExp(`const ${name} = defineConsumer\\(\\{\\n([\\s\\S]*?)  observe: `).exec(text) ?? []
-      return options.split('\n')
-    }
-    expect(optionsIn(written(broker, store).consumer).length).toBeGreaterThan(5)
-    expect(optionsIn(written(broker, store).consumer)).toEqual(
-      optionsIn(readFileSync(`examples/${example}.ts`, 'utf8')),
-    )
-  })
-
   it('runs: kafkajs and pg, in TypeScript', async () => {
     await expect(runsOnServers(named(BROKERS, 'kafkajs'), named(STORES, 'pg'), 'ts')).resolves.toBeUndefined()
   })
 })
-
-function written(broker: string, store: string): { readonly consumer: string; readonly worker: string } {
-  const [consumer, worker] = filesOf(TYPESCRIPT, named<Broker>(BROKERS, broker), named<Store>(STORES, store))
-  return { consumer: consumer?.text ?? '', worker: worker?.text ?? '' }
-}

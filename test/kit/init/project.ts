@@ -2,13 +2,13 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { isSupported } from '../../adapters/platformatic-kafka/supported-node.ts'
-import { entries } from '../../packaging/entries.ts'
-import type { Broker, Store } from '../../cli/init/clients.ts'
-import { COMPILED } from './cli-process.ts'
-import { compiled } from './compiled.ts'
-import { eventually } from './eventually.ts'
-import { newFolder } from './servers/private-instance.ts'
+import { isSupported } from '../../../adapters/platformatic-kafka/supported-node.ts'
+import { entries } from '../../../packaging/entries.ts'
+import type { Broker, Store } from '../../../cli/init/clients.ts'
+import { COMPILED } from '../cli-process.ts'
+import { compiled } from '../compiled.ts'
+import { eventually } from '../eventually.ts'
+import { newFolder } from '../servers/private-instance.ts'
 
 /** How a project may be written. */
 export const VARIANTS = ['ts', 'ts in a package of type commonjs', 'js', 'js in a package of type commonjs'] as const
@@ -50,7 +50,7 @@ export class InitProject implements AsyncDisposable {
   }
 
   /** Replaces what several tests on one server would share. */
-  replace(text: string, by: string): void {
+  replace(text: string | RegExp, by: string): void {
     for (const file of this.files) this.write(file, this.read(file).replaceAll(text, by))
   }
 

@@ -5,12 +5,14 @@ import { Redis } from 'ioredis'
 import { Kafka, logLevel } from 'kafkajs'
 import { createConnection } from 'mysql2/promise'
 import { Client as PgClient } from 'pg'
-import type { Broker, Store } from '../../cli/init/clients.ts'
-import { eventually } from './eventually.ts'
-import { InitProject, type Program, type Variant } from './init-project.ts'
-import { CATALOGUE } from './servers/catalogue.ts'
-import { freePort } from './servers/ports.ts'
-import { sharedEndpoint } from './servers/server.ts'
+import type { Broker, Store } from '../../../cli/init/clients.ts'
+import { eventually } from '../eventually.ts'
+import { InitProject, type Program, type Variant } from './project.ts'
+import { CATALOGUE } from '../servers/catalogue.ts'
+import { freePort } from '../servers/ports.ts'
+import { sharedEndpoint } from '../servers/server.ts'
+
+const EXPECTED = /^(?:handled|joined|duplicate|SMS to \+15550100|dead-lettered .*)$/
 
 /** What a combination writes is started on real servers, as `init` says it: a message that is sent twice, and twice again, has one effect. */
 export async function runsOnServers(broker: Broker, store: Store, variant: Variant): Promise<void> {
@@ -51,9 +53,19 @@ export async function runsOnServers(broker: Broker, store: Store, variant: Varia
   const why = await project.cli('why', store.story === 'payments' ? 'p-1' : 's-1')
   expect(why).toMatchObject({ code: 0, printed: expect.stringContaining('done') })
 
+  // For the dashboard.
+  const live = await (await fetch(`http://127.0.0.1:${env.PORT}/live.json`)).text()
+  expect(live).toContain('"handled":1')
+
+  // What is not done says why: another message, which nobody can read.
+  project.replace("messageId: 's-1'", "messageId: 's-2'")
+  project.replace(/JSON\.stringify\(\{.*\}\)/g, `'{'`)
+  expect(await project.run(sender)).toMatchObject({ code: 0 })
+  await worker.prints(1, /^dead-lettered undecodable .{10,}/)
+
   expect({ code: await worker.stop(), printed: worker.printed }).toMatchObject({ code: 0 })
   // It closed all that it had opened: nothing was left that an ended process would tear.
-  expect(worker.lines.filter((line) => !/^(?:handled|joined|duplicate|SMS to \+15550100)$/.test(line))).toEqual([])
+  expect(worker.lines.filter((line) => !EXPECTED.test(line))).toEqual([])
 }
 
 interface OwnPlace extends AsyncDisposable {

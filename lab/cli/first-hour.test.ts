@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { pagesFolder } from '../../test/kit/dashboard.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { blocksOf } from '../../test/kit/readme.ts'
-import { InitProject, type Program } from '../../test/kit/init-project.ts'
+import { InitProject, type Program } from '../../test/kit/init/project.ts'
 import { addressesOfAll } from '../../test/kit/servers/addresses.ts'
 import { freePort } from '../../test/kit/servers/ports.ts'
 
@@ -87,10 +87,10 @@ it('the first hour sees what its page says', async () => {
     await worker.stop('SIGKILL')
     worker = project.start('worker.ts')
     await ready(url)
-    await eventually(() => worker.lines.includes('parked'), 120_000)
+    await eventually(() => worker.lines.some((line) => line.startsWith('parked in-doubt ')), 120_000)
     expect(worker.lines).not.toContain(SMS)
     expect(await metrics(url)).toMatch(/^consume_once_parked_messages\{[^}]*reason="in-doubt"[^}]*\} 1$/m)
-    await dashboardOf(project)
+    await dashboardOf(project, url)
     expect(await project.cli('why', 's-2')).toMatchObject({ code: 0, printed: expect.stringContaining('parked') })
     const decision = ['resolve', 'sms-sender', 's-2', '--done', '--reason', 'the provider has it', '--yes']
     expect(await project.cli(...decision)).toMatchObject({ code: 0 })
@@ -124,13 +124,16 @@ async function metrics(url: string): Promise<string> {
   return (await fetch(`${url}/metrics`)).text()
 }
 
-/** The command prints an address, at which people may write. */
-async function dashboardOf(project: InitProject): Promise<void> {
+/** The command prints an address, at which people may write, and see what the worker does. */
+async function dashboardOf(project: InitProject, worker: string): Promise<void> {
   const port = await freePort()
-  const board: Program = project.startCli('dashboard', '--write', '--port', String(port), '--pages', pagesFolder())
+  const words = ['--write', '--instance', worker, '--port', String(port), '--pages', pagesFolder()]
+  const board: Program = project.startCli('dashboard', ...words)
   await board.prints(1, /^http:\/\/127\.0\.0\.1:\d+\/$/)
   const session = await fetch(`http://127.0.0.1:${port}/api/session`)
   expect(await session.json()).toMatchObject({ readOnly: false })
+  const live = await (await fetch(`http://127.0.0.1:${port}/api/live`)).text()
+  expect(live).toContain('"parked":1')
   await board.stop('SIGINT')
 }
 

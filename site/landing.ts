@@ -44,7 +44,6 @@ export function landingPage(picture: string, figures: ReturnType<typeof figuresO
 
 <p class="actions">
 <a class="primary" href="./quick-start">Quick start</a>
-<a href="./first-hour">Your first hour</a>
 <a href="./try/index.html" target="_self">Try to break it</a>
 <a href="./choose">Choose a scheme</a>
 </p>
@@ -57,7 +56,7 @@ ${picture}
 npx consume-once demo
 \`\`\`
 
-It needs no server and no clone. It sends example notifications through redeliveries, a rebalance and crashes, and counts what happened twice.
+It needs no server and no clone. It sends example notifications through redeliveries, a rebalance and crashes, and counts what happened twice. [Your first hour](./first-hour.md) goes on from there.
 
 ## What it was tested with
 

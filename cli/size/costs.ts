@@ -84,7 +84,7 @@ const POSTGRES_INBOX: StoreCosts = {
 
 const POSTGRES_INBOX_BATCH: StoreCosts = {
   ...POSTGRES_INBOX,
-  rate: recorded(105_684, 'postgres', 'batch', 'postgresInbox', 'rate'),
+  rate: recorded(65_483, 'postgres', 'batch', 'postgresInbox', 'rate'),
   commits: counted(4, 'Postgres inbox, handleBatch', 'transactions'),
   bytesSent: counted(58_724, 'Postgres inbox, handleBatch', 'bytes sent'),
   cpu: {

@@ -5,7 +5,7 @@ export const MYSQL2_MUTANTS: readonly Mutant[] = mutants('real servers', {
   'mysql-commit-of-another-transaction': {
     what: 'A COMMIT is taken for a mark without a look whether its transaction is still the one that was begun.',
     changes: [{ argument: 0, is: (statements) => `${statements}.slice(1)` }, 'always'],
-    tests: ['test/mysql/transaction.test.ts', '-t', 'and gone on with in a transaction of its own'],
+    tests: ['lab/mysql/transaction.test.ts', '-t', 'and gone on with in a transaction of its own'],
   },
   'mysql-duplicates-before-the-flush': {
     what: 'What others have committed is told to be done before it is on disk.',

@@ -13,7 +13,7 @@ export const GROUP_PROTOCOL: 'classic' | 'consumer' = clientOfTests === 'platfor
 export const KAFKAJS_ALONE: Readonly<Record<string, string>> = {
   'client/start-time.test.ts': 'admin clients and log lines of kafkajs are counted',
   'companions.test.ts': 'assigners are objects of kafkajs',
-  'contract.test.ts': 'test/platformatic-kafka/contract.test.ts has the same laws',
+  'contract.test.ts': 'lab/platformatic-kafka/contract.test.ts has the same laws',
   'drop-in.test.ts': 'drop-ins are for a consumer of kafkajs',
   'drop-in-batch.test.ts': 'drop-ins are for a consumer of kafkajs',
   'fetched.test.ts': 'bytes that the fetches of kafkajs are read from',

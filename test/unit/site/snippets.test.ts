@@ -28,12 +28,12 @@ const NOT_EXAMPLES: ReadonlyMap<string, string> = new Map(
 
 /** Tests that compare the output in the consoles of a page with that of a real run. */
 const COMPARED_BY: Readonly<Record<string, string>> = {
-  'README.md': 'test/replay/page.test.ts',
+  'README.md': 'lab/replay/page.test.ts',
   'docs/deploy.md': 'test/cli/console-pages.test.ts',
   'docs/migrate.md': 'test/cli/console-pages.test.ts',
   'docs/operations.md': 'test/cli/console-pages.test.ts',
   'docs/quick-start.md': 'test/cli/quick-starts.test.ts',
-  'docs/replay.md': 'test/replay/page.test.ts',
+  'docs/replay.md': 'lab/replay/page.test.ts',
 }
 
 const inLanguage = (...languages: readonly string[]): readonly Block[] =>

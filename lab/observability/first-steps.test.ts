@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, jest } from '@jest/globals'
 import { parse } from 'yaml'
-import { eventually } from '../kit/eventually.ts'
-import { WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
-import { Incident } from '../replay/incident.ts'
+import { eventually } from '../../test/kit/eventually.ts'
+import { WITHIN_MS, type CliRun } from '../../test/kit/cli-process.ts'
+import { Incident } from '../../test/replay/incident.ts'
 
 jest.setTimeout(WITHIN_MS)
 

@@ -1,9 +1,17 @@
-import { openedForEach } from '../kit/opened.ts'
+import { openedForEach } from '../../test/kit/opened.ts'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claim, claimAll, grantedBy, hold, newItem } from '../../testing/contract/store/claims.ts'
-import { ALONE, codeOf, describeMariadb, lend, newMysqlPlace, NO_REFUND, type MysqlPlace } from './support.ts'
+import {
+  ALONE,
+  codeOf,
+  describeMariadb,
+  lend,
+  newMysqlPlace,
+  NO_REFUND,
+  type MysqlPlace,
+} from '../../test/mysql/support.ts'
 
 describeMariadb('ctx.tx of mysqlInbox', () => {
   let place: MysqlPlace

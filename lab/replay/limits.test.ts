@@ -2,9 +2,9 @@
 import { userInfo } from 'node:os'
 import { describe, expect, it, jest } from '@jest/globals'
 import type { RedriveResult, RedriveStatus, ReplayPlan, RunResult } from '../../src/replay/index.ts'
-import { WITHIN_MS } from '../kit/cli-process.ts'
-import { backends } from '../kit/backends.ts'
-import { Incident, sms } from './incident.ts'
+import { WITHIN_MS } from '../../test/kit/cli-process.ts'
+import { backends } from '../../test/kit/backends.ts'
+import { Incident, sms } from '../../test/replay/incident.ts'
 
 jest.setTimeout(WITHIN_MS)
 

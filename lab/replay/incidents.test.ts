@@ -2,11 +2,11 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it, jest } from '@jest/globals'
 import type { RedriveResult } from '../../src/replay/index.ts'
-import { WITHIN_MS } from '../kit/cli-process.ts'
-import { backends } from '../kit/backends.ts'
-import { compiled } from '../kit/compiled.ts'
-import { eventually } from '../kit/eventually.ts'
-import { Incident, sms, type BrokerName, type StoreName } from './incident.ts'
+import { WITHIN_MS } from '../../test/kit/cli-process.ts'
+import { backends } from '../../test/kit/backends.ts'
+import { compiled } from '../../test/kit/compiled.ts'
+import { eventually } from '../../test/kit/eventually.ts'
+import { Incident, sms, type BrokerName, type StoreName } from '../../test/replay/incident.ts'
 
 jest.setTimeout(WITHIN_MS)
 

@@ -1,11 +1,11 @@
-import { untilResolved } from '../kit/eventually.ts'
+import { untilResolved } from '../../test/kit/eventually.ts'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { Store } from '../../src/index.ts'
 import { abandon, claim, claimAll, hold, LONG_MS, newItem, newToken } from '../../testing/contract/store/claims.ts'
-import { server } from '../kit/servers/server.ts'
-import { startFaultProxy, type FaultProxy } from '../kit/fault-proxy.ts'
-import { mysqlLeaseHarness, type MysqlLeaseHarness } from './lease-harness.ts'
-import { ALONE, codeOf, describeMariadb, NO_REFUND } from './support.ts'
+import { server } from '../../test/kit/servers/server.ts'
+import { startFaultProxy, type FaultProxy } from '../../test/kit/fault-proxy.ts'
+import { mysqlLeaseHarness, type MysqlLeaseHarness } from '../../test/mysql/lease-harness.ts'
+import { ALONE, codeOf, describeMariadb, NO_REFUND } from '../../test/mysql/support.ts'
 
 describeMariadb('mysqlLease whose answers are lost', () => {
   let harness: MysqlLeaseHarness

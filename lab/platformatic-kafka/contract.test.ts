@@ -1,6 +1,6 @@
-import { describeKafkaContract } from '../kafka/laws/source.ts'
-import { hasKip848 } from '../kit/servers/kafka/version.ts'
-import { platformaticOf } from '../kafka/client/platformatic.ts'
+import { describeKafkaContract } from '../../test/kafka/laws/source.ts'
+import { hasKip848 } from '../../test/kit/servers/kafka/version.ts'
+import { platformaticOf } from '../../test/kafka/client/platformatic.ts'
 
 describeKafkaContract('@platformatic/kafka, classic', ({ brokers }, sockets) => platformaticOf(brokers, sockets))
 if (hasKip848()) {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { mysqlInbox, mysqlLease } from '../../adapters/mysql2/index.ts'
 import type { Store } from '../../src/index.ts'
 import { claimAll, newItem } from '../../testing/contract/store/claims.ts'
-import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
+import { describeMariadb, newMysqlPlace, type MysqlPlace } from '../../test/mysql/support.ts'
 
 describeMariadb('The tables of stores on MariaDB', () => {
   let place: MysqlPlace

@@ -1,9 +1,9 @@
-import { openedForEach } from '../kit/opened.ts'
+import { openedForEach } from '../../test/kit/opened.ts'
 import { expect, it } from '@jest/globals'
 import type { PgTransaction } from '../../adapters/pg/index.ts'
 import type { ClaimItem, InboxStore, TransactionClaim } from '../../src/internal.ts'
 import { claimAll, newItem } from '../../testing/contract/store/claims.ts'
-import { describePostgres, lend, newPlace, NO_REFUND, REFUND, type PgPlace } from './support.ts'
+import { describePostgres, lend, newPlace, NO_REFUND, REFUND, type PgPlace } from '../../test/pg/support.ts'
 
 const PROCESSES = 3
 const MESSAGES = 4

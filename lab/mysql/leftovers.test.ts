@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { Pool, PoolConnection } from 'mysql2/promise'
 import type { MysqlTransaction } from '../../adapters/mysql2/index.ts'
 import { claim, hold, newItem } from '../../testing/contract/store/claims.ts'
-import { uniqueName } from '../kit/namespace.ts'
-import { describeMariadb, lend, newMysqlPlace, NO_REFUND, threadOf, type MysqlPlace } from './support.ts'
+import { uniqueName } from '../../test/kit/namespace.ts'
+import { describeMariadb, lend, newMysqlPlace, NO_REFUND, threadOf, type MysqlPlace } from '../../test/mysql/support.ts'
 
 /** What a handler may leave in the session of its connection: `OTHER` is another database, `LOCK` a name. */
 const LEFT: readonly (readonly [what: string, ...statements: readonly string[]])[] = [

@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { afterAll, describe, expect, it, jest } from '@jest/globals'
 import type { Running } from '../../src/index.ts'
-import { WITHIN_MS } from '../kit/cli-process.ts'
-import { backends } from '../kit/backends.ts'
-import { eventually } from '../kit/eventually.ts'
-import { Incident, sms } from './incident.ts'
-import type { ReplaySettings } from './settings.ts'
+import { WITHIN_MS } from '../../test/kit/cli-process.ts'
+import { backends } from '../../test/kit/backends.ts'
+import { eventually } from '../../test/kit/eventually.ts'
+import { Incident, sms } from '../../test/replay/incident.ts'
+import type { ReplaySettings } from '../../test/replay/settings.ts'
 
 jest.setTimeout(WITHIN_MS)
 

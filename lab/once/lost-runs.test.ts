@@ -4,9 +4,9 @@ import { postgresInbox, type PgTransaction } from '../../adapters/pg/index.ts'
 import { once, type OnceOptions } from '../../src/index.ts'
 import { systemClock } from '../../src/foundation/clock.ts'
 import type { Clock } from '../../src/ports/clock.ts'
-import { SERVER_WITHIN_MS } from '../kit/servers/server.ts'
-import { describeMariadb, newMysqlPlace, threadOf, type MysqlPlace } from '../mysql/support.ts'
-import { describePostgres, newPlace, type PgPlace } from '../pg/support.ts'
+import { SERVER_WITHIN_MS } from '../../test/kit/servers/server.ts'
+import { describeMariadb, newMysqlPlace, threadOf, type MysqlPlace } from '../../test/mysql/support.ts'
+import { describePostgres, newPlace, type PgPlace } from '../../test/pg/support.ts'
 
 const OPTIONS: OnceOptions<never> = { purge: 'never', waitMs: 30_000 }
 

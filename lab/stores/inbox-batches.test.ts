@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals'
 import { defineConsumer, messageId, type ConsumerSettings, type Running, type Store } from '../../src/index.ts'
 import { MemoryBroker, runMemory } from '../../src/memory/index.ts'
 import { setTimeout as after } from 'node:timers/promises'
-import { eventually } from '../kit/eventually.ts'
-import { uniqueName } from '../kit/namespace.ts'
-import { gate } from '../kit/rig.ts'
-import { describeMariadb, newMysqlPlace } from '../mysql/support.ts'
-import { describePostgres, newPlace } from '../pg/support.ts'
-import { closedAfterEach } from '../kit/after-each.ts'
+import { eventually } from '../../test/kit/eventually.ts'
+import { uniqueName } from '../../test/kit/namespace.ts'
+import { gate } from '../../test/kit/rig.ts'
+import { describeMariadb, newMysqlPlace } from '../../test/mysql/support.ts'
+import { describePostgres, newPlace } from '../../test/pg/support.ts'
+import { closedAfterEach } from '../../test/kit/after-each.ts'
 
 const closing = closedAfterEach()
 

@@ -4,6 +4,7 @@
 export * from './spi.ts'
 export { defineConsumer, type Consumer } from './consumer/define-consumer.ts'
 export type { ConsumerOptions, ConsumerSettings } from './consumer/options.ts'
+export { isSequenceKey } from './identity/sequence-key.ts'
 export { keyOfProvider } from './people/key-in.ts'
 export { countedText } from './core/counted-text.ts'
 export { durationText } from './core/duration-text.ts'

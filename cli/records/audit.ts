@@ -9,8 +9,8 @@ import { addSessionOptions, runs, type End, type Session, titleOf, type SessionF
 import { Interrupts } from '../interrupts.ts'
 import { Inquiry } from './inquiry.ts'
 import { addRefOptions } from './inspect.ts'
-import { KEY_LENGTH, keyIn } from '../../src/people/key-in.ts'
-import { adminFor, checkKey, keysFor, type RefFlags } from './refs.ts'
+import { keyIn, keyLength } from '../../src/people/key-in.ts'
+import { adminFor, checkKey, keysFor, keysOfStore, type RefFlags } from './refs.ts'
 
 type AuditFlags = SessionFlags &
   RefFlags & {
@@ -146,7 +146,7 @@ async function pageOf(session: Session, { entry, admin, id, flags }: Asked): Pro
   if (id === undefined && all !== true) return session.answer(admin.audit({ ...which, limit, after }))
   const found: AuditEntry[] = []
   if (id === undefined) found.push(...(await allOf(session, admin, which)))
-  else if (flags.key) found.push(...(await ofKey(session, admin, id, which)))
+  else if (flags.key) found.push(...(await ofKey({ session, admin, entry }, id, which)))
   else {
     for (const key of await keysFor(session, entry, id, flags)) {
       found.push(...(await allOf(session, admin, { ...which, key })))
@@ -157,10 +157,15 @@ async function pageOf(session: Session, { entry, admin, id, flags }: Asked): Pro
 }
 
 /** Compares beginnings with all decisions: the record of a key may be gone by now. */
-async function ofKey(session: Session, admin: Admin, given: string, which: Which): Promise<readonly AuditEntry[]> {
-  const text = keyIn(given) ?? given
-  checkKey(text)
-  if (text.length === KEY_LENGTH) return allOf(session, admin, { ...which, key: text })
+async function ofKey(
+  { session, admin, entry }: { readonly session: Session } & Pick<Asked, 'admin' | 'entry'>,
+  given: string,
+  which: Which,
+): Promise<readonly AuditEntry[]> {
+  const of = keysOfStore(entry)
+  const text = keyIn(given, of) ?? given
+  checkKey(text, of)
+  if (text.length === keyLength(of)) return allOf(session, admin, { ...which, key: text })
   const found = (await allOf(session, admin, which)).filter(({ key }) => key.startsWith(text))
   const keys = new Set(found.map(({ key }) => key))
   if (keys.size <= 1) return found

@@ -93,7 +93,7 @@ async function decide(session: Session, { consumer, ids, flags, decision }: Requ
   const decider = deciderOf(flags)
   const entry = session.consumer(consumer)
   const admin = adminFor(entry, flags)
-  const asked = await refsOf({ session, admin }, ids, flags)
+  const asked = await refsOf({ session, admin, entry }, ids, flags)
   const refs = flags.unscoped === true ? asked.map(unscoped) : asked
   const rows = rowsOf(await session.answer(admin.inspect(refs)), decision)
   preview(rows, decision)

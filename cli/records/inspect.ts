@@ -124,7 +124,7 @@ async function inspect(session: Session, name: string, ids: readonly string[], f
       isFiltered: filter !== undefined,
     })
   }
-  const refs = await refsOf({ session, admin }, ids, flags)
+  const refs = await refsOf({ session, admin, entry }, ids, flags)
   const records = await session.answer(admin.inspect(refs))
   if (session.isJson) printJson('inspect', { ...head, records: records.map(recordJson) })
   else show(records, { session, entry })

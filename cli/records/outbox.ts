@@ -1,5 +1,6 @@
 import { outboxOf, type ConfiguredConsumer, type OutboxBacklog, type OutboxRefused } from '../../src/index.ts'
 import { durationText } from '../../src/core/duration-text.ts'
+import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import { EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { titleOf, type Session } from '../session.ts'
@@ -18,8 +19,9 @@ export async function showOutbox(
   else printText([backlogTable(backlog), ...(refused.length === 0 ? [] : ['', refusedTable(refused)])].join('\n'))
   const [first] = refused
   if (first === undefined) return EXIT.ok
-  const made = refused.find(({ messageId }) => keyOfProvider(messageId) !== undefined)
-  if (made !== undefined) say(`The message that was handled: npx consume-once why -- ${keyOfProvider(made.messageId)}`)
+  const { keys = 'ids' } = definitionOf(entry.consumer).store
+  const [key] = refused.flatMap(({ messageId }) => keyOfProvider(messageId, keys) ?? [])
+  if (key !== undefined) say(`The message that was handled: npx consume-once why -- ${key}`)
   say(`Try one now: npx consume-once redrive ${titleOf(entry)} --outbox ${first.id} --reason WHY`)
   return EXIT.ok
 }

@@ -6,8 +6,9 @@ import {
   type Key,
   type RecordRef,
 } from '../../src/index.ts'
+import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import { type ListedState, type RecordPage } from '../../src/internal.ts'
-import { KEY_LENGTH, keyIn } from '../../src/people/key-in.ts'
+import { keyIn, keyLength, type KeysOf } from '../../src/people/key-in.ts'
 import { misuse } from '../exit.ts'
 import { readIds } from '../parse.ts'
 import type { Session } from '../session.ts'
@@ -26,6 +27,15 @@ export interface Asked {
   readonly admin: Admin
 }
 
+interface AskedOf extends Asked {
+  readonly entry: ConfiguredConsumer
+}
+
+/** What the keys of its store are made of. */
+export function keysOfStore({ consumer }: ConfiguredConsumer): NonNullable<KeysOf> {
+  return definitionOf(consumer).store.keys ?? 'ids'
+}
+
 const PAGE = 1_000
 const CANDIDATES = 10
 
@@ -37,23 +47,27 @@ const SEARCHED = ['parked', 'in-doubt', 'processing', 'given-up'] as const
  * incomplete keys.
  */
 export async function refsOf(
-  { session, admin }: Asked,
+  { session, admin, entry }: AskedOf,
   given: readonly string[],
   flags: RefFlags,
 ): Promise<readonly RecordRef[]> {
   const texts = given.length === 1 && given[0] === '-' ? readIds('ids', '-', { isRaw: flags.rawIds === true }) : given
   if (texts.length === 0) throw misuse('expected at least one message ID, got none')
-  if (!flags.key) return idsOrKeys({ session, admin }, texts)
-  const keys = texts.map((text) => keyIn(text) ?? text)
-  for (const key of keys) checkKey(key)
-  const wholeBy = await wholeKeys({ session, admin }, new Set(keys.filter((key) => key.length < KEY_LENGTH)))
+  if (!flags.key) return idsOrKeys({ session, admin, entry }, texts)
+  const of = keysOfStore(entry)
+  const keys = texts.map((text) => keyIn(text, of) ?? text)
+  for (const key of keys) checkKey(key, of)
+  const isPart = (key: string): boolean => key.length < keyLength(of)
+  const wholeBy = await wholeKeys({ session, admin, entry }, new Set(keys.filter(isPart)))
   return keys.map((key) => ({ key: wholeBy.get(key) ?? key }))
 }
 
 /** An ID that looks like a key is one if it has a record. */
-async function idsOrKeys({ session, admin }: Asked, texts: readonly string[]): Promise<readonly RecordRef[]> {
-  const keyed = new Map(texts.flatMap((text) => withKey(text)))
+async function idsOrKeys({ session, admin, entry }: AskedOf, texts: readonly string[]): Promise<readonly RecordRef[]> {
+  const of = keysOfStore(entry)
+  const keyed = new Map(texts.flatMap((text) => withKey(text, of)))
   if (keyed.size === 0) return texts
+  if (of === 'sequences') return texts.map((text) => (keyed.has(text) ? { key: keyed.get(text) ?? '' } : text))
   const ids = [...keyed.keys()]
   const inspect = (refs: readonly RecordRef[]): Promise<readonly Inspected[]> => session.answer(admin.inspect(refs))
   const known = new Set((await inspect(ids)).filter(isKnown).map(({ ref }) => ref))
@@ -66,8 +80,8 @@ async function idsOrKeys({ session, admin }: Asked, texts: readonly string[]): P
   })
 }
 
-function withKey(text: string): readonly (readonly [text: string, key: Key])[] {
-  const key = keyIn(text)
+function withKey(text: string, of: KeysOf): readonly (readonly [text: string, key: Key])[] {
+  const key = keyIn(text, of)
   return key === undefined ? [] : [[text, key]]
 }
 
@@ -82,7 +96,9 @@ export async function keysFor(
   text: string,
   { origin }: Pick<RefFlags, 'origin'>,
 ): Promise<ReadonlySet<Key>> {
-  const keys = new Set(withKey(text).map(([, key]) => key))
+  const of = keysOfStore(entry)
+  const keys = new Set(withKey(text, of).map(([, key]) => key))
+  if (of === 'sequences' && keys.size > 0) return keys
   for (const one of origin === undefined ? entry.subscription.origins : [origin]) {
     const records = await session.answer(adminFor(entry, { origin: one }).inspect([text]))
     for (const { key } of records) keys.add(key)
@@ -90,23 +106,26 @@ export async function keysFor(
   return keys
 }
 
-export function checkKey(text: string): void {
-  if (/^[\w-]{4,22}$/.test(text)) return
-  throw misuse(
-    `--key: expected a key of 22 characters of base64url, or its first 4 or more, or an idempotency key of 43, got ${JSON.stringify(text)}`,
-  )
+export function checkKey(text: string, of: KeysOf): void {
+  if (text.length <= keyLength(of) && /^[\w-]{4,}$/.test(text)) return
+  const keys = `${keyText(of)}, or its first 4 characters or more${of === 'sequences' ? '' : ', or an idempotency key of 43'}`
+  throw misuse(`--key: expected ${keys}, got ${JSON.stringify(text)}`)
+}
+
+function keyText(of: KeysOf): string {
+  return `a key of ${keyLength(of)} characters of base64url`
 }
 
 /** The key that a key or an idempotency key stands for. @throws CommandError, exit 2 */
-export function wholeKeyOf(option: string, text: string): Key {
-  const key = keyIn(text)
+export function wholeKeyOf(option: string, text: string, of: KeysOf): Key {
+  const key = keyIn(text, of)
   if (key !== undefined) return key
-  const keys = `a key of ${KEY_LENGTH} characters of base64url, as lists show it, or an idempotency key of 43`
+  const keys = `${keyText(of)}, as lists show it${of === 'sequences' ? '' : ', or an idempotency key of 43'}`
   throw misuse(`${option}: expected ${keys}, got ${JSON.stringify(text)}; a message ID goes into --ids-from`)
 }
 
 /** Finds the keys with the given beginnings. Done records are not searched: there may be millions. */
-async function wholeKeys(asked: Asked, beginnings: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
+async function wholeKeys(asked: AskedOf, beginnings: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
   const found = new Map([...beginnings].map((text) => [text, new Set<string>()]))
   if (beginnings.size > 0) {
     for (const state of SEARCHED) {
@@ -115,15 +134,15 @@ async function wholeKeys(asked: Asked, beginnings: ReadonlySet<string>): Promise
       }
     }
   }
-  return new Map([...found].map(([text, keys]) => [text, onlyOne(text, [...keys])]))
+  return new Map([...found].map(([text, keys]) => [text, onlyOne(text, [...keys], keysOfStore(asked.entry))]))
 }
 
-function onlyOne(text: string, keys: readonly string[]): string {
+function onlyOne(text: string, keys: readonly string[], of: KeysOf): string {
   const [key, another] = keys
   const given = `--key ${JSON.stringify(text)}`
   if (key === undefined) {
     const states = `${SEARCHED.slice(0, -1).join(', ')} or ${SEARCHED.at(-1)}`
-    const problem = `${given}: no key of what is ${states} begins so; give all ${KEY_LENGTH} characters for what is done`
+    const problem = `${given}: no key of what is ${states} begins so; give all ${keyLength(of)} characters for what is done`
     throw misuse(problem)
   }
   if (another === undefined) return key

@@ -7,7 +7,6 @@ import { printJson, printText, say } from '../output.ts'
 import { parseList, parsePositive } from '../parse.ts'
 import { addSessionOptions, runs, titleOf, type End, type Session, type SessionFlags } from '../session.ts'
 import { Inquiry } from './inquiry.ts'
-import { KEY_LENGTH } from '../../src/people/key-in.ts'
 import { Search, type Known, type SearchFlags } from './search.ts'
 import { whyJson, whyText } from './why-text.ts'
 
@@ -36,10 +35,7 @@ export function addWhy(program: Command, end: End): void {
   const command = program
     .command('why')
     .description('Tells what became of a message, and what may follow.')
-    .argument(
-      '<message>',
-      `its ID, its key of ${KEY_LENGTH} characters, its idempotency key, or on Kafka topic/partition/offset`,
-    )
+    .argument('<message>', `its ID, its key, its idempotency key, or on Kafka topic/partition/offset`)
     .option('--consumer <names...>', 'only these consumers of the config (default: all)', parseList)
     .option('--origin <name>', 'the topic or queue the message was first published to, where IDs are in use in several')
     .option('--no-dead-letters', 'do not look for its dead letter at the broker')

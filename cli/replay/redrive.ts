@@ -9,7 +9,7 @@ import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { parseList, parsePositive, readIds } from '../parse.ts'
 import { deciderOf } from '../records/decider.ts'
-import { keysFor, wholeKeyOf } from '../records/refs.ts'
+import { keysFor, keysOfStore, wholeKeyOf } from '../records/refs.ts'
 import { addSessionOptions, runs, type End, type Session, titleOf, type SessionFlags } from '../session.ts'
 import { Meter } from '../meter.ts'
 import { collect, parseRate } from './parse.ts'
@@ -159,9 +159,12 @@ async function keysOf(
   { key, keysFrom, idsFrom }: RedriveFlags,
 ): Promise<readonly string[] | undefined> {
   if (keysFrom === '-' && idsFrom === '-') throw misuse('--keys-from, --ids-from: expected one of them to be a file')
+  const of = keysOfStore(entry)
   const keys = [
-    ...(key ?? []).map((one) => wholeKeyOf('--key', one)),
-    ...(keysFrom === undefined ? [] : readIds('--keys-from', keysFrom)).map((one) => wholeKeyOf('--keys-from', one)),
+    ...(key ?? []).map((one) => wholeKeyOf('--key', one, of)),
+    ...(keysFrom === undefined ? [] : readIds('--keys-from', keysFrom)).map((one) =>
+      wholeKeyOf('--keys-from', one, of),
+    ),
   ]
   for (const message of messages) keys.push(...(await keysFor(session, entry, message, {})))
   return keys.length === 0 ? undefined : keys

@@ -10,7 +10,8 @@ export interface Numbered {
 
 const SOURCE_CHARACTERS = 24
 const NUMBER_BYTES = 9
-const CHARACTERS = 36
+/** Characters of a key. */
+export const SEQUENCE_KEY_LENGTH = 36
 
 /** A text of its own for each pair: `17:meter-4`. */
 export function numberedId({ source, number }: Numbered): string {
@@ -43,7 +44,7 @@ export function keyIn(source: SourceKey, number: bigint): Key {
 }
 
 export function isSequenceKey(key: string): boolean {
-  return key.length === CHARACTERS
+  return key.length === SEQUENCE_KEY_LENGTH
 }
 
 /** `undefined`: a key without a number. */

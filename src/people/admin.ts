@@ -343,7 +343,9 @@ class StoreRecords implements Admin {
     if (this.#consumer.store.keys !== 'sequences') return identityOf(scope, id)
     const key = numberedKey(new ScopeIdentity(scope), id)
     if (key === undefined)
-      throw this.#invalid('message ID: expected one of messageId.sourceSequence(), `number:source`')
+      throw this.#invalid(
+        'message ID: expected one of messageId.sourceSequence(), `number:source`, or a key of 36 characters, as lists show it',
+      )
     return { key, idempotencyKey: key }
   }
 

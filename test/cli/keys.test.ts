@@ -46,6 +46,9 @@ describeRedis('a key', () => {
       },
     })
 
+  const numbered = (...args: readonly string[]): Promise<CliRun> =>
+    on(...args, '--config', 'test/cli/sequences.config.ts')
+
   async function park(...ids: readonly string[]): Promise<void> {
     const consumer = defineConsumer({
       name: 'mailer',
@@ -91,6 +94,27 @@ describeRedis('a key', () => {
       expect(redrive.stderr).toContain('a redrive publishes')
     }
     expect((await on('find', '--text', key)).stderr).toContain('no place of dead letters')
+  })
+
+  it('of sequences has 36 characters', async () => {
+    const byId = await numbered('inspect', 'meters', '17:meter-4', '--json')
+    const [{ key = '' } = {}] = (dataOf(byId) as { records: { key?: string }[] }).records
+    expect(key).toHaveLength(36)
+    for (const given of [key, `${key}-charge`]) {
+      const why = await numbered('why', given, '--json')
+      expect(dataOf(why)).toMatchObject({ found: [{ record: { key, state: 'parked', idempotency_key: key } }] })
+    }
+    for (const given of [[key], ['--key', key], ['--key', key.slice(0, 30)]]) {
+      const inspected = await numbered('inspect', 'meters', '--json', ...given)
+      expect(dataOf(inspected)).toMatchObject({ records: [{ key, state: 'parked' }] })
+    }
+    const decided = await numbered('resolve', 'meters', key, '--done', '--reason', 'OPS-812', '--yes')
+    expect(decided).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/ parked +decided$/m) })
+    expect(dataOf(await numbered('audit', 'meters', key, '--json'))).toMatchObject({ entries: [{ key }] })
+    const short = await numbered('redrive', 'meters', '--dry-run', '--key', 'x'.repeat(22))
+    expect(short).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('expected a key of 36 characters') })
+    const noId = await numbered('inspect', 'meters', 'order-17')
+    expect(noId).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('or a key of 36 characters') })
   })
 
   it('is still told from an option with a mistake in it', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   ConfigError,
+  isSequenceKey,
   keyOfProvider,
   outgoingOf,
   Relay,
@@ -134,10 +135,11 @@ export class OutboxInSql implements SqlOutbox, OutgoingPlace {
   }
 
   async unconfirmedOf(key: Key): Promise<readonly OutboxRefused[]> {
+    const keys = isSequenceKey(key) ? 'sequences' : 'ids'
     const found = await this.#asked(this.#statements.beginning(key.slice(0, SHARED)))
     return found
       .map(refusedOf)
-      .filter(({ messageId }) => keyOfProvider(messageId) === key)
+      .filter(({ messageId }) => keyOfProvider(messageId, keys) === key)
       .slice(0, MOST_REFUSED)
   }
 

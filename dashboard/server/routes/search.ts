@@ -79,7 +79,8 @@ function askedIn(params: Params): SearchAsked {
   const where = params.maybeTexts('where', MOST_CONDITIONS) ?? []
   const keys = params.maybeTexts('keys', MOST_KEYS)?.map((one) => {
     const key = keyIn(one)
-    if (key === undefined) throw badRequest('keys: expected keys of 22 characters, or idempotency keys of 43')
+    if (key === undefined)
+      throw badRequest('keys: expected keys of 22 characters (of sequences: 36), or idempotency keys of 43')
     return key
   })
   if (text === undefined && where.length === 0 && keys === undefined) {

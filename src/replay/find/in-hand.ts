@@ -1,3 +1,4 @@
+import { definitionOf } from '../../consumer/define-consumer.ts'
 import type { Key } from '../../core/record.ts'
 import { adminOf, type Admin, type Inspected, type RecordRef } from '../../people/admin.ts'
 import type { ConfiguredConsumer } from '../../people/config.ts'
@@ -49,11 +50,14 @@ export async function recordsInHand(
     }
   }
   // Its dead letter may be there under an origin that has no record any more.
-  for (const one of origin === undefined ? subscription.origins : [origin]) {
+  const { keys = 'ids' } = definitionOf(consumer).store
+  const key = keyIn(bare, keys)
+  // A key of sequences is no ID of such a store, which has no others than numbered ones.
+  const isId = keys === 'ids' || key === undefined
+  for (const one of !isId ? [] : origin === undefined ? subscription.origins : [origin]) {
     await look(adminOf(consumer, { ...subscription, origins: [one] }), text)
   }
-  const key = keyIn(bare)
-  if (key !== undefined) await look(admin, { key }, idempotencyKeyIn(bare))
+  if (key !== undefined) await look(admin, { key }, idempotencyKeyIn(bare, keys))
   return { admin, records: [...byKey.values()], at: undefined }
 }
 

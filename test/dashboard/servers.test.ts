@@ -192,7 +192,8 @@ describeServers('10,000 parked records', () => {
     const counts = await timed(() => page.get('GET api/counts', {}))
     const none = await timed(() => page.get('GET api/records', { ...asked, text: 'nothing like it' }))
     expect(first.answer.records).toHaveLength(50)
-    expect(groups.answer.total.count).toBeGreaterThanOrEqual(10_000)
+    // All of them, or what it came to within the time for one answer, and says so.
+    expect(groups.answer.total.count).toBeGreaterThanOrEqual(groups.answer.total.isAtLeast ? 1_000 : 10_000)
     expect(counts.answer.consumers[0]?.counts?.parked).toEqual({ count: 1_000, isAtLeast: true })
     expect(none.answer.records).toEqual([])
     expect(none.answer.looked).toBeGreaterThan(0)

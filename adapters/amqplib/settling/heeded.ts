@@ -4,8 +4,11 @@ import type { AmqpChannel, AmqpMessage } from '../amqplib-like.ts'
 
 /** Right before a close, a quorum queue processes only about the first 34 settle frames. */
 export const FRAMES_HEEDED = 30
-/** After this time it has processed all that the broker has read, if its disk is not busy. */
+/** After this time it has processed all that the broker has read, if neither its disk nor its processor is busy. */
 const FRAMES_HEEDED_AFTER_MS = 100
+/** A broker that is busy takes as many times longer for one answer of its own. */
+const ANSWERS_UNTIL_HEEDED = 20
+const FRAMES_HEEDED_BY_MS = 2_000
 
 const ANSWER_WITHIN_MS = 5_000
 /** The lowest that the broker accepts: a message goes to any other consumer first. */
@@ -38,8 +41,11 @@ export async function untilRead(channel: Pick<AmqpChannel, 'cancel'>): Promise<v
   try {
     // A channel answers the cancel of a consumer that it does not have, in its turn.
     await answerWithin(ANSWER_WITHIN_MS, 'cancel', channel.cancel('consume-once-none'))
+    const read = performance.now()
+    await answerWithin(ANSWER_WITHIN_MS, 'cancel', channel.cancel('consume-once-none'))
+    const busyMs = (performance.now() - read) * ANSWERS_UNTIL_HEEDED
+    await sleep(Math.min(Math.max(FRAMES_HEEDED_AFTER_MS, busyMs), FRAMES_HEEDED_BY_MS))
   } catch {
-    return // It is closed, or its broker silent.
+    // It is closed, or its broker silent.
   }
-  await sleep(FRAMES_HEEDED_AFTER_MS)
 }

@@ -52,7 +52,8 @@ export class Jobs {
   start<Kind extends JobKind, Progress, Result>(how: JobStart<Kind, Progress, Result>): JobInfo {
     this.#dropOld()
     const running = this.list().filter(({ state }) => state === 'running').length
-    if (this.#isClosed || running >= MOST_RUNNING) {
+    if (this.#isClosed) throw new HttpError(409, 'HTTP_BUSY', 'this dashboard ends: it begins no further job')
+    if (running >= MOST_RUNNING) {
       throw new HttpError(409, 'HTTP_BUSY', `${running} jobs run: wait until one has ended, or stop one`)
     }
     const { kind, consumer, by } = how

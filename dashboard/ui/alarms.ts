@@ -120,9 +120,7 @@ function ofRunning({ live, instance, isReachable, at, since }: Running, session:
     raise(
       'alarm',
       'conflict',
-      conflicts === 1
-        ? '1 message had the ID of another one'
-        : `${count(conflicts)} messages had the ID of another one`,
+      `${plural(conflicts, 'message')} had the ID of another one`,
       `Conflicts ${ago}: the same ID, another payload. They did not go out, and the dead letters have them. Let the producer publish them under IDs of their own.`,
       info === undefined
         ? undefined

@@ -97,7 +97,7 @@ export const DECISIONS: Readonly<Record<DecisionKind, { readonly title: string; 
   forget: { title: 'Forget', about: 'It is done, and its effect happens AGAIN at the next delivery.' },
 }
 
-/** Order and words of the buckets of a plan. */
+/** Order and words of the buckets of a plan, of one message as of many. */
 export const BUCKET_WORDS: Readonly<Record<string, string>> = {
   fresh: 'Never handled: would run',
   done: 'Done: the effect happened',
@@ -126,18 +126,18 @@ export const REPLAY_OUTCOME_WORDS: Readonly<Record<string, string>> = {
 }
 
 export const REDRIVE_WORDS: Readonly<Record<string, string>> = {
-  redriven: 'can go back to where they came from',
-  done: 'are done: nothing to do',
-  parked: 'are parked: decide first',
-  busy: 'are being handled now',
-  conflict: 'have another payload than their ID had',
-  'no-id': 'have no usable ID',
-  unreadable: 'have a record that cannot be read',
-  unknown: 'may have been handled: nothing proves that they were not',
-  looped: 'were redriven too often already',
-  repeated: 'repeat another dead letter of the same message',
-  'no-destination': 'do not tell where they came from',
+  redriven: 'can go back to where it came from',
+  done: 'done: nothing to do',
+  parked: 'parked: decide first',
+  busy: 'being handled now',
+  conflict: 'another payload than its ID had',
+  'no-id': 'no usable ID',
+  unreadable: 'a record that cannot be read',
+  unknown: 'may have been handled: nothing proves that it was not',
+  looped: 'redriven too often already',
+  repeated: 'repeats another dead letter of the same message',
+  'no-destination': 'does not tell where it came from',
   'refused-destination': 'came from a place that is not allowed',
   unconfirmed: 'came after the look',
-  filtered: 'are not meant',
+  filtered: 'not meant',
 }

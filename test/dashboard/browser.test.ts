@@ -266,7 +266,7 @@ describePages('the dashboard in a browser', prepare, (on) => {
     await page.getByRole('heading', { name: /^Redrive redrive-/ }).waitFor()
     await page.getByText('finished', { exact: true }).waitFor()
     await page.getByText('OPS-813').waitFor()
-    await page.getByText('sent back to where they came from').waitFor()
+    await page.getByText('sent back to where it came from').waitFor()
     await page.getByText(/^npx consume-once replay status redrive-\w+$/).waitFor()
     const report = page.waitForEvent('download')
     await page.getByRole('link', { name: 'csv' }).click()

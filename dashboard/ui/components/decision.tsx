@@ -90,7 +90,7 @@ function Preview({ preview }: { preview: DecisionPreview }): JSX.Element {
       <p>{effect}</p>
       <p>
         <strong>{plural(changing, 'message')} would change.</strong>
-        {already > 0 && ` ${count(already)} are so already.`}
+        {already > 0 && ` ${plural(already, 'is', 'are')} so already.`}
         {refused > 0 && ` ${count(refused)} cannot be decided like this.`}
         {hasMore && ' More match than one decision takes: decide again after this.'}
       </p>

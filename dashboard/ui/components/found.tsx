@@ -75,7 +75,8 @@ export function FoundMessages({ found }: { found: SearchFound }): JSX.Element {
           <li key={`${consumer} ${from}`} class="wrap">
             {from}: {looked < of ? `the first ${count(looked)} of ${plural(of, 'message')}` : plural(looked, 'message')}{' '}
             looked at
-            {lacking > 0 && `; ${count(lacking)} lack a field or a time to select by, or cannot be decoded`}
+            {lacking > 0 &&
+              `; ${plural(lacking, 'lacks', 'lack')} a field or a time to select by, or cannot be decoded`}
             {looked < of && '. The rest was not looked at: give a time to begin at'}
           </li>
         ))}

@@ -175,7 +175,7 @@ function Tiles({ running, all }: { running: readonly Running[]; all: ReturnType<
   return (
     <div class="tiles">
       <Tile title="Handled, last hour" value={count(handled)}>
-        of {count(arrived)} deliveries
+        of {plural(arrived, 'delivery', 'deliveries')}
       </Tile>
       <Tile title="Duplicates stopped" value={count(stopped)}>
         {oldest === undefined

@@ -33,7 +33,9 @@ export function Plan({ consumer, query }: { consumer: ConsumerInfo; query: URLSe
       {work.isRunning && (
         <section class="card stack" role="status">
           <span>
-            {progress === undefined ? 'Reading …' : `${count(progress.looked)} of ${count(progress.of)} positions read`}
+            {progress === undefined
+              ? 'Reading …'
+              : `${count(progress.looked)} of ${plural(progress.of, 'position')} read`}
           </span>
           <Bar share={progress === undefined || progress.of === 0 ? 0 : progress.looked / progress.of} />
         </section>

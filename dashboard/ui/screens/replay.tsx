@@ -104,7 +104,7 @@ function One({
   )
 }
 
-const REDRIVEN_WORDS: typeof REDRIVE_WORDS = { ...REDRIVE_WORDS, redriven: 'sent back to where they came from' }
+const REDRIVEN_WORDS: typeof REDRIVE_WORDS = { ...REDRIVE_WORDS, redriven: 'sent back to where it came from' }
 
 function Totals({ kind, totals, of }: Pick<ReplayInfo, 'kind' | 'totals' | 'of'>): JSX.Element {
   const isRedrive = kind === 'redrive'

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
-import { withLinks } from '../site/markdown.ts'
+import { withLinks, type AsText } from '../site/markdown.ts'
 
 /**
  * What is published beside `dist`: the guides, for a person or an assistant without a network, what monitoring imports, and the
@@ -34,7 +34,7 @@ export function manifestOf(root: string): Manifest {
  * Writes the package as it is published into a folder, for `npm pack` and `npm publish`. Links to what is not in the
  * package lead to the repository, those of the README all: the registry shows it.
  *
- * @param manifest - without `repository` links stay as they are
+ * @param manifest - without `repository` such links become texts that name the page
  */
 export function stage(root: string, folder: string, manifest: Manifest = manifestOf(root)): void {
   if (!existsSync(join(root, 'dist'))) throw new Error('stage: expected dist, run npm run build')
@@ -57,12 +57,14 @@ export function stage(root: string, folder: string, manifest: Manifest = manifes
     writeFileSync(join(folder, name), to(readFileSync(join(folder, name), 'utf8')))
   }
 
-  function linkIn(page: string, target: string): string {
+  function linkIn(page: string, target: string): string | AsText {
     const [path = '', anchor] = target.split('#')
     if (path === '') return target
     const file = normalize(join(dirname(page), path))
-    if (page !== 'README.md' && existsSync(join(folder, file))) return target
-    const link = linkTo(manifest, file) ?? path
+    const isHere = existsSync(join(folder, file))
+    if (page !== 'README.md' && isHere) return target
+    const link = linkTo(manifest, file) ?? (isHere ? path : undefined)
+    if (link === undefined) return { names: `${file} of the repository` }
     return anchor === undefined ? link : `${link}#${anchor}`
   }
 }

@@ -30,12 +30,25 @@ export function linksOf(markdown: string): readonly string[] {
   return [...text.matchAll(LINK)].map(([target]) => target).filter((target) => !isExternal(target))
 }
 
+/** A link or a picture as a whole. */
+const WHOLE = /(?<picture>!?)\[(?<text>(?:[^[\]]|\[[^\]]*\])*)\]\((?<target>[^)\s]+)\)/g
+
+/** A link becomes a text that names where it led. */
+export interface AsText {
+  readonly names: string
+}
+
 /** The page with each link that is not external replaced. Code blocks and comments stay. */
-export function withLinks(markdown: string, replace: (target: string) => string): string {
+export function withLinks(markdown: string, replace: (target: string) => string | AsText): string {
   const kept: string[] = []
   const hold = (text: string): string => `\u0000${kept.push(text) - 1}\u0000`
   const held = markdown.replace(FENCE, hold).replace(COMMENT, hold)
-  const replaced = held.replace(LINK, (target) => (isExternal(target) ? target : replace(target)))
+  const replaced = held.replace(WHOLE, (whole, ...match) => {
+    const { picture, text, target } = match.at(-1) as Readonly<Record<'picture' | 'text' | 'target', string>>
+    const to = isExternal(target) ? target : replace(target)
+    if (typeof to === 'string') return whole.replace(LINK, () => to)
+    return picture === '' ? `${text} (${to.names})` : `(${to.names}: ${text})`
+  })
   // eslint-disable-next-line no-control-regex
   return replaced.replace(/\u0000(\d+)\u0000/g, (_, index: string) => kept[Number(index)] ?? '')
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
@@ -47,13 +47,22 @@ describe('the package as it is published', () => {
     ])
   })
 
-  it('keeps links as they are, each with its anchor once, while the repository has no address', () => {
+  it('has no link that leads nowhere while the repository has no address: it names the page', () => {
     const { repository: _, ...without } = manifest
     const other = join(dir, 'without')
     stage(root, other, without)
-    const links = linksOf(readFileSync(join(other, 'README.md'), 'utf8'))
-    expect(links.filter((link) => link.includes('#')).length).toBeGreaterThan(0)
-    expect(links).toEqual(linksOf(readFileSync('README.md', 'utf8')))
+    const pages = readdirSync(other, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))
+    const kept = pages.flatMap((page) => {
+      return linksOf(readFileSync(join(other, page), 'utf8')).map((link) => [page, link] as const)
+    })
+    expect(kept).toContainEqual(['docs/stores.md', 'postgres.md#rows'])
+    expect(kept.filter(([page, link]) => !existsSync(join(other, dirname(page), link.replace(/#.*/, ''))))).toEqual([])
+    expect(readFileSync(join(other, 'docs/stores.md'), 'utf8')).toBe(
+      'As in [Postgres](postgres.md#rows), an example (examples/once.ts of the repository), [README](../README.md).',
+    )
+    const readme = readFileSync(join(other, 'README.md'), 'utf8')
+    expect(readme).toContain('(docs/pictures/demo.svg of the repository: What the demo prints)')
+    expect(readme).toContain('Compatibility (docs/compatibility.md of the repository) lists')
   })
 
   it('has a manifest without what is for a checkout', () => {

@@ -238,7 +238,7 @@ const WAITING = [
     'given-up',
     'alarm',
     'given up',
-    'They certainly did not go out, and no copy runs. Read why: some run after a redrive, others need a corrected message.',
+    'Certainly nothing went out, and no copy runs. Read why: some run after a redrive, others need a corrected message.',
   ],
 ] as const
 
@@ -259,13 +259,14 @@ function ofCounts(session: SessionInfo, answer: CountsAnswer | undefined): reado
     return WAITING.flatMap(([state, tone, words, about]): readonly Alarm[] => {
       const found = counts?.[state]
       if (found === undefined || found.count === 0) return []
+      const isOne = found.count === 1 && !found.isAtLeast
       return [
         {
           tone,
           id: `${consumer} ${state}`,
-          title: `${name}: ${countText(found)} ${found.count === 1 ? 'message is' : 'messages are'} ${words}`,
+          title: `${name}: ${countText(found)} ${isOne ? 'message is' : 'messages are'} ${words}`,
           about,
-          link: { href: href(['records', state], { consumer }), text: 'Look at them' },
+          link: { href: href(['records', state], { consumer }), text: isOne ? 'Look at it' : 'Look at them' },
         },
       ]
     })

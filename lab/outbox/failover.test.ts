@@ -5,7 +5,7 @@ import { backends } from '../../test/kit/backends.ts'
 import { eventually, untilResolved } from '../../test/kit/eventually.ts'
 import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { startPrivatePostgres, type PrivatePostgres } from '../../test/kit/servers/private-postgres.ts'
-import { Confirming } from '../../test/kit/suites/outbox.ts'
+import { Confirming } from '../../test/kit/suites/outbox/confirming.ts'
 import { describePostgres } from '../../test/pg/support.ts'
 
 const KEYS = 5

@@ -48,6 +48,7 @@ describePages('the dashboard in a browser', prepare, (on) => {
 
     await on.open(page, ['message'], { consumer: on.rig.smsId, id: 'in-doubt-1' })
     await page.getByText('It may have gone out: it was parked').waitFor()
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
     await picture(page, 'message')
 
     await on.open(page, ['message'], { consumer: on.rig.emailId, id: 'mail-2' })

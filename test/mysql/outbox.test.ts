@@ -3,7 +3,9 @@ import { mysqlInbox, mysqlOutbox, type MysqlTransaction } from '../../adapters/m
 import { eventually } from '../kit/eventually.ts'
 import { lentPlaces } from '../kit/lent-places.ts'
 import { openedForEach } from '../kit/opened.ts'
-import { Confirming, itKeepsToTheLaws, OutboxUse } from '../kit/suites/outbox.ts'
+import { Confirming } from '../kit/suites/outbox/confirming.ts'
+import { itKeepsToTheLaws } from '../kit/suites/outbox/laws.ts'
+import { OutboxUse } from '../kit/suites/outbox/use.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
 
 describeMariadb('the outbox of MySQL and MariaDB', () => {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { createPool, type Pool } from 'mysql2/promise'
 import { mysqlInbox, mysqlLease, mysqlOutbox, type MysqlOutboxOptions } from '../../adapters/mysql2/index.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { Confirming } from '../kit/suites/outbox.ts'
+import { Confirming } from '../kit/suites/outbox/confirming.ts'
 import { server } from '../kit/servers/server.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { postgresInbox, postgresOutbox } from '../../adapters/pg/index.ts'
 import { hold, newItem } from '../../testing/contract/store/claims.ts'
 import { uniqueName } from '../kit/namespace.ts'
-import { Confirming } from '../kit/suites/outbox.ts'
+import { Confirming } from '../kit/suites/outbox/confirming.ts'
 import { server } from '../kit/servers/server.ts'
 import { describePostgres, newPlace, type PgPlace } from './support.ts'
 

@@ -6,7 +6,7 @@ import { hold, newItem } from '../../../testing/contract/store/claims.ts'
 import { eventually } from '../../../test/kit/eventually.ts'
 import { turns } from '../../../test/kit/manual-clock.ts'
 import { uniqueName } from '../../../test/kit/namespace.ts'
-import { Confirming } from '../../../test/kit/suites/outbox.ts'
+import { Confirming } from '../../../test/kit/suites/outbox/confirming.ts'
 import { Signal } from '../../../test/kit/signal.ts'
 import { describePostgres, lend, newPlace, type PgPlace } from '../../../test/pg/support.ts'
 

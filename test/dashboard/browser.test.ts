@@ -35,7 +35,7 @@ describePages('the dashboard in a browser', prepare, (on) => {
   })
 
   it('finds a message by its ID, and tells on a time line what happened to it', async () => {
-    const page = await on.browser.page({ height: 800 })
+    const page = await on.browser.page({ height: 1010 })
     await on.open(page, [])
     await page.getByRole('searchbox', { name: 'Message ID' }).fill('notification-0')
     await page.keyboard.press('Enter')

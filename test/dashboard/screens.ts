@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { eventually } from '../kit/eventually.ts'
 import type { Rig } from './rig.ts'
 
-const MOST_BYTES = 150_000
+const MOST_BYTES = 180_000
 
 /** A message ID that is text, on every page. */
 export const HOSTILE = '<img src=x onerror=alert(1)>"\'&{{7*7}}'

@@ -29,7 +29,11 @@ export interface Deployed {
 
 type Settings = ConsumerSettings<unknown, unknown, PgTransaction>
 
-export function optionsOf({ group = 'sms', order = 'key' }: Deployed): KafkaOptions {
+export function optionsOf({
+  store,
+  group = 'sms',
+  order = store === 'offsets' ? 'partition' : 'key',
+}: Deployed): KafkaOptions {
   return {
     topics: ['sms'],
     group,

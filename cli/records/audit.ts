@@ -9,6 +9,7 @@ import { addSessionOptions, runs, type End, type Session, titleOf, type SessionF
 import { Interrupts } from '../interrupts.ts'
 import { Inquiry } from './inquiry.ts'
 import { addRefOptions } from './inspect.ts'
+import { auditOfAll, type AuditSource } from '../../src/people/audits.ts'
 import { keyIn, keyLength } from '../../src/people/key-in.ts'
 import { adminFor, checkKey, keysFor, keysOfStore, type RefFlags } from './refs.ts'
 
@@ -62,7 +63,7 @@ async function audit(
   id: string | undefined,
   flags: AuditFlags,
 ): Promise<number> {
-  if (name === undefined) return auditOfAll(session, flags)
+  if (name === undefined) return auditOfConfig(session, flags)
   const entry = session.consumer(name)
   const admin = adminFor(entry, flags)
   if (id === undefined && flags.key) throw misuse('--key: expected a key, got none')
@@ -91,32 +92,34 @@ async function audit(
   return EXIT.ok
 }
 
-/** The newest, whosever they are. What one of the consumers has cannot be asked is told. */
-async function auditOfAll(session: Session, flags: AuditFlags): Promise<number> {
+/** One list of all consumers, as the dashboard shows it. What one of them has cannot be asked is told. */
+async function auditOfConfig(session: Session, flags: AuditFlags): Promise<number> {
   const { key, after, all, limit = SHOWN_AT_ONCE } = flags
-  if (key || after !== undefined || all === true || flags.origin !== undefined) {
-    throw misuse('--key, --origin, --after, --all: expected one consumer, got none')
+  if (key || all === true || flags.origin !== undefined) {
+    throw misuse('--key, --origin, --all: expected one consumer, got none')
   }
-  const which = whichOf(flags)
   using interrupts = new Interrupts()
   const inquiry = new Inquiry(interrupts.signal)
-  const found: (AuditEntry & { readonly consumer: string })[] = []
-  let hasMore = false
-  for (const entry of session.config.consumers) {
-    const page = await inquiry.tried(entry, () => session.answer(adminFor(entry, flags).audit({ ...which, limit })))
-    found.push(...(page?.entries ?? []).map((one) => ({ ...one, consumer: titleOf(entry) })))
-    hasMore ||= page?.next !== undefined
-  }
-  const entries = found.toSorted((a, b) => b.at - a.at).slice(0, limit)
-  hasMore ||= entries.length < found.length
-  const { problems } = inquiry
-  if (session.isJson) printJson('audit', { entries: entries.map(entryJson), more: hasMore, problems })
-  else {
+  const sources = session.config.consumers.map((entry): AuditSource => {
+    const ask = (query: AuditQuery) => session.answer(adminFor(entry, flags).audit(query))
+    const nothing = { entries: [], next: undefined }
+    return {
+      consumer: titleOf(entry),
+      audit: async (query) => (await inquiry.tried(entry, () => ask(query))) ?? nothing,
+    }
+  })
+  const found = await auditOfAll(sources, { ...whichOf(flags), limit, after })
+  const entries = found.entries.map(({ source, ...entry }) => ({ ...entry, consumer: source.consumer }))
+  const { next } = found
+  if (session.isJson) {
+    const { problems } = inquiry
+    printJson('audit', { entries: entries.map(entryJson), more: next !== undefined, next, problems })
+  } else {
     inquiry.tell()
     if (entries.length > 0) printText(auditTable(entries))
     else say('No such decision is in the audit of a consumer.')
   }
-  if (hasMore) say('There are more: --limit, or name a consumer')
+  if (next !== undefined) say(`There are more: --after '${next}', or name a consumer`)
   return inquiry.isIncomplete ? EXIT.unreachable : EXIT.ok
 }
 

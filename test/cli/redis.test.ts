@@ -162,6 +162,8 @@ describeRedis('consume-once, on Redis', () => {
       more: true,
       problems: [],
     })
+    const rest = dataOf(await on(['audit', '--after', (ofAll as Audit).next ?? '', '--json']))
+    expect(rest).toMatchObject({ entries: [{ consumer: 'mails/mailer', reason: 'OPS-1' }], more: false })
     const told = await on(['audit', 'mailer', 'not'])
     expect(told.stdout).toMatch(
       /^AT +AGE +BY +DECISION +WAS +KEY +REASON\n\S+Z +\d+ s +kim +rerun +parked +\S{22} +OPS-2\n$/,

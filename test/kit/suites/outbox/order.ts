@@ -69,6 +69,8 @@ export function itKeepsTheOrder<Tx>(use: OutboxUse<Tx>): void {
     expect(none).toBeUndefined()
     expect(parked).toMatchObject({ place: 't', key: 'a', cause: 'it is too large', attempts: 1, isParked: true })
     expect(told).toContain('parked')
+    // What the broker has taken is told before its row is gone.
+    await eventually(async () => (await outbox.backlog())[0]?.waiting === 0)
     expect(await outbox.backlog()).toMatchObject([{ system: 'kafka', place: 't', waiting: 0, parked: 1 }])
     isRefused = false
     expect(await outbox.redrive([parked?.id ?? ''])).toBe(1)

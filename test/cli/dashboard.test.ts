@@ -1,13 +1,13 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { beforeEachOpen } from '../kit/opened.ts'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SessionInfo } from '../../dashboard/api.ts'
 import { pagesFolder } from '../kit/dashboard.ts'
 import { compiled } from '../kit/compiled.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { Cli, COMPILED, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
+import { newFolder } from '../kit/servers/private-instance.ts'
 
 jest.setTimeout(WITHIN_MS)
 
@@ -56,7 +56,7 @@ describe('consume-once dashboard', () => {
   })
 
   it('knows several people by a file, and says which address tried wrong passwords', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'consume-once-users-')), 'users.txt')
+    const file = join(newFolder('users'), 'users.txt')
     writeFileSync(file, '# on call\nana:correct horse\n\nben:battery:staple\n')
     const found: (SessionInfo | number)[] = []
     const run = await served(

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { rabbitSubscription, runRabbit, type RabbitOptions } from '../../adapters/amqplib/index.ts'
@@ -38,6 +36,7 @@ import { uniqueName } from '../kit/namespace.ts'
 import { startPrivateRedis } from '../kit/servers/private-redis.ts'
 import { server } from '../kit/servers/server.ts'
 import { Rabbit } from '../rabbitmq/rabbit.ts'
+import { newFolder } from '../kit/servers/private-instance.ts'
 
 /** What the handler does with a message. `later`: an attempt fails, and another one follows. */
 type Fate = 'ok' | 'fails' | 'unknown' | 'later'
@@ -83,7 +82,7 @@ export class Rig implements AsyncDisposable {
   readonly #schema: string
   readonly #prefix: string
   readonly #live: LiveSignals = liveSignals()
-  readonly #journals: string = mkdtempSync(join(tmpdir(), 'consume-once-journals-'))
+  readonly #journals: string = newFolder('journals')
   readonly #running: Running[] = []
   readonly #boards: ServedDashboard[] = []
   readonly #group: string = uniqueName('notifications')

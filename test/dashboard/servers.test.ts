@@ -1,7 +1,4 @@
 import { describe, expect, it, jest } from '@jest/globals'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { serveHealth } from '../../adapters/health/index.ts'
 import { redisLease } from '../../adapters/redis/index.ts'
@@ -19,6 +16,7 @@ import { startPrivateRedis } from '../kit/servers/private-redis.ts'
 import { Incident, sms } from '../replay/incident.ts'
 import { replayed } from '../replay/settings.ts'
 import { closedAfterEach } from '../kit/after-each.ts'
+import { newFolder } from '../kit/servers/private-instance.ts'
 
 jest.setTimeout(120_000)
 const onAll = backends.has('kafka') && backends.has('rabbitmq') && backends.has('redis') && backends.has('postgres')
@@ -44,7 +42,7 @@ async function incidentOn(broker: 'kafka' | 'rabbitmq', store: 'redis' | 'postgr
 const writable = (): Partial<DashboardOptions> => ({
   readOnly: false,
   auth: () => ({ by: 'kim' }),
-  journals: mkdtempSync(join(tmpdir(), 'consume-once-journals-')),
+  journals: newFolder('journals'),
 })
 
 function pageOf(entry: ConfiguredConsumer, options: Partial<DashboardOptions> = {}): Page {

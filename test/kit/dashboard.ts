@@ -1,12 +1,12 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Api, ApiError, SessionInfo } from '../../dashboard/api.ts'
 import type { Dashboard } from '../../dashboard/server/index.ts'
+import { newFolder } from './servers/private-instance.ts'
 
 /** A folder with built pages, and a file next to it that must not be served. */
 export function pagesFolder(): string {
-  const folder = join(mkdtempSync(join(tmpdir(), 'consume-once-pages-')), 'ui')
+  const folder = join(newFolder('pages'), 'ui')
   mkdirSync(folder)
   writeFileSync(join(folder, '../secret.txt'), 'secret')
   writeFileSync(join(folder, '../secret.js'), 'secret')

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { ownerOf } from '../../adapters/redis/records/owners.ts'
+import { countedText } from '../../src/core/counted-text.ts'
 import type { Claim } from '../../src/ports/store.ts'
 import { abandon, claim, hold, newItem, newToken } from '../../testing/contract/store/claims.ts'
 import { ALONE, holdNew } from '../../testing/contract/store/given.ts'
@@ -182,7 +183,7 @@ describeOnRedis.each(LIBRARIES)('redisLease by $name on one server', (library) =
       'P|1|1|0|a|b|',
     ]) {
       await harness.plant(item.key, value)
-      const found = expect.stringContaining(`${item.key}: a string of ${value.length} bytes`)
+      const found = expect.stringContaining(`${item.key}: a string of ${countedText(value.length, 'byte', 'bytes')}`)
       const answers = [{ verdict: 'unreadable', found }, 'lost', 'refused-busy', 'refused', 'refused']
       const answered = await Promise.all(callsAbout(claimed).map((call) => call(store)))
       expect(answered.flat()).toEqual(answers)

@@ -1,6 +1,3 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { JobInfo, Meant } from '../../../dashboard/api.ts'
 import { dashboard, type Dashboard, type DashboardOptions } from '../../../dashboard/server/index.ts'
 import {
@@ -16,6 +13,7 @@ import {
 } from '../../../src/index.ts'
 import { MemoryBroker, memoryReplay, memoryStore, runMemory } from '../../../src/memory/index.ts'
 import { Page, pagesFolder } from '../../kit/dashboard.ts'
+import { newFolder } from '../../kit/servers/private-instance.ts'
 
 export const CONSUMER = 'workers/sms'
 
@@ -23,7 +21,7 @@ export const CONSUMER = 'workers/sms'
 export const writable = (): Partial<DashboardOptions> => ({
   readOnly: false,
   auth: () => ({ by: 'ana' }),
-  journals: mkdtempSync(join(tmpdir(), 'consume-once-journals-')),
+  journals: newFolder('journals'),
 })
 
 /** IDs of so many messages. */

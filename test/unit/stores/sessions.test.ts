@@ -47,7 +47,7 @@ it('every store on a server tries a claim when it is checked, and is refused whe
   )
   expect(checkups.map(([file]) => file).toSorted()).toEqual([
     'adapters/mysql2/checkup.ts',
-    'adapters/pg/checkup.ts',
+    'adapters/pg/judge-server.ts',
     'adapters/redis/servers/checkup.ts',
   ])
   for (const [, text] of checkups) expect(text).toContain("claim: 'refused'")

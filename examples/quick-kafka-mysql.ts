@@ -55,7 +55,7 @@ const sent = [
 await producer.send({ topic, messages: sent.map((payment) => ({ key: 'ada', value: JSON.stringify(payment) })) })
 await producer.disconnect()
 
-const running = runKafka(kafka, payments, { topics: [topic], group: 'payments' })
+const running = runKafka(kafka, payments, { topics: [topic], group: 'charge-account' })
 const shutDown = async () => {
   await running.stop({ deadlineMs: 10_000 })
   const [rows] = await pool.query('select payment, cents from charges order by payment')
@@ -78,6 +78,6 @@ if (!keep) {
   await cleaner.end()
   await admin.connect()
   await admin.deleteTopics({ topics: [topic, `${topic}.dead-letter`] })
-  await admin.deleteGroups(['payments'])
+  await admin.deleteGroups(['charge-account'])
   await admin.disconnect()
 }

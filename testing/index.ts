@@ -1,6 +1,7 @@
 export { testConsumer, type TestConsumerOptions, type TestReport } from './handler/test-consumer.ts'
 export { testMessage, type TestMessage } from './handler/test-message.ts'
-export type { Collected, TxCall } from './handler/effects.ts'
+export type { Collected } from './handler/effects.ts'
+export type { TxCall } from './handler/tx-call.ts'
 export type { Scenario } from './handler/scenarios.ts'
 export type { End, EventOf, History, HistoryEvent, Place, Subject } from './history.ts'
 export { ADMITTED, type Anomaly, type Promised } from './checker/anomaly.ts'

@@ -1,16 +1,13 @@
 import { InboxDatabase } from '../stores/inbox-database.ts'
 import { KeysUsed } from './keys-used.ts'
-import { MemoryOutbox } from '../stores/memory-outbox.ts'
+import type { MemoryOutbox } from '../stores/memory-outbox.ts'
 import type { MemoryTx } from '../stores/memory-transaction.ts'
+import type { TxCall } from './tx-call.ts'
+import { whyNoMessage, whyNoValues } from './undefined-given.ts'
+import { WatchedOutbox } from './watched-outbox.ts'
 
 /** What happened outside of `tx`: the collection in which your stand-in for a provider keeps what it did. */
 export type Collected = unknown[] | Map<unknown, unknown> | Set<unknown>
-
-/** A call of a handler on its `tx`, such as `tx.query('insert …', [1])`. */
-export interface TxCall {
-  readonly method: string
-  readonly args: readonly unknown[]
-}
 
 /** What a call of the clients answers: rows, for both that the library lends. */
 const ANSWER = Object.assign([[], []], { rows: [], rowCount: 1, affectedRows: 1 })
@@ -22,11 +19,21 @@ export interface Effect {
   readonly what: string
 }
 
+/** A value that a handler meant to give, by the idempotency key of its message. */
+export interface Refused {
+  readonly of: string
+  readonly why: string
+}
+
 /** Counts the effects of each message. Those through `tx` and `publish` count when they are committed. */
 export class Effects {
   /** Of all processes of the test: its effects are those that are committed. */
   readonly database: InboxDatabase<Effect> = new InboxDatabase()
-  readonly outbox: MemoryOutbox = new MemoryOutbox()
+  readonly outbox: MemoryOutbox = new WatchedOutbox((message, by) => {
+    this.#refuse(by.idempotencyKey, whyNoMessage(message))
+  })
+  /** What handlers gave without a value, and why that is refused. */
+  readonly refused: Refused[] = []
   readonly #outside: Effect[] = []
   readonly #collected: Collected | undefined
   readonly #answers: (call: TxCall) => unknown
@@ -56,6 +63,7 @@ export class Effects {
   /** The `tx` of a handler: every method notes its call, and answers as if it had one row. */
   lend(memory: MemoryTx<Effect>): unknown {
     const note = async (call: TxCall): Promise<unknown> => {
+      this.#refuse(this.#of, whyNoValues(call))
       const [first] = call.args
       const isRead = typeof first === 'string' && READS.test(first)
       if (!isRead) await memory.insert({ of: this.#of, what: `tx.${call.method}(${JSON.stringify(first)})` })
@@ -78,6 +86,10 @@ export class Effects {
   /** What happened for a message, which may have run under several keys: for people. */
   under(keys: readonly string[]): readonly string[] {
     return this.#all.flatMap(({ of, what }) => (keys.includes(of) ? [what] : []))
+  }
+
+  #refuse(of: string, why: string | undefined): void {
+    if (why !== undefined) this.refused.push({ of, why })
   }
 
   get #all(): readonly Effect[] {

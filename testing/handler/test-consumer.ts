@@ -4,10 +4,11 @@ import type { HandlerContext } from '../../src/consumer/options.ts'
 import { func, listOf, needed, object, oneOf, optionsOf, or, where, type Table } from '../../src/foundation/options.ts'
 import { MemoryInbox } from '../stores/memory-inbox.ts'
 import { MemoryOutbox, type Published } from '../stores/memory-outbox.ts'
-import { Effects, type Collected, type TxCall } from './effects.ts'
+import { Effects, type Collected } from './effects.ts'
 import { inPeace, SCENARIOS, type Scenario } from './scenarios.ts'
 import { Stage } from './stage.ts'
 import { TEST_MESSAGE, testMessage, type TestMessage } from './test-message.ts'
+import type { TxCall } from './tx-call.ts'
 import { failure, judge, judgeOnce, whyDead, type Played } from './verdict.ts'
 
 export interface TestConsumerOptions {
@@ -54,7 +55,8 @@ const OPTIONS: Table<TestConsumerOptions, 'effects' | 'answers'> = {
  * @returns what the handler has published
  * @throws (rejects) ConfigError `CONFIG_INVALID`
  * @throws (rejects) Error with the scenario, the message, and what to change: an effect happened again, was lost, or is not
- * seen at all; messages share a key or an ID; a message that comes again has another ID
+ * seen at all; messages share a key or an ID; a message that comes again has another ID; a value of a statement, or the key,
+ * order, ID or a header of what is published is `undefined`
  */
 export async function testConsumer<Payload = unknown, Tx = never>(
   tested: Consumer | ((context: HandlerContext<Payload, Tx>) => unknown),

@@ -3,6 +3,7 @@ import { countedText } from '../../src/core/counted-text.ts'
 import type { Effects } from './effects.ts'
 import type { Scenario } from './scenarios.ts'
 import type { Stage, Staged } from './stage.ts'
+import { NO_SUCH_FIELD } from './undefined-given.ts'
 import { isOfNoMessage, keyShown } from './unusable-key.ts'
 
 /** What has happened in a scenario. */
@@ -12,10 +13,12 @@ export interface Played {
 }
 
 const THE_KEY = 'The key for a provider is ctx.idempotencyKey'
+const LACKING = `\`undefined\`: ${NO_SUCH_FIELD}`
 
 /** What the test could not tell, or would not see. @throws Error */
 export function judgeOnce(once: Played, { messages }: Staged): void {
   const { seen, stage } = once
+  judgeGiven(undefined, once, messages)
   const dead = whyDead(stage)
   if (dead !== undefined) throw failure(undefined, dead)
   if (seen.total === 0) {
@@ -29,8 +32,9 @@ export function judgeOnce(once: Played, { messages }: Staged): void {
   const refused = (text: string, why: string): Error => failure(undefined, `message ${text}: ${why}`)
   for (const [key, of] of seen.keys.first) {
     if (isOfNoMessage(key, textOf(of))) {
-      const kept = `its effect was kept under the key ${keyShown(key)}`
-      throw refused(textOf(of), `${kept}, which other messages would share: expected one of its own. ${THE_KEY}`)
+      const shown = keyShown(key)
+      const kept = `its effect was kept under the key ${shown}, which other messages would share: expected one of its own`
+      throw refused(textOf(of), [kept, THE_KEY, ...(shown.includes('undefined') ? [LACKING] : [])].join('. '))
     }
   }
   for (const { of, with: other, key, isWritten } of seen.keys.shared) {
@@ -44,7 +48,7 @@ export function judgeOnce(once: Played, { messages }: Staged): void {
     if (keys.length === 0) throw refused(textAt(at), 'it was not handled: another of `messages` has its ID')
     if (seen.under(keys).length > 0 || stage.skipped.has(number)) continue
     const advice =
-      `Did a provider take it for another one? ${THE_KEY}. Does it keep what it did elsewhere? Name that in \`effects\`. ` +
+      `Did a provider take it for another one? ${THE_KEY}. A key of ${LACKING}. Does it keep what it did elsewhere? Name that in \`effects\`. ` +
       'Shall it have no effect? return ctx.skip(reason), or leave it out of `messages`'
     throw refused(textAt(at), `no effect was seen. ${advice}`)
   }
@@ -52,6 +56,7 @@ export function judgeOnce(once: Played, { messages }: Staged): void {
 
 /** Whether each message had its effect as often as when it came once. @throws Error */
 export function judge(scenario: Scenario, once: Played, played: Played, { definition, messages }: Staged): void {
+  judgeGiven(scenario, played, messages)
   const known = once.stage.handled
   const { deadLetters } = played.stage.broker
   for (const [at, message] of messages.entries()) {
@@ -69,6 +74,14 @@ export function judge(scenario: Scenario, once: Played, played: Played, { defini
     const why = got > wanted ? adviceOn(scenario, definition) : (whyDead(played.stage) ?? 'The effect was lost')
     throw failure(scenario, `${what}. ${why}`)
   }
+}
+
+/** Whether a value that a handler gave is missing. It comes first: other failures may follow from it. */
+function judgeGiven(scenario: Scenario | undefined, { seen, stage }: Played, messages: Staged['messages']): void {
+  const [first] = seen.refused
+  if (first === undefined) return
+  const { value } = messages[stage.handled.get(first.of) ?? -1] ?? {}
+  throw failure(scenario, `message ${Buffer.from(value ?? '').toString('utf8')}: ${first.why}`)
 }
 
 const ANOTHER_ID =

@@ -14,6 +14,7 @@ import { addSessionOptions, runs, type End, type Session, titleOf, type SessionF
 import { Meter } from '../meter.ts'
 import { collect, parseRate } from './parse.ts'
 import { idsText } from './plan-text.ts'
+import { missingOf, missingText, type Asked } from './asked.ts'
 import { checkOutboxFlags, redriveFromOutbox } from './redrive-outbox.ts'
 import { addSelectionOptions, selectionOf, type SelectionFlags } from './plan.ts'
 import { countedText } from '../../src/core/counted-text.ts'
@@ -53,7 +54,7 @@ Examples:
 
 With --outbox a relay of any process tries the messages now, with all their attempts: this one publishes nothing.
 
-Exit code 0: redriven, or shown. 1: some were left. 2: usage. 3: refused, or not confirmed. 4: broker or store cannot be reached; safe to repeat.`
+Exit code 0: redriven, or shown. 1: some were left, or one that you asked for is not there. 2: usage. 3: refused, or not confirmed. 4: broker or store cannot be reached; safe to repeat.`
 
 export function addRedrive(program: Command, end: End): void {
   const command = program
@@ -112,9 +113,10 @@ async function redriveDeadLetters(session: Session, { name, messages, flags }: R
   const decider = dryRun ? { by: '', reason } : deciderOf({ reason, ...(by === undefined ? {} : { by }) })
   const entry = session.consumer(name)
   const { from, destination, allowDestination, treatUnknownAs: unknown, maxReplays, rate, lookAtMost } = flags
+  const asked = await askedBy(session, entry, messages, flags)
   const options: RedriveOptions = {
     ...selectionOf(flags),
-    keys: await keysOf(session, entry, messages, flags),
+    keys: asked.length === 0 ? undefined : asked.flatMap(({ keys }) => keys),
     from,
     destination,
     allowDestinations: allowDestination,
@@ -133,52 +135,56 @@ async function redriveDeadLetters(session: Session, { name, messages, flags }: R
   }
   using interrupts = new Interrupts()
   const foreseen = await go({ dryRun: true })
-  if (options.keys !== undefined && foreseen.looked === foreseen.totals.filtered) {
-    say('No dead letter there has one of these keys.')
+  const missing = missingOf(asked, foreseen)
+  if (missing.length > 0) say(missingText(missing, asked.length))
+  const isIncomplete = missing.length > 0 || (foreseen.ids !== undefined && foreseen.ids.found < foreseen.ids.asked)
+  const end = (result: RedriveResult): number =>
+    interrupts.exitCode ?? (isIncomplete || hasLeft(result) ? EXIT.findings : EXIT.ok)
+  if (dryRun || foreseen.totals.redriven === 0) {
+    if (session.isJson) printJson('redrive', { consumer: titleOf(entry), ...foreseen, dryRun })
+    else printText(textOf(foreseen, dryRun ? 'redrive, dry run' : 'redrive, nothing to send back'))
+    return end(foreseen)
   }
-  if (dryRun) return tell(session, titleOf(entry), foreseen, interrupts)
-  if (!session.isJson && !flags.yes) say(textOf(foreseen))
-  if (foreseen.totals.redriven > 0) await confirm(`${entry.consumer.name} ${foreseen.totals.redriven}`, flags.yes)
-  const result =
-    foreseen.totals.redriven > 0
-      ? await go({
-          ...decider,
-          dryRun: false,
-          foreseen: foreseen.foreseen,
-          journal: fileJournal(resolve(flags.journal ?? `${foreseen.id}.journal.ndjson`)),
-        })
-      : foreseen
-  return tell(session, titleOf(entry), result, interrupts)
+  if (!session.isJson && !flags.yes) say(textOf(foreseen, 'redrive, preview'))
+  await confirm(`${entry.consumer.name} ${foreseen.totals.redriven}`, flags.yes)
+  const result = await go({
+    ...decider,
+    dryRun: false,
+    foreseen: foreseen.foreseen,
+    journal: fileJournal(resolve(flags.journal ?? `${foreseen.id}.journal.ndjson`)),
+  })
+  tell(session, titleOf(entry), result)
+  return end(result)
 }
 
-/** `undefined`: all. */
-async function keysOf(
+/** None: all. */
+async function askedBy(
   session: Session,
   entry: ConfiguredConsumer,
   messages: readonly string[],
   { key, keysFrom, idsFrom }: RedriveFlags,
-): Promise<readonly string[] | undefined> {
+): Promise<readonly Asked[]> {
   if (keysFrom === '-' && idsFrom === '-') throw misuse('--keys-from, --ids-from: expected one of them to be a file')
   const of = keysOfStore(entry)
-  const keys = [
-    ...(key ?? []).map((one) => wholeKeyOf('--key', one, of)),
-    ...(keysFrom === undefined ? [] : readIds('--keys-from', keysFrom)).map((one) =>
-      wholeKeyOf('--keys-from', one, of),
-    ),
+  const byKey = (option: string, given: readonly string[]): readonly Asked[] =>
+    given.map((text) => ({ text, keys: [wholeKeyOf(option, text, of)] }))
+  const asked = [
+    ...byKey('--key', key ?? []),
+    ...byKey('--keys-from', keysFrom === undefined ? [] : readIds('--keys-from', keysFrom)),
   ]
-  for (const message of messages) keys.push(...(await keysFor(session, entry, message, {})))
-  return keys.length === 0 ? undefined : keys
+  for (const text of messages) asked.push({ text, keys: [...(await keysFor(session, entry, text, {}))] })
+  return asked
 }
 
-function tell(session: Session, consumer: string, result: RedriveResult, interrupts: Interrupts): number {
+function tell(session: Session, consumer: string, result: RedriveResult): void {
   if (session.isJson) printJson('redrive', { consumer, ...result })
-  else printText(textOf(result))
-  if (!result.dryRun && result.totals.redriven > 0) {
-    say(`Those that fail again: consume-once inspect ${consumer} --given-up`)
-  }
-  if (!result.dryRun) say(`Each dead letter: consume-once replay report ${result.id} --format md`)
-  if (interrupts.exitCode !== undefined) return interrupts.exitCode
-  return LEFT.some((outcome) => result.totals[outcome] > 0) ? EXIT.findings : EXIT.ok
+  else printText(textOf(result, result.id))
+  if (result.totals.redriven > 0) say(`Those that fail again: consume-once inspect ${consumer} --given-up`)
+  say(`Each dead letter: consume-once replay report ${result.id} --format md`)
+}
+
+function hasLeft({ totals }: RedriveResult): boolean {
+  return LEFT.some((outcome) => totals[outcome] > 0)
 }
 
 const LEFT = REDRIVE_OUTCOMES.filter(
@@ -205,21 +211,9 @@ const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {
   filtered: 'does not match what you asked for',
 }
 
-function textOf({
-  id,
-  from,
-  dryRun,
-  status,
-  because,
-  ids,
-  looked,
-  totals,
-  destinations,
-  reasons,
-  reasonsThere,
-  warnings,
-  stopped,
-}: RedriveResult): string {
+function textOf(result: RedriveResult, title: string): string {
+  const { from, dryRun, status, because, ids, looked, totals, warnings, stopped } = result
+  const { destinations, reasons, reasonsThere } = result
   const rows = Object.entries(totals)
     .filter(([outcome, count]) => count > 0 && outcome !== 'unconfirmed')
     .map(([outcome, count]) => [
@@ -228,7 +222,7 @@ function textOf({
       MEANS[outcome as keyof typeof MEANS],
     ])
   return [
-    `${dryRun ? 'redrive, dry run' : id}: ${from.map(printable).join(', ')}, ${countedText(looked, 'dead letter')}${stopped ? `, ${status} (${because ?? ''})` : ''}`,
+    `${title}: ${from.map(printable).join(', ')}, ${countedText(looked, 'dead letter')}${stopped ? `, ${status} (${because ?? ''})` : ''}`,
     ...(rows.length === 0 ? [] : [table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows)]),
     ...idsText(ids),
     ...(dryRun ? [...countsOf('to', destinations), ...reasonsText(reasonsThere, reasons)] : []),

@@ -1,6 +1,6 @@
 // What a person can do about a message, with the commands for it: the same in the command-line tool and on the dashboard. Pure.
 
-import { command, isPlainId, quoted, refOf, type Named, type NamedConsumer } from './command-text.ts'
+import { command, redriveRefOf, refOf, type Named, type NamedConsumer } from './command-text.ts'
 import type { RecordView } from '../core/record.ts'
 
 export interface Advice {
@@ -100,19 +100,13 @@ const WHY_GIVEN_UP: Readonly<Record<string, string>> = {
 }
 
 function redrives({ consumer, consumers, message }: Advised): Advice['commands'] {
-  const { id, key } = message
   if (consumer.deadLetters.length === 0) {
     const text = command('reopen', consumer, consumers, `--reason WHY ${refOf(message)}`)
     return [{ about: 'Lets it run at its next delivery; then publish it again', text }]
   }
-  const how =
-    id === undefined
-      ? `--key=${key} --reason WHY --yes`
-      : `--ids-from - ${isPlainId(id) ? '' : '--raw-ids '}--reason WHY --yes`
-  const redrive = command('redrive', consumer, consumers, how)
   const one = {
-    about: 'Sends only this one back',
-    text: id === undefined ? redrive : `printf '%s\\n' ${quoted(id)} | ${redrive}`,
+    about: 'Sends only this one back, after a question',
+    text: command('redrive', consumer, consumers, `${redriveRefOf(message)} --reason WHY`),
   }
   return [
     one,

@@ -33,10 +33,15 @@ export function command(
   return `npx consume-once ${verb} ${quoted(isOnly ? consumer.name : consumer.id)}${rest === '' ? '' : ` ${rest}`}`
 }
 
-/** The arguments that name one message. A key or an ID may begin with a hyphen. */
+/** The arguments that name one message. A person may add options behind them, so there is no `--` for an ID that begins with a hyphen. */
 export function refOf({ id, key, origin, unscoped = false }: Named): string {
-  if (id === undefined) return `${unscoped ? '--unscoped ' : ''}--key -- ${key}`
-  return `${origin === undefined ? '' : `--origin ${quoted(origin)} `}${id.startsWith('-') ? '-- ' : ''}${quoted(id)}`
+  if (id === undefined || id.startsWith('-')) return `${unscoped ? '--unscoped ' : ''}${key}`
+  return `${origin === undefined ? '' : `--origin ${quoted(origin)} `}${quoted(id)}`
+}
+
+/** The same for `redrive`, which has no origin: an ID stands for its messages under each of them. */
+export function redriveRefOf({ id, key, origin }: Named): string {
+  return refOf({ id: origin === undefined ? id : undefined, key, origin: undefined })
 }
 
 /** Asks for one message. `consumers`: only these, by their names. */

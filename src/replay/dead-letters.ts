@@ -136,6 +136,7 @@ export class DeadLetters {
       reasons: Object.fromEntries(this.#reasons),
       reasonsThere: Object.fromEntries(this.#reasonsThere),
       ids: this.#lookup.ids(),
+      keysFound: this.#lookup.keysFound(),
       foreseen: this.#foreseen,
     }
   }

@@ -51,6 +51,7 @@ export class Lookup {
   /** How often a message was sent back before, by the copy that tells the highest count. Those that never were are left out. */
   readonly noted: Map<Key, number>
   readonly #found = new Set<string>()
+  readonly #keysFound = new Set<Key>()
   #withoutId = 0
   readonly #included: ReadonlySet<Lack>
   readonly #readsPayloads: boolean
@@ -130,6 +131,11 @@ export class Lookup {
     return { asked: this.#ids.size, found: this.#found.size, notFound, withoutId: this.#withoutId }
   }
 
+  /** `undefined`: no keys were asked for. */
+  keysFound(): readonly Key[] | undefined {
+    return this.#keys === undefined ? undefined : [...this.#keysFound]
+  }
+
   /** Only if somebody reads them. */
   async #payloadsOf(items: readonly ReplayItem[], inRange: readonly Selected[]): Promise<readonly DecodedPayload[]> {
     if (!this.#readsPayloads) return []
@@ -138,7 +144,10 @@ export class Lookup {
 
   #inRange({ deadLetter, timestamp }: ReplayItem, key: unknown, now: EpochMs): Selected {
     const { since, until, reasons } = this.#selection
-    if (this.#keys !== undefined && !(typeof key === 'string' && this.#keys.has(key))) return 'no'
+    if (this.#keys !== undefined) {
+      if (typeof key !== 'string' || !this.#keys.has(key)) return 'no'
+      this.#keysFound.add(key)
+    }
     const inTime = (): Selected => {
       if (since === undefined && until === undefined) return 'yes'
       const at = usableTime({ timestamp: deadLetter?.since ?? timestamp }, now)

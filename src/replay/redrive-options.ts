@@ -90,6 +90,8 @@ export interface RedriveResult {
   readonly reasonsThere: Readonly<Record<string, number>>
   /** With `ids`: how many of them are there. */
   readonly ids?: IdsFound | undefined
+  /** With `keys`: those of them that a dead letter has. */
+  readonly keysFound?: readonly Key[] | undefined
   /** Those that are redriven, or would be: give it to the redrive that a person confirms. Not part of JSON. */
   readonly foreseen: Foreseen
   readonly warnings: readonly string[]

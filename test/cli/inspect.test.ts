@@ -35,7 +35,7 @@ describe('consume-once inspect', () => {
     expect(stderr.match(/^given-up: /gm)).toHaveLength(1)
     const listed = await inspect('--parked')
     const lines = listed.stderr.split('\n').filter((line) => line.includes('--done'))
-    expect(lines).toEqual([expect.stringMatching(/resolve sms-sender --done --reason WHY --key -- [\w-]{3,22}$/)])
+    expect(lines).toEqual([expect.stringMatching(/resolve sms-sender --done --reason WHY [\w-]{3,22}$/)])
   })
 
   it('says since when a message is done', async () => {

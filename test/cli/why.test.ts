@@ -60,7 +60,7 @@ describeKafka('consume-once why, on Kafka and Redis', () => {
     const withIds = (await incident.json<Why>(['why', key ?? ''], { logIds: true })).found
     expect(withIds[0]?.dead_letters).toMatchObject([{ id: 'broken' }])
     expect(withIds[0]?.next.map(({ command }) => command).join('\n')).toContain(
-      "'%s\\n' broken | npx consume-once redrive",
+      'npx consume-once redrive sms broken --reason WHY',
     )
 
     // A list looks for all of them at once.
@@ -70,7 +70,7 @@ describeKafka('consume-once why, on Kafka and Redis', () => {
     expect(list.stdout).toMatch(
       new RegExp(`^broken +${key} .* ${incident.from}\\.dead-letter/0/\\d +${provider}$`, 'm'),
     )
-    expect(list.stderr).toContain("'%s\\n' broken | npx consume-once redrive")
+    expect(list.stderr).toContain('npx consume-once redrive sms broken --reason WHY')
 
     const conflict = await incident.run(['why', 'fine'])
     expect(conflict.stdout).toMatch(
@@ -94,9 +94,24 @@ describeKafka('consume-once why, on Kafka and Redis', () => {
       record: { state: 'released' },
       decisions: [{ decision: 'reopen', before: 'given-up', reason: expect.stringMatching(/^redrive-\w+: OPS-812$/) }],
     })
-    const keys = incident.cli.file('keys.txt', `${'x'.repeat(22)}\n`)
+    const absent = 'x'.repeat(22)
+    const keys = incident.cli.file('keys.txt', `${absent}\n`)
     const none = await incident.run(['redrive', 'sms', '--dry-run', '--keys-from', keys])
-    expect(none.stderr).toContain('No dead letter there has one of these keys.')
+    expect(none).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(`No dead letter there has this ID or key: ${absent}`),
+    })
+    const confirmed = ['--reason', 'OPS-812', '--yes']
+    const again = await incident.run(['redrive', 'sms', 'broken', 'nobody', ...confirmed])
+    expect(again).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringMatching(/^redriven +1 /m),
+      stderr: expect.stringContaining('has this ID or key: 1 of 2 messages: nobody'),
+    })
+    const byId = await incident.run(['redrive', 'sms', '--ids-from', '-', ...confirmed], {}, 'nobody\n')
+    expect(byId).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('IDs: 0 of 1 found') })
+    expect(byId.stdout).toMatch(/^redrive, nothing to send back: /)
+    expect(byId.stdout + byId.stderr).not.toMatch(/dry run|Each dead letter/)
     const stores = await incident.json<Why>(['why', 'broken', '--no-dead-letters'])
     expect(stores).toMatchObject({ looked: [], found: [{ dead_letters: [] }] })
   })
@@ -129,7 +144,10 @@ describeRabbit('consume-once why, on RabbitMQ and Postgres', () => {
       {
         record: { state: 'given-up', idempotency_key: expect.stringMatching(/^[\w-]{43}$/) },
         dead_letters: [{ from: `rabbitmq:${queue}`, reason: 'handler-failed' }],
-        next: [{ command: expect.stringContaining(' resolve ') }, { command: expect.stringContaining('g3 | npx ') }],
+        next: [
+          { command: expect.stringContaining(' resolve ') },
+          { command: expect.stringContaining('redrive sms g3 --reason WHY') },
+        ],
       },
     ])
     expect(found[0]?.dead_letters[0]).not.toHaveProperty('position')

@@ -7,16 +7,14 @@ export function nextStep(consumer: string, { outcome, reason, key }: DeliveryEve
   if (outcome !== 'parked' && outcome !== 'dead-lettered') return undefined
   if (key === undefined) return 'the store has no record of it: fix its ID or payload, and publish it again'
   if (reason === 'record-unreadable') return 'repair or remove its record in the store, then move its dead letter back'
-  // A key may begin with a hyphen.
-  const message = `--key -- ${key}`
   const name = quoted(consumer)
   if (outcome === 'parked') {
-    return `find out whether its effect happened, then \`consume-once resolve ${name} --done --reason WHY ${message}\`, or --rerun in place of --done`
+    return `find out whether its effect happened, then \`consume-once resolve ${name} --done --reason WHY ${key}\`, or --rerun in place of --done`
   }
   if (reason === 'conflict') {
-    return `compare it with what was handled under its ID: \`consume-once inspect ${name} ${message}\``
+    return `compare it with what was handled under its ID: \`consume-once inspect ${name} ${key}\``
   }
-  return `fix the cause, then \`consume-once reopen ${name} --reason WHY ${message}\`, then move its dead letter back`
+  return `fix the cause, then \`consume-once reopen ${name} --reason WHY ${key}\`, then move its dead letter back`
 }
 
 /** Quotes for a shell. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import type { LiveEntry } from '../../../dashboard/api.ts'
 import { adviceOf } from '../../../src/people/advice.ts'
+import { redriveRefOf, refOf } from '../../../src/people/command-text.ts'
 import { storyOf } from '../../../dashboard/server/message/story.ts'
 import { verdictsOf, type Known } from '../../../dashboard/server/message/verdict.ts'
 
@@ -108,7 +109,7 @@ describe('the advice on a message', () => {
 
   it('sends back one message or all, and says that what was refused for good fails again', () => {
     expect(textsOf({ state: 'given-up', reason: 'attempts-spent' }, asked)).toEqual([
-      `printf '%s\\n' 'order 1' | npx consume-once redrive sms --ids-from - --reason WHY --yes`,
+      `npx consume-once redrive sms 'order 1' --reason WHY`,
       'npx consume-once redrive sms --dry-run',
       'npx consume-once redrive sms --reason WHY',
     ])
@@ -119,7 +120,7 @@ describe('the advice on a message', () => {
   it('says of what was reopened that its dead letter must be sent back, and of a retry that it goes on', () => {
     const reopened = adviceOf({ state: 'released', attempt: 0, reason: undefined }, asked)
     expect(reopened.text).toContain('its copy is in the dead letters')
-    expect(reopened.commands[0]?.text).toContain('redrive sms --ids-from -')
+    expect(reopened.commands[0]?.text).toContain(`redrive sms 'order 1' --reason WHY`)
     expect(adviceOf({ state: 'released', attempt: 1, reason: undefined }, asked).commands).toEqual([])
   })
 
@@ -127,9 +128,24 @@ describe('the advice on a message', () => {
     const message = { id: undefined, key: '-abc', origin: undefined }
     const consumers = [consumer, { name: 'sms' }]
     expect(textsOf({ state: 'parked', reason: 'in-doubt' }, { ...asked, message, consumers })).toEqual([
-      'npx consume-once resolve g/sms --done --reason WHY --key -- -abc',
-      'npx consume-once resolve g/sms --rerun --reason WHY --key -- -abc',
+      'npx consume-once resolve g/sms --done --reason WHY -abc',
+      'npx consume-once resolve g/sms --rerun --reason WHY -abc',
     ])
+  })
+})
+
+describe('a command that is printed', () => {
+  const key = '-BzXr6VFt6cgv2-lX1XAx4'
+
+  it('takes more options behind it: what begins with a hyphen goes by its key', () => {
+    expect(refOf({ id: '-order', key, origin: 'sms' })).toBe(key)
+    expect(refOf({ id: 'order', key, origin: 'sms' })).toBe('--origin sms order')
+    expect(redriveRefOf({ id: '-order', key, origin: undefined })).toBe(key)
+  })
+
+  it('sends back only the message of one origin', () => {
+    expect(redriveRefOf({ id: "o'1", key, origin: undefined })).toBe(String.raw`'o'\''1'`)
+    expect(redriveRefOf({ id: 'order', key, origin: 'sms' })).toBe(key)
   })
 })
 

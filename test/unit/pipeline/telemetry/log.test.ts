@@ -251,7 +251,7 @@ describe.each(LOGGERS)('a message, in the lines of %s,', (_, loggerOf) => {
     const key = rig.source.deadLetters[0]?.key
     expect(lines.at(-1)).toMatchObject({
       msg: 'parked',
-      next: expect.stringContaining(`consume-once resolve consumer --done --reason WHY --key -- ${key}`),
+      next: expect.stringContaining(`consume-once resolve consumer --done --reason WHY ${key}`),
     })
   })
 
@@ -264,7 +264,7 @@ describe.each(LOGGERS)('a message, in the lines of %s,', (_, loggerOf) => {
       { reason: 'no-id', next: expect.stringContaining('the store has no record of it') },
       {
         reason: 'handler-failed',
-        next: expect.stringContaining(`consume-once reopen consumer --reason WHY --key -- ${key}`),
+        next: expect.stringContaining(`consume-once reopen consumer --reason WHY ${key}`),
       },
     ])
   })

@@ -48,7 +48,7 @@ export function runs<Given extends readonly unknown[]>(
 
 function sessionOptions(): readonly Option[] {
   return [
-    new Option('--config <file>', 'default: consume-once.config.js, .mjs or .ts here').env('CONSUME_ONCE_CONFIG'),
+    new Option('--config <file>', 'default: consume-once.config.js, .mjs, .ts or .mts here').env('CONSUME_ONCE_CONFIG'),
     new Option('--json', 'one JSON object on stdout, and nothing else there').default(false),
     new Option('--timeout <seconds>', 'how long a server may take to answer')
       .default(TIMEOUT_S)

@@ -4,12 +4,14 @@ import { SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
 // #region readme
 import protobuf from 'protobufjs'
 import { defineConsumer } from 'consume-once'
-import { MemoryBroker, memoryStore, runMemory } from 'consume-once/memory'
+import { memoryStore } from 'consume-once/memory'
 // #endregion
+import { MemoryBroker, runMemory } from 'consume-once/memory'
 import { localRegistry } from './support/registry.ts'
 
-const proto = 'syntax = "proto3"; package bank; message Payment { string payment_id = 1; int64 cents = 2; }'
 // #region readme
+
+const proto = 'syntax = "proto3"; package bank; message Payment { string payment_id = 1; int64 cents = 2; }'
 
 interface Payment {
   readonly paymentId: string

@@ -162,7 +162,8 @@ function show(
     say(
       `A run refuses this plan: ${countedText(made.buckets.unknown.count, 'message is', 'messages are')} unknown. Say --treat-unknown-as handle or skip.`,
     )
-  } else if (out !== undefined) say(`Run it: consume-once replay run ${out} --canary 5 --reason '...'`)
+  } else if (out !== undefined && made.toHandle > 0)
+    say(`Run it: consume-once replay run ${out} --canary 5 --reason '...'`)
 }
 
 function isRefused({ buckets, rules }: ReplayPlan): boolean {

@@ -60,7 +60,7 @@ it('the first hour sees what its page says', async () => {
     await ready(url)
     expect(await project.run('send-twice.ts')).toMatchObject({ code: 0 })
     await worker.prints(3, /./)
-    expect(worker.printed.replace('duplicate', 'joined').trim()).toBe(first)
+    expect(worker.printed.replace('joined', 'duplicate').trim()).toBe(first)
     expect(await project.run('send-twice.ts')).toMatchObject({ code: 0 })
     await worker.prints(5, /./)
     expect(worker.lines.filter((line) => line === SMS)).toHaveLength(1)

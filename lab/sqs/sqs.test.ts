@@ -19,6 +19,9 @@ interface Ended {
   readonly printed: string
 }
 
+/** It ran until its queue was empty. */
+const STOPPED = { code: null, signal: 'SIGTERM' }
+
 let mq: ElasticMq
 let redis: Redis
 let redisUrl: string
@@ -57,8 +60,13 @@ async function newQueue(attributes: Readonly<Record<string, string>> = {}, suffi
   return url
 }
 
-async function send(queue: string, paymentId: string, cents = 1250): Promise<void> {
-  await call(queue, 'SendMessage', { MessageBody: JSON.stringify({ paymentId, cents }) })
+async function send(
+  queue: string,
+  paymentId: string,
+  cents = 1250,
+  more: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await call(queue, 'SendMessage', { MessageBody: JSON.stringify({ paymentId, cents }), ...more })
 }
 
 /** Those that can be received, and those that a worker has. */
@@ -69,17 +77,28 @@ async function left(queue: string): Promise<readonly number[]> {
   )
 }
 
-/** Until its queue is empty. */
-function work(queue: string, more: Readonly<Record<string, string>> = {}): Promise<Ended> {
+/** A worker, which is stopped when its queue is empty. */
+async function work(queue: string, more: Readonly<Record<string, string>> = {}): Promise<Ended> {
   const loader = pathToFileURL(resolve('node_modules/tsx/dist/loader.mjs')).href
-  const env = { SQS_ENDPOINT: mq.endpoint, REDIS_URL: redisUrl, PREFIX: prefix, QUEUE_URL: queue, WAIT_SECONDS: '1' }
+  const aws = { AWS_REGION: 'elasticmq', AWS_ACCESS_KEY_ID: 'x', AWS_SECRET_ACCESS_KEY: 'x' }
+  const env = { AWS_ENDPOINT_URL_SQS: mq.endpoint, ...aws, REDIS_URL: redisUrl, PREFIX: prefix, QUEUE_URL: queue }
   const child = spawn(process.execPath, ['--import', loader, 'examples/sqs/payments.ts'], {
     env: { ...process.env, NODE_OPTIONS: '', ...env, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let printed = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (printed += chunk.toString()))
-  return new Promise((settle) => void child.once('close', (code, signal) => settle({ code, signal, printed })))
+  const ended = new Promise<Ended>(
+    (settle) => void child.once('close', (code, signal) => settle({ code, signal, printed })),
+  )
+  const isDone = async (): Promise<boolean> =>
+    child.exitCode !== null || child.signalCode !== null || (await left(queue)).every((count) => count === 0)
+  try {
+    await eventually(isDone, 60_000)
+  } finally {
+    child.kill('SIGTERM')
+  }
+  return ended
 }
 
 async function charged(): Promise<readonly string[]> {
@@ -90,11 +109,11 @@ async function charged(): Promise<readonly string[]> {
 it('what a producer sends twice is charged once, and all of it is deleted', async () => {
   const queue = await newQueue()
   for (const id of ['p-1', 'p-1', 'p-2', 'p-2', 'p-2']) await send(queue, id)
-  expect(await work(queue)).toMatchObject({ code: 0 })
+  expect(await work(queue)).toMatchObject(STOPPED)
   expect(await charged()).toEqual(['p-1', 'p-2'])
   expect(await left(queue)).toEqual([0, 0])
   await send(queue, 'p-1')
-  expect(await work(queue)).toMatchObject({ code: 0 })
+  expect(await work(queue)).toMatchObject(STOPPED)
   expect(await charged()).toEqual(['p-1', 'p-2'])
 })
 
@@ -104,7 +123,7 @@ it('a worker that dies before the delete costs a redelivery and no charge', asyn
   expect(await work(queue, { DIES: 'before the delete' })).toMatchObject({ signal: 'SIGKILL' })
   expect(await charged()).toEqual(['p-1'])
   expect(await left(queue)).not.toEqual([0, 0])
-  expect(await work(queue)).toMatchObject({ code: 0 })
+  expect(await work(queue)).toMatchObject(STOPPED)
   expect(await charged()).toEqual(['p-1'])
   expect(await left(queue)).toEqual([0, 0])
 })
@@ -114,7 +133,7 @@ it('a visibility timeout that ends while the function runs delivers it to anothe
   await send(queue, 'p-1')
   const slow = { ANSWER_MS: '4000' }
   const workers = await Promise.all([work(queue, slow), work(queue, slow)])
-  expect(workers).toMatchObject([{ code: 0 }, { code: 0 }])
+  expect(workers).toMatchObject([STOPPED, STOPPED])
   expect(await charged()).toEqual(['p-1'])
   expect(await left(queue)).toEqual([0, 0])
 })
@@ -128,10 +147,26 @@ it('what fails each time, and another payload under a known ID, end in the dead-
   })
   await send(queue, 'p-1')
   await send(queue, 'p-bad', -1)
-  expect(await work(queue)).toMatchObject({ code: 0 })
+  expect(await work(queue)).toMatchObject(STOPPED)
   await send(queue, 'p-1', 99)
-  const { code, printed } = await work(queue)
-  expect({ code, printed }).toMatchObject({ code: 0, printed: expect.stringContaining('ONCE_CONFLICT') })
+  expect(await work(queue)).toMatchObject({ ...STOPPED, printed: expect.stringContaining('ONCE_CONFLICT') })
   await eventually(async () => (await left(dead))[0] === 2)
   expect(await charged()).toEqual(['p-1', 'p-bad', 'p-bad'])
+})
+
+it('a FIFO queue, one message at a time: the next of a group waits until what failed is done or dead', async () => {
+  const dead = await newQueue({ FifoQueue: 'true' }, '-dead.fifo')
+  const deadLetterTargetArn = `arn:aws:sqs:elasticmq:000000000000:${prefix}-dead.fifo`
+  const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 2 })
+  const queue = await newQueue({ FifoQueue: 'true', VisibilityTimeout: '1', RedrivePolicy }, '.fifo')
+  const sent: readonly (readonly [string, number])[] = [
+    ['p-bad', -1],
+    ['p-1', 1250],
+    ['p-2', 1250],
+  ]
+  for (const [id, cents] of sent) await send(queue, id, cents, { MessageGroupId: 'g', MessageDeduplicationId: id })
+  expect(await work(queue, { AT_ONCE: '1' })).toMatchObject(STOPPED)
+  const calls = await redis.lrange(`${prefix}:calls`, 0, -1)
+  expect(calls.map((one) => one.replace(/ .*/, ''))).toEqual(['p-bad', 'p-bad', 'p-1', 'p-2'])
+  expect((await left(dead))[0]).toBe(1)
 })

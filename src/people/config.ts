@@ -17,7 +17,7 @@ import { SUBSCRIPTION } from './check-subscription.ts'
 import type { Subscription } from '../ports/subscription.ts'
 import type { Migrations } from '../ports/migrations.ts'
 
-/** The configuration of the command-line tool: the default export of `consume-once.config.js`, `.mjs` or `.ts`. */
+/** The configuration of the command-line tool: the default export of `consume-once.config.js`, `.mjs`, `.ts` or `.mts`. */
 export interface ConsumeOnceConfig {
   /** The modules that define them must not run them. */
   readonly consumers: readonly ConfiguredConsumer[]

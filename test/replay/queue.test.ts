@@ -38,7 +38,16 @@ describeRabbit('a queue', () => {
   it('is run: its messages are handled once, over a pause, and what fails again is left', async () => {
     await using incident = await dead()
     const plan = incident.cli.path('plan.json')
-    await incident.run(['replay', 'plan', 'sms', '--from', `${incident.from}.dead-letter`, '--out', plan])
+    const planned = await incident.run([
+      'replay',
+      'plan',
+      'sms',
+      '--from',
+      `${incident.from}.dead-letter`,
+      '--out',
+      plan,
+    ])
+    expect(planned.stderr).toContain('Run it: consume-once replay run ')
     await untilDead(incident, 6)
     const bug = { bugOf: 'g5' }
     const canary = ['--canary', '2', '--concurrency', '1']
@@ -62,7 +71,9 @@ describeRabbit('a queue', () => {
     const from = `${incident.from}.dead-letter`
     const ids = incident.cli.file('ids.txt', 'g0\ng1\n')
     await incident.run(['resolve', 'sms', '-', '--done', ...WHY], {}, 'g0\ng1\n')
-    await incident.run(['replay', 'plan', 'sms', '--from', from, '--ids-from', ids, '--out', plan])
+    const planned = await incident.run(['replay', 'plan', 'sms', '--from', from, '--ids-from', ids, '--out', plan])
+    expect(planned.stdout).toContain(', 0 to handle')
+    expect(planned.stderr).not.toContain('Run it')
     await untilDead(incident, 6)
     const run = await incident.json<RunResult>(['replay', 'run', plan, ...WHY])
     expect(run).toMatchObject({ status: 'finished', totals: { handled: 0, 'done-before': 2, skipped: 4 } })

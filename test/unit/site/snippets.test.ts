@@ -11,6 +11,9 @@ import { ALL_PAGES, blocksOf, regionsOf, type Block } from '../../kit/readme.ts'
 const { scripts, peerDependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Readonly<
   Record<'scripts' | 'peerDependencies' | 'devDependencies', Readonly<Record<string, string>>>
 >
+const OF_SQS = JSON.parse(readFileSync('examples/sqs/package.json', 'utf8')) as {
+  readonly dependencies: Readonly<Record<string, string>>
+}
 const BLOCKS = ALL_PAGES.flatMap((page) => blocksOf(page, readFileSync(page, 'utf8')))
 /** `npm run examples` runs all but that of `sqs`, which lab/sqs runs with a server of its own. */
 const EXAMPLES = ['', 'orm/', 'sqs/'].flatMap((folder) =>
@@ -154,7 +157,7 @@ function commandsIn(block: Block): readonly Typed[] {
   const typed = block.language === 'console' ? lines.flatMap((line) => /^\$ (.*)$/.exec(line)?.[1] ?? []) : lines
   return typed.flatMap((line) =>
     line
-      .replace(/(^|\s)#.*$| [|>] .*$/, '')
+      .replace(/(^|\s)#.*$| [|>] .*$| &$/, '')
       .replace(/^(?:[A-Z_]+=\S+ )+/, '')
       .split(' && ')
       .map((one) => ({ place: placeOf(block), words: wordsOf(one) }))
@@ -187,7 +190,7 @@ function problemWith([program, ...rest]: readonly string[]): string | undefined 
       const file = rest[rest.indexOf('-f') + 1]?.replace('node_modules/consume-once/', '') ?? ''
       return existsSync(file) ? undefined : `no file ${file}`
     }
-    case 'pkill':
+    case 'kill':
     case 'curl':
     case 'promtool':
       return undefined
@@ -213,7 +216,7 @@ function problemWithNpm([what, ...names]: readonly string[]): string | undefined
     case 'run':
       return names[0] !== undefined && names[0] in scripts ? undefined : `no script ${names[0]}`
     case 'install': {
-      const known = { ...peerDependencies, ...devDependencies, 'consume-once': '' }
+      const known = { ...peerDependencies, ...devDependencies, ...OF_SQS.dependencies, 'consume-once': '' }
       const unknown = names.filter((name) => !name.startsWith('-') && !(name in known))
       return unknown.length === 0 ? undefined : `no package of ours, and none that it works with: ${unknown.join(', ')}`
     }

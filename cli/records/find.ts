@@ -5,7 +5,7 @@ import { osUser } from '../../src/people/os-user.ts'
 import { searchNote } from '../../src/replay/find/search-note.ts'
 import { parseCondition } from '../../src/replay/expression.ts'
 import type { FoundMessage } from '../../src/replay/find/find.ts'
-import { problemOf, searchedPlaces } from '../../src/replay/find/search.ts'
+import { problemOf, searchedPlaces, type SearchedPlace } from '../../src/replay/find/search.ts'
 import { EXIT, misuse } from '../exit.ts'
 import { Interrupts } from '../interrupts.ts'
 import { printJson, printText, say, table } from '../output.ts'
@@ -97,7 +97,7 @@ async function find(session: Session, given: string | undefined, flags: FindFlag
   for (const entry of entries.filter((one) => placesOf(one, flags).length > 0)) {
     const problem = await note(session, entry, { ...flags, ...(text === undefined ? {} : { text }) })
     if (problem !== undefined) unnoted.push(problem)
-    const messages = await inquiry.find(entry, placesOf(entry, flags), {
+    const messages = await inquiry.find(placesOf(entry, flags), {
       selection: { where, since, until },
       text,
       lookAtMost,
@@ -139,9 +139,8 @@ async function note(session: Session, entry: ConfiguredConsumer, flags: FindFlag
   }
 }
 
-function placesOf(entry: ConfiguredConsumer, { from, topics }: FindFlags): readonly string[] {
-  if (from !== undefined) return from
-  return searchedPlaces(entry, { topics }).map((place) => place.from)
+function placesOf(entry: ConfiguredConsumer, { from, topics }: FindFlags): readonly SearchedPlace[] {
+  return from?.map((one) => ({ entry, from: one })) ?? searchedPlaces(entry, { topics })
 }
 
 function foundTable(found: readonly FoundAt[]): string {

@@ -5,6 +5,7 @@ import type { FoundMessage } from '../../src/replay/find/find.ts'
 import {
   problemOf,
   search,
+  type SearchedPlace,
   type SearchHow,
   type SearchProblem,
   type SearchResult,
@@ -47,13 +48,8 @@ export class Inquiry {
   }
 
   /** The messages that are asked for, in the order of the places. */
-  async find(
-    entry: ConfiguredConsumer,
-    places: readonly string[],
-    how: Omit<SearchHow, 'clock'>,
-  ): Promise<readonly FoundMessage[]> {
-    const asked = places.map((from) => ({ entry, from }))
-    const job = search(asked, { ...how, clock: systemClock })
+  async find(places: readonly SearchedPlace[], how: Omit<SearchHow, 'clock'>): Promise<readonly FoundMessage[]> {
+    const job = search(places, { ...how, clock: systemClock })
     const stop = (): void => job.stop()
     if (this.signal.aborted) stop()
     this.signal.addEventListener('abort', stop, { once: true })

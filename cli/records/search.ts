@@ -5,6 +5,7 @@ import { outboxFindings, type OutboxFinding } from '../../src/people/outbox-even
 import { adviceOf, type Advice, type Advised } from '../../src/people/advice.ts'
 import type { FoundMessage } from '../../src/replay/find/find.ts'
 import { recordsInHand } from '../../src/replay/find/in-hand.ts'
+import { searchedPlaces } from '../../src/replay/find/search.ts'
 import { deadLetterPlaces } from '../../src/replay/place.ts'
 import { printable, say } from '../output.ts'
 import { titleOf, type Session } from '../session.ts'
@@ -100,8 +101,8 @@ export class Search {
   async #lettersOf(entry: ConfiguredConsumer, keys: readonly Key[]): Promise<readonly FoundMessage[]> {
     const { deadLetters, lookAtMost } = this.#flags
     if (!deadLetters) return []
-    const places = deadLetterPlaces(entry.subscription.replay)
-    return this.#inquiry.find(entry, places, { keys, lookAtMost, findAtMost: MOST_LETTERS })
+    const places = searchedPlaces(entry, { topics: false })
+    return this.#inquiry.find(places, { keys, lookAtMost, findAtMost: MOST_LETTERS })
   }
 
   async #decisionsOn({ consumer }: ConfiguredConsumer, admin: Admin, key: Key): Promise<readonly AuditEntry[]> {

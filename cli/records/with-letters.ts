@@ -1,6 +1,6 @@
 import type { ConfiguredConsumer } from '../../src/index.ts'
 import type { FoundMessage } from '../../src/replay/find/find.ts'
-import { deadLetterPlaces } from '../../src/replay/place.ts'
+import { searchedPlaces } from '../../src/replay/find/search.ts'
 import { Interrupts } from '../interrupts.ts'
 import { Inquiry } from './inquiry.ts'
 import type { Shown } from './show.ts'
@@ -21,8 +21,8 @@ export async function withLetters(entry: ConfiguredConsumer, { records, next }: 
   using interrupts = new Interrupts()
   const inquiry = new Inquiry(interrupts.signal)
   const keys = records.map(({ key }) => key)
-  const places = records.length === 0 ? [] : deadLetterPlaces(entry.subscription.replay)
-  const found = await inquiry.find(entry, places, { keys, lookAtMost: LETTERS, findAtMost: LETTERS })
+  const places = records.length === 0 ? [] : searchedPlaces(entry, { topics: false })
+  const found = await inquiry.find(places, { keys, lookAtMost: LETTERS, findAtMost: LETTERS })
   inquiry.tell()
   const byKey = new Map<string | undefined, FoundMessage[]>()
   for (const letter of found) byKey.set(letter.key, [...(byKey.get(letter.key) ?? []), letter])

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { fileJournal } from '../../adapters/file/index.ts'
 import { LACKS, redrive, REDRIVE_OUTCOMES, type RedriveOptions, type RedriveResult } from '../../src/replay/index.ts'
+import { quoted } from '../../src/people/command-text.ts'
 import type { ConfiguredConsumer } from '../../src/index.ts'
 import { confirm } from '../confirm.ts'
 import { EXIT, misuse } from '../exit.ts'
@@ -203,7 +204,7 @@ const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {
   looped: 'was redriven too often: --max-replays',
   repeated: 'another dead letter of the same message was redriven',
   'no-destination': 'its headers do not tell where it came from: --destination',
-  'refused-destination': 'came from somewhere else: --allow-destination',
+  'refused-destination': 'came from somewhere else: --allow-destination, as below',
   unconfirmed: 'was not in the preview, or would have been left then: redrive again',
   undated: 'no time, or one in the future, for --since and --until: --include undated',
   'no-reason': 'does not say why it was set aside, for --reason-is: --include no-reason',
@@ -213,7 +214,7 @@ const MEANS: Readonly<Record<keyof RedriveResult['totals'], string>> = {
 
 function textOf(result: RedriveResult, title: string): string {
   const { from, dryRun, status, because, ids, looked, totals, warnings, stopped } = result
-  const { destinations, reasons, reasonsThere } = result
+  const { destinations, refusedDestinations, reasons, reasonsThere } = result
   const rows = Object.entries(totals)
     .filter(([outcome, count]) => count > 0 && outcome !== 'unconfirmed')
     .map(([outcome, count]) => [
@@ -224,6 +225,10 @@ function textOf(result: RedriveResult, title: string): string {
   return [
     `${title}: ${from.map(printable).join(', ')}, ${countedText(looked, 'dead letter')}${stopped ? `, ${status} (${because ?? ''})` : ''}`,
     ...(rows.length === 0 ? [] : [table(['DEAD LETTERS', 'COUNT', 'MEANS'], rows)]),
+    ...Object.entries(refusedDestinations).map(
+      ([name, count]) =>
+        `from ${printable(name)}: ${count.toLocaleString('en')}; send back by --allow-destination=${quoted(name)}`,
+    ),
     ...idsText(ids),
     ...(dryRun ? [...countsOf('to', destinations), ...reasonsText(reasonsThere, reasons)] : []),
     ...warnings.map((warning) => `note: ${warning}`),

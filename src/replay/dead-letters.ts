@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { ReplayItem, ReplayPublisher, ReplayRange } from '../ports/replay.ts'
 import { setAsideBy, shownId } from './find/find.ts'
 import { ForeseenLetters } from './foreseen.ts'
+import { presentNames } from './former-places.ts'
 import type { Hold } from './hold.ts'
 import { Lookup, type Looked } from './look.ts'
 import { Pace } from './pace.ts'
@@ -40,7 +41,9 @@ export class DeadLetters {
   readonly #allowed: ReadonlySet<string>
   /** Two letters of one message may differ: only the first is sent back. */
   readonly #seen = new Set<Key>()
+  readonly #presentNames: ReadonlyMap<string, string>
   readonly #destinations = new Map<string, number>()
+  readonly #refusedDestinations = new Map<string, number>()
   readonly #reasons = new Map<string, number>()
   readonly #reasonsThere = new Map<string, number>()
   readonly totals: Record<RedriveOutcome, number>
@@ -68,6 +71,7 @@ export class DeadLetters {
       ...allowDestinations,
       ...(destination === undefined ? [] : [destination]),
     ])
+    this.#presentNames = presentNames(of.definition, of.subscription)
     this.totals = Object.fromEntries(REDRIVE_OUTCOMES.map((name) => [name, 0])) as Record<RedriveOutcome, number>
   }
 
@@ -133,6 +137,7 @@ export class DeadLetters {
       looked: this.looked,
       totals: this.totals,
       destinations: Object.fromEntries(this.#destinations),
+      refusedDestinations: Object.fromEntries(this.#refusedDestinations),
       reasons: Object.fromEntries(this.#reasons),
       reasonsThere: Object.fromEntries(this.#reasonsThere),
       ids: this.#lookup.ids(),
@@ -143,7 +148,7 @@ export class DeadLetters {
 
   #deadLetter(looked: Looked): RedrivenDeadLetter {
     const { part, position, deadLetter } = looked.item
-    const destination = deadLetter?.destination ?? this.#ctx.options.destination
+    const destination = this.#destinationOf(deadLetter?.destination) ?? this.#ctx.options.destination
     const outcome = this.#outcomeOf(looked, destination)
     return {
       part,
@@ -156,6 +161,11 @@ export class DeadLetters {
       setAsideBy: deadLetter && setAsideBy(deadLetter),
       destination,
     }
+  }
+
+  /** What came to a topic or a queue before its rename goes to the present one, unless a person names the former one. */
+  #destinationOf(from: string | undefined): string | undefined {
+    return from === undefined || this.#allowed.has(from) ? from : (this.#presentNames.get(from) ?? from)
   }
 
   #outcomeOf(looked: Looked, destination: string | undefined): RedriveOutcome {
@@ -209,6 +219,7 @@ export class DeadLetters {
     this.totals[outcome]++
     const why = reason ?? 'unknown'
     if (outcome !== 'unconfirmed') addOne(this.#reasonsThere, why)
+    if (outcome === 'refused-destination') addOne(this.#refusedDestinations, destination ?? '')
     if (outcome !== 'redriven') return
     addOne(this.#destinations, destination ?? '')
     addOne(this.#reasons, why)

@@ -86,6 +86,8 @@ export interface RedriveResult {
   /** How many are redriven, by destination and by reason. */
   readonly destinations: Readonly<Record<string, number>>
   readonly reasons: Readonly<Record<string, number>>
+  /** How many are left because of where they came from, by that: what `allowDestinations` may take. */
+  readonly refusedDestinations: Readonly<Record<string, number>>
   /** Of all dead letters that were looked at, by reason: what the option `reasons` may select. */
   readonly reasonsThere: Readonly<Record<string, number>>
   /** With `ids`: how many of them are there. */

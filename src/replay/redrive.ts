@@ -23,6 +23,7 @@ import type { Entropy } from '../ports/entropy.ts'
 import { redriveId } from './redrive-id.ts'
 import { RedriveRecord } from './redrive-record.ts'
 import { ASKED, type RunEvent } from './run-state.ts'
+import { existingFormerPlaces } from './former-places.ts'
 import { ForeseenLetters, type Foreseen } from './foreseen.ts'
 import { takeHold, type Hold } from './hold.ts'
 import { startJob, type Job } from './job.ts'
@@ -84,7 +85,7 @@ export function redrive(
     const of = new ReplayedConsumer(consumer, subscription)
     const options = checked(of, asked)
     const { clock, entropy, dryRun, from } = options
-    const places = from === undefined ? deadLetterPlaces(of.subscription.replay) : [from]
+    const places = from === undefined ? await placesOf(of) : [from]
     const foreseen = lettersOf(options)
     const id = foreseen?.id ?? newId(entropy)
     const ctx: Redriving = { of, options, clock, places, id, foreseen }
@@ -121,6 +122,11 @@ export function redrive(
       throw error
     }
   })
+}
+
+/** Also those of before a rename. */
+async function placesOf(of: ReplayedConsumer): Promise<readonly string[]> {
+  return [...deadLetterPlaces(of.subscription.replay), ...(await existingFormerPlaces(of))]
 }
 
 type StopEvent = Extract<RunEvent, { readonly event: 'pause' | 'abort' }>

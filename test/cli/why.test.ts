@@ -158,6 +158,21 @@ describeRabbit('consume-once why, on RabbitMQ and Postgres', () => {
     expect(text.stdout).toContain(`dead letter      rabbitmq:${queue}, `)
     expect(text.stderr).toContain('hands them back')
     await untilBack()
+
+    // After a rename of the queue; only with its former name in `scope` is it the same consumer.
+    const renamed = { broker: { amqp: incident.rabbit?.url ?? '', queue: incident.rabbit?.name() ?? '' } }
+    await incident.rabbit?.declare(`${renamed.broker.queue}.dead-letter`)
+    const stray = ['redrive', 'sms', '--dry-run', '--from', `rabbitmq:${queue}`, '--treat-unknown-as', 'handle']
+    const refused = await incident.run(stray, renamed)
+    expect(refused.stdout).toContain(`from ${incident.place}: 6; send back by --allow-destination=${incident.place}`)
+    await untilBack()
+    const scoped = { ...renamed, scope: { queue: incident.place } }
+    const [known] = (await incident.json<Why>(['why', 'g3'], scoped)).found
+    expect(known).toMatchObject({ dead_letters: [{ from: `rabbitmq:${queue}` }] })
+    await untilBack()
+    const dry = await incident.run(['redrive', 'sms', 'g3', '--dry-run'], scoped)
+    expect(dry).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`to ${renamed.broker.queue}: 1`) })
+    await untilBack()
     const left = await incident.rabbit?.takeLeft(queue)
     expect(left).toHaveLength(ids.length)
   })

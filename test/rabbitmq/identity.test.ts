@@ -1,6 +1,17 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { messageId } from '../../src/index.ts'
+import { rabbitSubscription } from '../../adapters/amqplib/index.ts'
+import { systemClock } from '../../src/foundation/clock.ts'
+import {
+  defineConsumer,
+  messageId,
+  TerminalError,
+  type ConfiguredConsumer,
+  type ConsumerSettings,
+  type Subscription,
+} from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
+import { search, searchedPlaces, type SearchResult } from '../../src/replay/find/search.ts'
+import { redrive } from '../../src/replay/index.ts'
 import { eventually } from '../kit/eventually.ts'
 import { openedOnce } from '../kit/opened.ts'
 import { Consumers } from './consumers.ts'
@@ -71,6 +82,24 @@ describe('the ID from a header of RabbitMQ', () => {
   })
 })
 
+function refuse(): never {
+  throw new TerminalError('no')
+}
+
+/** As a person looks into it: it runs nothing. */
+function entryOf(
+  subscription: Subscription,
+  { name, store, scope }: Pick<ConsumerSettings<unknown, unknown, never>, 'name' | 'store' | 'scope'>,
+): ConfiguredConsumer {
+  const named = scope === undefined ? { name } : { name, scope }
+  return { consumer: defineConsumer({ ...named, store, id: messageId.property(), handle: () => {} }), subscription }
+}
+
+function found10(entry: ConfiguredConsumer): Promise<SearchResult<ConfiguredConsumer>> {
+  const how = { lookAtMost: 10, findAtMost: 10, clock: systemClock }
+  return search(searchedPlaces(entry, { topics: false }), how).result
+}
+
 describe('after a rename, with the former names in its scope', () => {
   it('a consumer and its queue repeat no effect, nor does a copy that was made under the former name', async () => {
     const [former, queue, store] = [rabbit.name(), rabbit.name(), memoryStore()]
@@ -89,6 +118,55 @@ describe('after a rename, with the former names in its scope', () => {
     const { watching } = await consumers.run(rabbit.url, { queue }, handle, { name: 'texts', store, scope })
     await eventually(() => watching.ended('duplicate') === 2 && watching.ended('handled') === 1)
     expect(handled.toSorted()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('dead letters of the former queue are found, and go back to the present one', async () => {
+    const [former, queue, store] = [rabbit.name(), rabbit.name(), memoryStore()]
+    await rabbit.declare(former)
+    await rabbit.send(former, ['a'])
+    const before = await consumers.run(rabbit.url, { queue: former }, refuse, { name: 'sms', store })
+    await before.watching.untilOutcomes('dead-lettered', 1)
+    await before.running.stop()
+    await eventually(async () => (await rabbit.ready(`${former}.dead-letter`)) === 1)
+
+    const handled: string[] = []
+    const settings = { name: 'texts', store, scope: { name: 'sms', queue: former } }
+    const handle = ({ payload }: { readonly payload: string }): unknown => handled.push(payload)
+    const { watching } = await consumers.run(rabbit.url, { queue }, handle, settings)
+    const subscription = rabbitSubscription(rabbit.url, { queue })
+    const another = entryOf(subscription, { name: 'texts', store })
+    const stray = { from: `rabbitmq:${former}.dead-letter`, unknown: 'handle' } as const
+    await expect(redrive(another.consumer, subscription, stray).result).resolves.toMatchObject({
+      totals: { 'refused-destination': 1 },
+      refusedDestinations: { [former]: 1 },
+    })
+
+    const entry = entryOf(subscription, settings)
+    const found = await found10(entry)
+    expect(found).toMatchObject({
+      messages: [{ message: { from: `rabbitmq:${former}.dead-letter`, state: 'given-up' } }],
+      problems: [],
+    })
+    const why = { dryRun: false, by: 'kim', reason: 'renamed' }
+    await expect(redrive(entry.consumer, subscription, why).result).resolves.toMatchObject({
+      from: [`rabbitmq:${queue}.dead-letter`, `rabbitmq:${former}.dead-letter`],
+      totals: { redriven: 1 },
+      destinations: { [queue]: 1 },
+    })
+    await watching.until(() => watching.ended('handled') === 1)
+    expect(handled).toEqual(['a'])
+  })
+
+  it('a former place that does not exist is passed over', async () => {
+    const queue = rabbit.name()
+    const settings = { name: 'texts', store: memoryStore(), scope: { queue: rabbit.name() } }
+    await consumers.run(rabbit.url, { queue }, () => {}, settings)
+    const subscription = rabbitSubscription(rabbit.url, { queue })
+    const entry = entryOf(subscription, settings)
+    await expect(found10(entry)).resolves.toMatchObject({ messages: [], problems: [], looked: [{ looked: 0 }] })
+    await expect(redrive(entry.consumer, subscription, {}).result).resolves.toMatchObject({
+      from: [`rabbitmq:${queue}.dead-letter`],
+    })
   })
 
   it('the words of Kafka are refused at the start: the queue is group and origin', async () => {

@@ -20,6 +20,8 @@ export interface ReplaySettings {
   /** Name of the consumer. @defaultValue `sms` */
   readonly name?: string
   readonly group: string
+  /** Its former names. @defaultValue none */
+  readonly scope?: { readonly queue?: string; readonly topics?: Readonly<Record<string, string>> }
   /** The handler has a bug: every message is given up whose payload has this tenant. */
   readonly bugFor?: string
   /** @defaultValue 1 */
@@ -65,9 +67,10 @@ interface Sms {
   readonly tenant: string
 }
 
-function common({ name = 'sms', maxAttempts = 1, logIds = false, bugFor, registry }: ReplaySettings) {
+function common({ name = 'sms', scope, maxAttempts = 1, logIds = false, bugFor, registry }: ReplaySettings) {
   return {
     name,
+    ...(scope === undefined ? {} : { scope }),
     logIds,
     id: messageId.header('id'),
     maxAttempts,

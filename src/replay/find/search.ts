@@ -1,8 +1,10 @@
 import { describeError, isConsumeOnceError } from '../../foundation/errors.ts'
 import { withoutSecrets } from '../../foundation/without-secrets.ts'
+import { definitionOf } from '../../consumer/define-consumer.ts'
 import type { ConfiguredConsumer } from '../../people/config.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { findMessages, type FindOptions, type Found, type FoundMessage } from './find.ts'
+import { formerDeadLetterPlaces, isMissing } from '../former-places.ts'
 import { startJob, type Job } from '../job.ts'
 import { deadLetterPlaces } from '../place.ts'
 
@@ -11,6 +13,8 @@ export interface SearchedPlace<Entry extends ConfiguredConsumer = ConfiguredCons
   readonly entry: Entry
   /** `kafka:sms.dead-letter` */
   readonly from: string
+  /** Where its dead letters went before a rename: it may not exist any more. @defaultValue false */
+  readonly isFormer?: boolean
 }
 
 /** What could not be looked at. */
@@ -49,7 +53,12 @@ export function searchedPlaces<Entry extends ConfiguredConsumer>(
 ): readonly SearchedPlace<Entry>[] {
   const { replay, origins } = entry.subscription
   const own = topics && replay?.system === 'kafka' ? origins.map((topic) => `kafka:${topic}`) : []
-  return [...deadLetterPlaces(replay), ...own].map((from) => ({ entry, from }))
+  const former = formerDeadLetterPlaces(definitionOf(entry.consumer), entry.subscription)
+  return [
+    ...deadLetterPlaces(replay).map((from) => ({ entry, from })),
+    ...former.map((from) => ({ entry, from, isFormer: true })),
+    ...own.map((from) => ({ entry, from })),
+  ]
 }
 
 /**
@@ -66,7 +75,7 @@ export function search<Entry extends ConfiguredConsumer>(
     const looked: SearchResult<Entry>['looked'][number][] = []
     const problems: SearchProblem<Entry>[] = []
     const before = { looked: 0, found: 0 }
-    for (const [at, { entry, from }] of places.entries()) {
+    for (const [at, { entry, from, isFormer = false }] of places.entries()) {
       if (signal.aborted) break
       const tellOf = (now: { readonly looked: number; readonly found: number }, isOver: boolean): void =>
         control.tell({
@@ -86,7 +95,7 @@ export function search<Entry extends ConfiguredConsumer>(
         before.looked += rest.looked
         before.found += found.length
       } catch (error) {
-        problems.push(problemOf(entry, error))
+        if (!isFormer || !isMissing(error)) problems.push(problemOf(entry, error))
       }
     }
     return { messages, looked, problems, stopped: signal.aborted }

@@ -133,7 +133,7 @@ describe('consume-once inspect', () => {
       stderr: expect.stringContaining('give all 22 characters for what is done'),
     })
     const short = await cli.onMemory(['inspect', 'sms-sender', '--key', 'AAA'])
-    expect(short).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('its first 4 or more') })
+    expect(short).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('its first 4 characters or more') })
   })
 
   it('says that a list is empty on stderr', async () => {

@@ -1,5 +1,6 @@
 import { outboxOf, type ConfiguredConsumer, type OutboxBacklog, type OutboxRefused } from '../../src/index.ts'
 import { durationText } from '../../src/core/duration-text.ts'
+import { whyCommand } from '../../src/people/command-text.ts'
 import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import { EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
@@ -21,7 +22,7 @@ export async function showOutbox(
   if (first === undefined) return EXIT.ok
   const { keys = 'ids' } = definitionOf(entry.consumer).store
   const [key] = refused.flatMap(({ messageId }) => keyOfProvider(messageId, keys) ?? [])
-  if (key !== undefined) say(`The message that was handled: npx consume-once why -- ${key}`)
+  if (key !== undefined) say(`The message that was handled: ${whyCommand(key)}`)
   say(`Try one now: npx consume-once redrive ${titleOf(entry)} --outbox ${first.id} --reason WHY`)
   return EXIT.ok
 }

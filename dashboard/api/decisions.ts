@@ -27,7 +27,7 @@ export interface AuditAnswer {
   /** The newest first. `consumer`: `ConsumerInfo.id`. */
   readonly entries: readonly (AuditRow & ConsumerQuery)[]
   readonly next: string | undefined
-  /** Of several consumers, those whose store did not answer. */
+  /** The consumers whose store did not answer, if several were asked. */
   readonly failed: readonly (ConsumerQuery & { readonly error: ApiError['error'] })[]
 }
 

@@ -130,7 +130,7 @@ class Arriving {
 
   constructor(on: Scene, perSecond: number) {
     this.#ended = this.#send(on, perSecond)
-    // Of a test that failed before it stopped this.
+    // A test that failed may have left it running.
     this.#ended.catch(() => {})
   }
 

@@ -20,7 +20,7 @@ import { inSeconds, wordsOf } from './runbook.ts'
 interface Setting {
   /** How long a minute of the rules lasts. @defaultValue 1 */
   readonly secondsAMinute?: number
-  /** Of the topic. @defaultValue 1 */
+  /** Partitions of the topic. @defaultValue 1 */
   readonly partitions?: number
 }
 
@@ -212,6 +212,7 @@ export class Scene implements AsyncDisposable {
     const args = words.includes('--reason') ? [...words, '--yes'] : words
     const { stdout, stderr }: CliRun = await this.cli.run(args, {
       env: { ...this.#env(), CONSUME_ONCE_CONFIG: compiled('lab/on-call/on-call.config.ts') },
+      cwd: this.cli.dir, // A command may write a file.
     })
     return stderr + stdout
   }

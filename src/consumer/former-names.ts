@@ -11,7 +11,10 @@ export interface FormerNames {
   readonly name?: string
   /** Former consumer group. On RabbitMQ give `queue`. */
   readonly group?: string
-  /** Former topics by their present names: `{ 'sms.v2': 'sms' }`. */
+  /**
+   * Former topics by their present names: `{ 'sms.v2': 'sms' }`. Each must be one that the consumer reads. Not for IDs made of an
+   * offset, which begins anew in another topic: such a message would have the ID of an older one, and be a conflict.
+   */
   readonly topics?: Readonly<Record<string, string>>
   /** RabbitMQ: the former queue, which is group and origin. */
   readonly queue?: string
@@ -74,9 +77,10 @@ export function problemsOfFormerPlaces(
   if (system === 'kafka' && queue !== undefined) {
     return [`scope: expected group or topics on Kafka, got queue: { group: 'the former group' }`]
   }
-  const present = Object.keys(topics ?? {})
-  if (origins === undefined || present.length === 0 || present.some((topic) => origins.includes(topic))) return []
+  // One that is misspelt would leave its topic with other keys, and every message would run again.
+  const unknown = Object.keys(topics ?? {}).filter((topic) => origins !== undefined && !origins.includes(topic))
+  if (unknown.length === 0) return []
   return [
-    `scope.topics: expected a topic as it is called now, of ${origins.join(', ')}, got ${present.join(', ')}: { 'present name': 'former name' }`,
+    `scope.topics: expected topics as they are called now, of ${origins?.join(', ')}, got ${unknown.join(', ')}: { 'present name': 'former name' }`,
   ]
 }

@@ -69,7 +69,7 @@ export async function auditOfAll<S extends AuditSource>(
 }
 
 interface Place {
-  /** Of the last entry of the page. */
+  /** When the last entry of the page was written. */
   readonly at: number | undefined
   /** The last entry that was shown of each source. */
   readonly ids: readonly (string | undefined)[]

@@ -17,11 +17,6 @@ export interface NamedConsumer {
   readonly name: string
 }
 
-/** A list of IDs that has only this one needs no `--raw-ids`. */
-export function isPlainId(id: string): boolean {
-  return /^[\w.:/-]+(?: [\w.:/-]+)*$/.test(id) && /\w/.test(id)
-}
-
 /** `npx consume-once <verb> <consumer> <rest>`; the consumer by its name alone if no other has that name. */
 export function command(
   verb: string,

@@ -19,7 +19,7 @@ const KEY = new RegExp(`^[\\w-]{${KEY_LENGTH}}$`)
 /** `ctx.idempotencyKey`, also with what a handler put behind it, as `-charge`, or an outbox, the number of the call. */
 const IDEMPOTENCY_KEY = /^([\w-]{43})(?:[^A-Za-z0-9].*)?$/s
 
-/** Of a store of sequences it is the key itself. */
+/** A store of sequences has the key itself as the idempotency key. */
 const OF_SEQUENCES = new RegExp(`^([\\w-]{${SEQUENCE_KEY_LENGTH}})(?:[^A-Za-z0-9].*)?$`, 's')
 
 /**

@@ -88,7 +88,7 @@ export interface RedriveResult {
   readonly reasons: Readonly<Record<string, number>>
   /** How many are left because of where they came from, by that: what `allowDestinations` may take. */
   readonly refusedDestinations: Readonly<Record<string, number>>
-  /** Of all dead letters that were looked at, by reason: what the option `reasons` may select. */
+  /** How many dead letters were looked at, by reason, whatever was selected: the option `reasons` may select each of them. */
   readonly reasonsThere: Readonly<Record<string, number>>
   /** With `ids`: how many of them are there. */
   readonly ids?: IdsFound | undefined

@@ -102,7 +102,7 @@ describe('after a rename, with the former names in its scope', () => {
       runKafka(cluster.kafka(), as('texts', scope), { ...FAST, topics: [topic], group })
     await expect(start({ queue: 'sms' })).rejects.toThrow('scope: expected group or topics on Kafka, got queue')
     await expect(start({ topics: { sms: topic } })).rejects.toThrow(
-      `scope.topics: expected a topic as it is called now, of ${topic}, got sms`,
+      `scope.topics: expected topics as they are called now, of ${topic}, got sms`,
     )
     // Nothing is left: the group is free again.
     started.push(await runKafka(cluster.kafka(), as('sms'), { ...FAST, topics: [topic], group }))

@@ -7,7 +7,7 @@ import { describeMariadb, newMysqlPlace, type MysqlPlace } from './support.ts'
 
 const VALUES = [0, 1, 2, 1_000]
 
-/** Of each value of a setting that is a flaw: whether it is said to be the default. */
+/** Whether the doctor calls each flawed value of a setting the default of the server. */
 const said = (judge: (value: number) => CheckFinding): readonly (readonly [number, boolean])[] =>
   VALUES.map((value) => [value, judge(value)] as const)
     .filter(([, { verdict }]) => verdict === 'weaker' || verdict === 'broken')

@@ -7,7 +7,8 @@ import { Shares, Table, type Column, type Share } from '../components/table.tsx'
 import { useShared } from '../context.ts'
 import { href } from '../place.ts'
 import { REDRIVE_WORDS } from '../words.ts'
-import { handleUnknown, SameCommand, Selected } from './meant.tsx'
+import { SameCommand, Selected } from './meant.tsx'
+import { allowing, redriveOf } from './redrive-command.ts'
 import { RedriveDialog } from './redrive-dialog.tsx'
 
 export function Found({
@@ -28,6 +29,7 @@ export function Found({
   const [isAsking, ask] = useState(false)
   const { only } = found
   const reasons = Object.entries(found.reasons).toSorted(([, a], [, b]) => b - a)
+  const refused = Object.entries(found.refusedDestinations)
   const isSome = Object.keys(only).length > 0
   const isOne = only.id !== undefined || only.key !== undefined
   const meant = found.looked - (isSome ? found.totals.filtered : 0)
@@ -66,7 +68,13 @@ export function Found({
       {found.totals.unknown > 0 && found.only.key === undefined && (
         <Command
           about="Those without a record may have been handled. If you know that they were not, this sends them back"
-          text={handleUnknown(consumer, session.consumers, only)}
+          text={redriveOf(consumer, session.consumers, only, '--treat-unknown-as handle --reason WHY')}
+        />
+      )}
+      {refused.length > 0 && (
+        <Command
+          about={`${refused.map(([from, number]) => `${plural(number, 'dead letter')} from ${from}`).join(', ')}: this sends them back there`}
+          text={redriveOf(consumer, session.consumers, only, `${allowing(found.refusedDestinations)} --reason WHY`)}
         />
       )}
       <h2>Sample</h2>

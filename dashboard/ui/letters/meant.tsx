@@ -2,11 +2,11 @@
 
 import type { JSX } from 'preact'
 import { BROKER_REASONS, DEAD_LETTER_REASONS } from '../../../src/core/after-claim.ts'
-import { command, isPlainId, quoted } from '../../../src/people/command-text.ts'
 import type { ConsumerInfo, Meant } from '../../api.ts'
 import { linesOf, type Field, type Values } from '../components/form.tsx'
 import { Command, Time } from '../components/parts.tsx'
 import { useShared } from '../context.ts'
+import { redriveOf } from './redrive-command.ts'
 
 /** What `consume-once redrive` selects by. */
 export const SELECTION: readonly Field[] = [
@@ -42,32 +42,9 @@ export function meantBy({ reason, key, since, until, where }: Values): Meant {
 
 export function SameCommand({ consumer, only }: { consumer: ConsumerInfo; only: Meant }): JSX.Element {
   const { session } = useShared()
-  const [before, flags] = flagsOf(only)
   return (
-    <Command
-      about="The same on the command line"
-      text={`${before}${command('redrive', consumer, session.consumers, `${flags}--dry-run`)}`}
-    />
+    <Command about="The same on the command line" text={redriveOf(consumer, session.consumers, only, '--dry-run')} />
   )
-}
-
-/** What is before the command, and the options that select the same. */
-function flagsOf({ id, key, since, until, where = [], reasons = [] }: Meant): readonly [before: string, flags: string] {
-  const flags = [
-    ...(id === undefined ? [] : [`--ids-from -${isPlainId(id) ? '' : ' --raw-ids'}`]),
-    ...(key === undefined ? [] : [`--key=${key}`]),
-    ...reasons.map((reason) => `--reason-is ${quoted(reason)}`),
-    ...(since === undefined ? [] : [`--since ${new Date(since).toISOString()}`]),
-    ...(until === undefined ? [] : [`--until ${new Date(until).toISOString()}`]),
-    ...where.map((condition) => `--where ${quoted(condition)}`),
-  ]
-  return [id === undefined ? '' : `printf '%s\\n' ${quoted(id)} | `, flags.map((flag) => `${flag} `).join('')]
-}
-
-export function handleUnknown(consumer: ConsumerInfo, consumers: readonly ConsumerInfo[], only: Meant): string {
-  const [before, flags] = flagsOf(only)
-  const yes = only.id === undefined ? '' : '--yes '
-  return `${before}${command('redrive', consumer, consumers, `${flags}${yes}--treat-unknown-as handle --reason WHY`)}`
 }
 
 /** What the person asked for, in words. */

@@ -37,7 +37,7 @@ async function pagesOf(sources: readonly AuditSource[], limit: number, query = {
 
 describe('the decisions about several consumers', () => {
   it('are one list, the newest first, and each is on one page, however long a page is', async () => {
-    // Of `c` one process had a clock that was ahead.
+    // A process that decided about `c` had a clock that was ahead.
     const sources = [
       await sourceWith('a', [1, 4, 4, 4, 9]),
       await sourceWith('b', []),

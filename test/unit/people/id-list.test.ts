@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals'
-import { isPlainId } from '../../../src/people/command-text.ts'
 import { idsIn } from '../../../src/people/id-list.ts'
 
 describe('a list of IDs', () => {
@@ -35,18 +34,5 @@ describe('a list of IDs', () => {
   it('is taken as it is if somebody says so', () => {
     expect(idsIn('\uFEFF"a,1"\r\n b \n', { isRaw: true })).toEqual(['"a,1"', ' b '])
     expect(idsIn('\n', { isRaw: true })).toContain('got none')
-  })
-
-  it.each([
-    ['order 1', true],
-    ['a,1', false],
-    [' a', false],
-    ['"a"', false],
-    ['', false],
-    ['---', false],
-    ['26:/sms/eu42', true],
-  ])('of one ID, %j, means that ID: %s', (id, isPlain) => {
-    expect(isPlainId(id)).toBe(isPlain)
-    expect(isPlain ? idsIn(id) : [id]).toEqual([id])
   })
 })

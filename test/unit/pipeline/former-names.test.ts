@@ -73,12 +73,14 @@ describe('former names of a consumer', () => {
     expect([
       ...problemsOfFormerPlaces({ queue: 'sms' }, kafka),
       ...problemsOfFormerPlaces({ topics: { sms: 'sms.v2' } }, kafka),
+      ...problemsOfFormerPlaces({ topics: { 'sms.v2': 'sms', 'cals.v2': 'calls' } }, kafka),
       ...problemsOfFormerPlaces({ group: 'sms' }, rabbit),
       ...problemsOfFormerPlaces({ topics: { sms: 'texts' } }, rabbit),
     ]).toMatchInlineSnapshot(`
 [
   "scope: expected group or topics on Kafka, got queue: { group: 'the former group' }",
-  "scope.topics: expected a topic as it is called now, of sms.v2, calls, got sms: { 'present name': 'former name' }",
+  "scope.topics: expected topics as they are called now, of sms.v2, calls, got sms: { 'present name': 'former name' }",
+  "scope.topics: expected topics as they are called now, of sms.v2, calls, got cals.v2: { 'present name': 'former name' }",
   "scope: expected queue on RabbitMQ, got group: { queue: 'the former queue' }",
   "scope: expected queue on RabbitMQ, got topics: { queue: 'the former queue' }",
 ]

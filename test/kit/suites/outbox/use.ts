@@ -23,7 +23,7 @@ export interface OutboxRig<Tx> {
   rows(): Promise<number>
   /** All rows were written an hour ago. */
   age(): Promise<unknown>
-  /** Of these, those that were never put off. */
+  /** How many rows were never put off. */
   due(): Promise<number>
   /** Each statement commits by itself. */
   readonly pool: QueryLike

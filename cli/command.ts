@@ -1,5 +1,5 @@
 import { Command, type ParseOptionsResult } from 'commander'
-import { keyIn } from '../src/people/key-in.ts'
+import { keyIn } from '../src/records/key-in.ts'
 
 /**
  * A command that takes a key where a person types one, also one that begins with a hyphen: of 64 keys one does. Elsewhere such a word is an

@@ -10,7 +10,7 @@ import { Interrupts } from '../interrupts.ts'
 import { Inquiry } from './inquiry.ts'
 import { addRefOptions } from './inspect.ts'
 import { auditOfAll, type AuditSource } from '../../src/people/audits.ts'
-import { keyIn, keyLength } from '../../src/people/key-in.ts'
+import { keyIn, keyLength } from '../../src/records/key-in.ts'
 import { adminFor, checkKey, keysFor, keysOfStore, type RefFlags } from './refs.ts'
 
 type AuditFlags = SessionFlags &

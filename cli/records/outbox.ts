@@ -5,7 +5,7 @@ import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import { EXIT } from '../exit.ts'
 import { printJson, printText, printable, say, table } from '../output.ts'
 import { titleOf, type Session } from '../session.ts'
-import { keyOfProvider } from '../../src/people/key-in.ts'
+import { keyOfProvider } from '../../src/records/key-in.ts'
 
 /** What the consumer has committed and not published yet, and why. */
 export async function showOutbox(

@@ -8,7 +8,7 @@ import {
 } from '../../src/index.ts'
 import { definitionOf } from '../../src/consumer/define-consumer.ts'
 import { type ListedState, type RecordPage } from '../../src/internal.ts'
-import { keyIn, keyLength, type KeysOf } from '../../src/people/key-in.ts'
+import { keyIn, keyLength, type KeysOf } from '../../src/records/key-in.ts'
 import { misuse } from '../exit.ts'
 import { readIds } from '../parse.ts'
 import type { Session } from '../session.ts'

@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { build } from 'esbuild'
+import { MOST_BYTES } from '../../test/package/kit/chunks.ts'
 import { Strangers, WITHIN_MS } from './installed.ts'
 
 const PROGRAM = `
@@ -22,9 +23,6 @@ async function main() {
 void main()
 `
 const ALONE = `export { defineConsumer } from 'consume-once'`
-
-/** What `defineConsumer` brings, minified: 68 kB when this was written, of 252 that the entry point names. */
-const MOST_BYTES = 75_000
 
 /** The line that docs/frameworks.md gives for ES modules. */
 const BANNER = /banner: \{ js: "(.*)" \}/.exec(readFileSync('docs/frameworks.md', 'utf8'))?.[1] ?? ''

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { entries } from '../../packaging/entries.ts'
+import { ENGINE, WITHOUT_ENGINE } from '../../test/package/kit/chunks.ts'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 const run = promisify(execFile)
@@ -174,17 +175,14 @@ describe('the packed package, installed by a stranger', () => {
     }
   })
 
-  it.each(['pg', 'mysql2', 'redis', 'lru-cache', 'pino', 'guards', 'health', 'file'])(
-    'loads %s without the engine',
-    async (name) => {
-      const { stdout } = await inDir('node', [
-        '--input-type=commonjs',
-        '-e',
-        `require('consume-once/${name}'); console.log(Object.keys(require.cache).filter((file) => /lib.(?:pipeline|run|people|testing|cli)\\.js$/.test(file)).length)`,
-      ])
-      expect(stdout).toBe('0\n')
-    },
-  )
+  it.each(WITHOUT_ENGINE)('loads %s without the engine', async (name) => {
+    const { stdout } = await inDir('node', [
+      '--input-type=commonjs',
+      '-e',
+      `require('consume-once/${name}'); console.log(Object.keys(require.cache).filter((file) => /lib.(?:testing|cli|${ENGINE.join('|')})\\.js$/.test(file)).length)`,
+    ])
+    expect(stdout).toBe('0\n')
+  })
 
   it('is loaded once by a process that imports and requires it', async () => {
     const { stdout } = await inDir('node', [

@@ -1,3 +1,5 @@
+import { isReservedHeader } from '../core/reserved-header.ts'
+
 /**
  * The headers that the library writes into messages: retry copies, dead letters and replayed messages, on every broker.
  * The prefix is reserved, so that no header of a producer is overwritten or removed. No `x-`: RabbitMQ 4 regards those
@@ -63,15 +65,8 @@ export const COPY_HEADER = {
 
 export type CopyHeader = (typeof COPY_HEADER)[keyof typeof COPY_HEADER]
 
-const RESERVED_PREFIX = 'consume-once-'
-
 /** About the message, not about one copy of it: every copy keeps them, and a redrive does too. */
 const OF_MESSAGE: ReadonlySet<string> = new Set([COPY_HEADER.tombstone, COPY_HEADER.replayId, COPY_HEADER.replayCount])
-
-/** True for every name that only the library may write. */
-export function isReservedHeader(name: string): boolean {
-  return name.startsWith(RESERVED_PREFIX)
-}
 
 /** True for a header that describes a copy, or where its message came from: the next copy has its own. */
 export function describesCopy(name: string): boolean {

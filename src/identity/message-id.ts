@@ -1,5 +1,5 @@
-import { isReservedHeader } from '../copies/vocabulary.ts'
 import { idBytes } from '../core/message-id.ts'
+import { isReservedHeader } from '../core/reserved-header.ts'
 import { ConfigError } from '../foundation/errors.ts'
 import { shownText } from '../foundation/shown.ts'
 import { fingerprint, type FingerprintOptions } from './fingerprint.ts'

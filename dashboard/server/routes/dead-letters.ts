@@ -6,7 +6,7 @@ import type {
   RedriveResult,
 } from '../../../src/replay/redrive-options.ts'
 import { fileJournal } from '../../../adapters/file/index.ts'
-import { keyIn } from '../../../src/people/key-in.ts'
+import { keyIn } from '../../../src/records/key-in.ts'
 import type { JobInfo, LookProgress, Meant } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
 import { badRequest, HttpError } from '../http-error.ts'

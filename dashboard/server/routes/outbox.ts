@@ -1,7 +1,7 @@
 import { withoutSecrets } from '../../../src/foundation/without-secrets.ts'
 import { redriveOutbox } from '../../../src/people/redrive-outbox.ts'
 import type { Outbox } from '../../../src/ports/outbox.ts'
-import { keyOfProvider } from '../../../src/people/key-in.ts'
+import { keyOfProvider } from '../../../src/records/key-in.ts'
 import type { OutboxAnswer, OutboxesAnswer, OutboxRedriveAnswer } from '../../api.ts'
 import type { Shown } from '../consumers.ts'
 import { apiErrorOf, badRequest } from '../http-error.ts'

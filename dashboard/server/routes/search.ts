@@ -1,7 +1,7 @@
 import type { ConfiguredConsumer } from '../../../src/people/config.ts'
 import { searchNote } from '../../../src/replay/find/search-note.ts'
 import type { Note } from '../../../src/ports/store-admin.ts'
-import { keyIn } from '../../../src/people/key-in.ts'
+import { keyIn } from '../../../src/records/key-in.ts'
 import { parseCondition } from '../../../src/replay/expression.ts'
 import { startJob, type Job } from '../../../src/replay/job.ts'
 import { setAsideBy } from '../../../src/replay/find/find.ts'

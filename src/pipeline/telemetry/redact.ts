@@ -1,4 +1,5 @@
-import { isBrokerHeader, isReservedHeader } from '../../copies/vocabulary.ts'
+import { isBrokerHeader } from '../../copies/vocabulary.ts'
+import { isReservedHeader } from '../../core/reserved-header.ts'
 import { describeError, hasCode, isConsumeOnceError, type ErrorCode } from '../../foundation/errors.ts'
 import type { Message } from '../../ports/message.ts'
 

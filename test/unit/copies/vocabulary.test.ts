@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyFlag, copyNumber, copyText, copyTime, deadLetterIn } from '../../../src/copies/values.ts'
-import { COPY_HEADER, describesCopy, isReservedHeader } from '../../../src/copies/vocabulary.ts'
+import { COPY_HEADER, describesCopy } from '../../../src/copies/vocabulary.ts'
+import { isReservedHeader } from '../../../src/core/reserved-header.ts'
 
 const ROOT = join(__dirname, '../../..')
 const OURS = Object.values(COPY_HEADER)

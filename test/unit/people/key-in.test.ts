@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { idempotencyKeyIn, keyIn } from '../../../src/people/key-in.ts'
+import { idempotencyKeyIn, keyIn } from '../../../src/records/key-in.ts'
 import { sequenceKey } from '../../../src/identity/sequence-key.ts'
 import { identityOf } from '../../../src/identity/digest.ts'
 

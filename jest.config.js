@@ -19,6 +19,7 @@ export default {
   setupFiles: ['<rootDir>/test/kit/suppressed-error.ts'],
   globalSetup: '<rootDir>/test/kit/global-setup.ts',
   globalTeardown: '<rootDir>/test/kit/global-teardown.ts',
+  runner: '<rootDir>/test/kit/groups.cjs',
   testSequencer: '<rootDir>/test/kit/slowest-first.cjs',
   // Most of the time is spent waiting for servers and for processes that tests start, also on two cores.
   maxWorkers: 3,

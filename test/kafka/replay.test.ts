@@ -206,7 +206,7 @@ describe('reading a range', () => {
         })
         return consumer
       }
-      const consumer = { sessionTimeout: 1_000, heartbeatInterval: 150, maxWaitTimeInMs: 100 }
+      const consumer = { sessionTimeout: 2_500, heartbeatInterval: 150, maxWaitTimeInMs: 100 }
       const reader = await placesOf(cluster, topic, { consumerConfig: consumer }, client).open(topic)
       const next = new Map<string, number>()
       let [batches, largest] = [0, 0]
@@ -221,7 +221,7 @@ describe('reading a range', () => {
           next.set(part, Number(position) + 1)
         }
         // Twice as long as the session.
-        if (batches === 2) await beats.until(() => beaten > 14)
+        if (batches === 2) await beats.until(() => beaten > 34)
       }
       expect([...next.values()].toSorted((a, b) => a - b)).toEqual([20, 3_000])
       expect([largest <= 100, joins]).toEqual([true, 1])

@@ -141,3 +141,5 @@ module.exports = class SlowestFirst extends Sequencer {
     })
   }
 }
+
+module.exports.SLOWEST = SLOWEST

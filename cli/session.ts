@@ -80,6 +80,7 @@ let lastOfIoredis: string | undefined
 function consoleOnStderr(): Console {
   const console = new Console(process.stderr, process.stderr)
   const print = console.error.bind(console)
+  lastOfIoredis = undefined
   console.error = (...given: unknown[]) => {
     if (typeof given[0] !== 'string' || !given[0].startsWith(OF_IOREDIS)) return print(...given)
     const [line = ''] = String(given[1]).split('\n')

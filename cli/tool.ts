@@ -26,13 +26,14 @@ function version(): string {
   return 'unknown'
 }
 
-async function main(): Promise<number> {
+/** Runs one command. Returns its exit code. @param words - what stands behind `consume-once` */
+export async function runCommand(words: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok
   const program = newProgram((code) => {
     exitCode = code
   }).version(version())
   try {
-    await program.parseAsync(behindCommand(process.argv.slice(2)), { from: 'user' })
+    await program.parseAsync(behindCommand(words), { from: 'user' })
     return exitCode
   } catch (error) {
     return explain(error)
@@ -67,6 +68,6 @@ export async function runTool(load: LoadModule): Promise<void> {
     })
   }
   // Clients may keep sockets open after a failure. The result is known, so exit.
-  const code = await main()
+  const code = await runCommand(process.argv.slice(2))
   process.stdout.write('', () => process.exit(code))
 }

@@ -166,7 +166,7 @@ describePostgres('consume-once, on Postgres', () => {
       for (const stream of ['sms/0', 'sms/1', 'sms/2']) await holdAt(store, 'workers/by-offsets', stream, 50n, 'anew')
       const listed = await run(['positions', 'by-offsets'])
       expect(listed.exitCode).toBe(1)
-      expect(listed.stdout).toMatch(/^sms\/0 +50 +\S+Z +anew$/m)
+      expect(listed.stdout).toMatch(/^sms\/0 +50 +\S+Z +\d+ m?s +anew$/m)
       const why = ['--reason', 'OPS-812', '--by', 'kim']
       const dry = await run(['release-hold', 'by-offsets', 'sms/0', '--from-beginning', ...why])
       expect(dry).toMatchObject({ exitCode: 3, stderr: expect.stringMatching(/held at 50 \(anew\) -> goes on at 0/) })

@@ -71,7 +71,7 @@ class Killed {
       CONSUME_ONCE_CONFIG: compiled('lab/replay/killed.config.ts'),
       TEST_KILL: JSON.stringify(kill),
     }
-    const run = await this.incident.cli.run([...args, ...WHY], { env, cwd: this.incident.cli.dir })
+    const run = await this.incident.cli.run([...args, ...WHY], { env, cwd: this.incident.cli.dir, asProcess: true })
     if (run.exitCode === null) {
       this.kills++
       await this.#endHolds()

@@ -1,7 +1,7 @@
 // From a part of a message to the message, on both brokers.
 import { userInfo } from 'node:os'
 import { describe, expect, it, jest } from '@jest/globals'
-import { dataOf, WITHIN_MS } from '../kit/cli-process.ts'
+import { AS_PROCESS, dataOf, WITHIN_MS } from '../kit/cli-process.ts'
 import { backends } from '../kit/backends.ts'
 import { eventually } from '../kit/eventually.ts'
 import { freePort } from '../kit/servers/ports.ts'
@@ -50,7 +50,7 @@ describeKafka('consume-once find, on Kafka', () => {
     ]) {
       expect((await incident.json<Found>(['find', ...how])).messages).toMatchObject([{ key, from: letters }])
     }
-    const text = await incident.run(['find', '--where', '/to=+494712'], { logIds: true })
+    const text = await incident.run(['find', '--where', '/to=+494712'], { logIds: true }, AS_PROCESS)
     expect(text).toMatchObject({
       exitCode: 0,
       stderr: expect.stringContaining(`consume-once why ${key} --consumer `),
@@ -116,7 +116,7 @@ describeKafka('consume-once find, on Kafka', () => {
   it('says which broker gave no answer: exit 4', async () => {
     await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
     const away = { broker: { kafka: ['127.0.0.1:1'], topic: incident.place } }
-    const run = await incident.run(['find', '--text', '4711', '--json'], away)
+    const run = await incident.run(['find', '--text', '4711', '--json'], away, AS_PROCESS)
     expect(run.exitCode).toBe(4)
     expect(dataOf(run)).toMatchObject({ messages: [], problems: [{ code: 'BROKER_UNREACHABLE' }] })
   })

@@ -41,7 +41,7 @@ Servers elsewhere: set RABBITMQ_URL and REDIS_URL. Send twice again: one effect,
 
   it('names what is to be installed, and the page about an ORM', async () => {
     await using project = new InitProject('ts', ['drizzle-orm', '@types/node'])
-    const { printed } = await project.cli('init', '--broker', 'kafka', '--store', 'postgres')
+    const { printed } = await project.init('--broker', 'kafka', '--store', 'postgres')
     expect(printed).toContain(
       '  npm install consume-once kafkajs pg prom-client\n  npm install --save-dev tsx @types/pg\n',
     )
@@ -67,7 +67,7 @@ Servers elsewhere: set RABBITMQ_URL and REDIS_URL. Send twice again: one effect,
     [['pg'], [], '--broker: package.json has no client of one: say which, --broker kafka or --broker rabbitmq'],
   ])('of %j with %j it guesses nothing', async (packages, words, says) => {
     await using project = new InitProject('ts', packages)
-    const { code, printed } = await project.cli('init', ...words)
+    const { code, printed } = await project.init(...words)
     expect(printed).toContain(says)
     expect(code).toBe(2)
     expect(project.files).toEqual([])
@@ -75,7 +75,7 @@ Servers elsewhere: set RABBITMQ_URL and REDIS_URL. Send twice again: one effect,
 
   it('takes the client that a word names, where package.json has two of a server', async () => {
     await using project = new InitProject('ts', ['kafkajs', 'ioredis', 'redis'])
-    expect(await project.cli('init', '--store', 'node-redis')).toMatchObject({ code: 0 })
+    expect(await project.init('--store', 'node-redis')).toMatchObject({ code: 0 })
     expect(project.read('sms.ts')).toContain("import { createClient } from 'redis'")
   })
 
@@ -89,7 +89,7 @@ Servers elsewhere: set RABBITMQ_URL and REDIS_URL. Send twice again: one effect,
   it('overwrites no file, and writes no other', async () => {
     await using project = new InitProject('ts', ['kafkajs', 'pg'])
     project.write('worker.ts', 'mine')
-    const { code, printed } = await project.cli('init')
+    const { code, printed } = await project.init()
     expect(printed).toContain('nothing was written: worker.ts exists')
     expect(code).toBe(3)
     expect(project.files).toEqual(['worker.ts'])
@@ -98,7 +98,7 @@ Servers elsewhere: set RABBITMQ_URL and REDIS_URL. Send twice again: one effect,
 
   it('shows what it would write, and writes nothing', async () => {
     await using project = new InitProject('ts', ['kafkajs', 'pg'])
-    const { code, printed } = await project.cli('init', '--dry-run')
+    const { code, printed } = await project.init('--dry-run')
     expect(code).toBe(0)
     expect(printed).toMatch(/^\/\/ payments\.ts\n[\s\S]*\n\/\/ consume-once\.config\.ts\n/)
     expect(project.files).toEqual([])
@@ -107,7 +107,7 @@ Servers elsewhere: set RABBITMQ_URL and REDIS_URL. Send twice again: one effect,
   it('wants a package.json that can be read', async () => {
     await using project = new InitProject('js', [])
     project.write('package.json', '{')
-    expect(await project.cli('init')).toMatchObject({
+    expect(await project.init()).toMatchObject({
       code: 2,
       printed: expect.stringContaining('package.json: expected JSON'),
     })
@@ -147,7 +147,7 @@ Servers elsewhere: set RABBITMQ_URL and REDIS_URL. Send twice again: one effect,
       project.write('base.json', JSON.stringify({ compilerOptions }))
       project.write('tsconfig.json', '{ "extends": "./base", /* https://x */ "include": ["**/*.ts",], }')
     }
-    expect(await project.cli('init')).toMatchObject({ code: 0 })
+    expect(await project.init()).toMatchObject({ code: 0 })
     expect(project.files).toEqual(files)
     expect(project.read(files.find((file) => file.startsWith('worker')) ?? '')).toContain(imported)
   })
@@ -155,7 +155,7 @@ Servers elsewhere: set RABBITMQ_URL and REDIS_URL. Send twice again: one effect,
   it('writes into src where there is one', async () => {
     await using project = new InitProject('ts', ['kafkajs', 'pg'])
     project.write('src/index.ts', '')
-    expect(await project.cli('init')).toMatchObject({ code: 0 })
+    expect(await project.init()).toMatchObject({ code: 0 })
     expect(project.read('consume-once.config.ts')).toContain("from './src/payments.js'")
     expect(project.read('src/worker.ts')).toContain("from './payments.js'")
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals'
 import { backends } from '../kit/backends.ts'
 import { Incident } from '../replay/incident.ts'
-import { dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
+import { AS_PROCESS, dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 
@@ -24,7 +24,7 @@ describeKafka('consume-once inspect --at', () => {
     await incident.live(async () => (await incident.effects()).length === 1 && (await incident.deadLetters()) === 3, {
       bugFor: 'globex',
     })
-    const done = await incident.run(at(`${incident.place}/0/0`))
+    const done = await incident.run(at(`${incident.place}/0/0`), {}, AS_PROCESS)
     expect(done.stdout).toMatch(/\/0\/0: \d{4}-\S+Z by the clock of its producer, \d+ bytes, first published to /)
     expect(done.stdout).toMatch(/^[\w-]{22} +done /m)
     expect(done).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('done: Its effect happened') })
@@ -62,7 +62,7 @@ describeKafka('consume-once inspect --at', () => {
 
     const beyond = await incident.run(at(`${incident.place}/0/99`))
     expect(beyond).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('no message is there') })
-    const partition = await incident.run(at(`${incident.place}/7/0`))
+    const partition = await incident.run(at(`${incident.place}/7/0`), {}, AS_PROCESS)
     expect(partition).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('partitions 0 to 0') })
   })
 })

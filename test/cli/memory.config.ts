@@ -1,5 +1,6 @@
 // A config for the tests of the tool: a consumer on a store in memory, with a record in every state. What is decided about them ends
 // with the process, so `close` writes down what they came to.
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -10,6 +11,7 @@ import {
   OutcomeUnknownError,
   TerminalError,
   type ConsumeOnceConfig,
+  type Running,
   type Subscription,
 } from '../../src/index.ts'
 import { memoryStore, MemoryBroker, runMemory } from '../../src/memory/index.ts'
@@ -28,20 +30,21 @@ const sms = defineConsumer({
   leaseMs: LEASE_MS,
   retentionMs: 4 * LEASE_MS,
   onInDoubt: 'park',
-  handle: ({ message }) => {
+  handle: ({ message, signal }) => {
     const id = String(message.headers['id'])
     if (id.startsWith('given-up')) throw new TerminalError('no such\nnumber')
     if (id.startsWith('parked')) throw new OutcomeUnknownError('no answer')
-    // As if its process had died.
-    if (id === 'in-doubt' || id === 'processing') return new Promise(() => {})
+    // As if its process had died, until the config is closed.
+    if (id === 'in-doubt' || id === 'processing') return once(signal, 'abort')
     return undefined
   },
 })
 
 const broker = new MemoryBroker()
+const runs: Running[] = []
 
 async function send(topic: string, ids: readonly string[]): Promise<void> {
-  await runMemory(broker, sms, { topic, group: GROUP })
+  runs.push(await runMemory(broker, sms, { topic, group: GROUP }))
   for (const id of ids) broker.publish(topic, { value: Buffer.from('{}'), headers: { id } })
 }
 
@@ -66,11 +69,13 @@ await until('processing', (state) => state === 'processing')
 if (process.env['TEST_RETENTION_OVER'] !== undefined) clock.offsetMs = 5 * LEASE_MS
 
 async function close(): Promise<void> {
-  const path = process.env['TEST_STATES_FILE']
-  if (path === undefined) return
   const ids = [...states, 'given-up-too']
   const records = await admin.inspect(ids)
-  writeFileSync(path, JSON.stringify(Object.fromEntries(records.map(({ state }, at) => [ids[at], state]))))
+  const path = process.env['TEST_STATES_FILE']
+  if (path !== undefined) {
+    writeFileSync(path, JSON.stringify(Object.fromEntries(records.map(({ state }, at) => [ids[at], state]))))
+  }
+  await Promise.all(runs.map((run) => run.stop({ deadlineMs: 0 })))
 }
 
 console.log('a config may log: that is no data')

@@ -2,7 +2,7 @@ import { expect, it, jest } from '@jest/globals'
 import { openedForEach } from '../kit/opened.ts'
 import { server } from '../kit/servers/server.ts'
 import { describeMariadb, newMysqlPlace, type MysqlPlace } from '../mysql/support.ts'
-import { Cli, dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
+import { AS_PROCESS, Cli, dataOf, WITHIN_MS, type CliRun, type RunOptions } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 
@@ -10,17 +10,21 @@ describeMariadb('consume-once migrate, on MariaDB', () => {
   let place: MysqlPlace
   openedForEach(newMysqlPlace, (made) => (place = made))
 
-  async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CliRun> {
+  async function run(
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    how: RunOptions = {},
+  ): Promise<CliRun> {
     using cli = new Cli()
     const { url } = await server('mariadb')
     const told = { TEST_DATABASE_URL: url, TEST_DATABASE: place.database }
-    return cli.run(args, { env: { CONSUME_ONCE_CONFIG: 'test/cli/mysql.config.ts', ...told, ...env } })
+    return cli.run(args, { ...how, env: { CONSUME_ONCE_CONFIG: 'test/cli/mysql.config.ts', ...told, ...env } })
   }
 
   const tables = async (): Promise<number> => (await place.rows("show tables like 'consume_once_%'")).length
 
   it('tells what is to be run, runs it, and then has nothing to do', async () => {
-    const before = await run(['migrate', 'status'])
+    const before = await run(['migrate', 'status'], {}, AS_PROCESS)
     expect(before.exitCode).toBe(1)
     expect(before.stdout).toMatch(
       /^MariaDB or MySQL, database mysql_\w+:\n {2}pending {2}1 initial\n {2}pending {2}2 outbox\n/,
@@ -32,7 +36,7 @@ describeMariadb('consume-once migrate, on MariaDB', () => {
     expect(dataOf(dry)).toMatchObject({ dry_run: true, databases: [{ run: ['1 initial', '2 outbox'] }] })
     expect(await tables()).toBe(0)
     expect(await run(['inspect', 'in-inbox', 'a'])).toMatchObject({ exitCode: 2 })
-    expect(await run(['migrate', 'up'])).toMatchObject({
+    expect(await run(['migrate', 'up'], {}, AS_PROCESS)).toMatchObject({
       exitCode: 0,
       stdout: expect.stringContaining(': applied: 1 initial, 2 outbox'),
     })

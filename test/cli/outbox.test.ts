@@ -3,7 +3,7 @@ import { Pool } from 'pg'
 import { postgresOutbox, type PostgresOutbox } from '../../adapters/pg/index.ts'
 import { identityOf } from '../../src/identity/digest.ts'
 import { backends } from '../kit/backends.ts'
-import { Cli, dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
+import { AS_PROCESS, Cli, dataOf, WITHIN_MS, type CliRun, type RunOptions } from '../kit/cli-process.ts'
 import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'
 import { server } from '../kit/servers/server.ts'
@@ -32,9 +32,9 @@ describePostgres('consume-once, on an outbox', () => {
     cli[Symbol.dispose]()
   })
 
-  const run = async (args: readonly string[], onStderr?: Parameters<Cli['run']>[1]): Promise<CliRun> =>
+  const run = async (args: readonly string[], how: RunOptions = {}): Promise<CliRun> =>
     cli.run(args, {
-      ...onStderr,
+      ...how,
       env: {
         CONSUME_ONCE_CONFIG: 'test/cli/outbox.config.ts',
         TEST_DATABASE_URL: (await server('postgres')).url,
@@ -49,7 +49,7 @@ describePostgres('consume-once, on an outbox', () => {
     )
 
   it('shows what waits and what is parked, publishes that after all when a person says so, and runs a relay', async () => {
-    const nothing = await run(['inspect', 'payments', '--outbox'])
+    const nothing = await run(['inspect', 'payments', '--outbox'], AS_PROCESS)
     expect([nothing.exitCode, nothing.stderr]).toEqual([0, 'Nothing waits in the outbox of billing/payments.\n'])
     const client = await pool.connect()
     await outbox.publish(
@@ -73,7 +73,7 @@ describePostgres('consume-once, on an outbox', () => {
     const why = ['--reason', 'OPS-812', '--by', 'ana']
     const dry = await run(['redrive', 'payments', '--outbox', 'all', '--dry-run'])
     expect([dry.exitCode, dry.stderr]).toEqual([0, '  2: b to paid: too large\n'])
-    const unsure = await run(['redrive', 'payments', '--outbox', '2', ...why])
+    const unsure = await run(['redrive', 'payments', '--outbox', '2', ...why], AS_PROCESS)
     expect([unsure.exitCode, unsure.stderr]).toEqual([
       3,
       expect.stringMatching(/ {2}2: b to paid: too large\n.*add --yes/),

@@ -10,7 +10,7 @@ import { uniqueName } from '../kit/namespace.ts'
 import { freePort } from '../kit/servers/ports.ts'
 import { startPrivateRedis } from '../kit/servers/private-redis.ts'
 import { server } from '../kit/servers/server.ts'
-import { Cli, dataOf, WITHIN_MS, type CliRun } from '../kit/cli-process.ts'
+import { AS_PROCESS, Cli, dataOf, WITHIN_MS, type CliRun, type RunOptions } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 
@@ -65,9 +65,13 @@ describeRedis('consume-once, on Redis', () => {
     own(() => removeKeys(redis, prefix))
   })
 
-  const on = (args: readonly string[], env: Readonly<Record<string, string>> = {}, stdin = ''): Promise<CliRun> =>
+  const on = (
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    how: RunOptions = {},
+  ): Promise<CliRun> =>
     cli.run(args, {
-      stdin,
+      ...how,
       env: { CONSUME_ONCE_CONFIG: 'test/cli/redis.config.ts', TEST_REDIS_URL: url, TEST_PREFIX: prefix, ...env },
     })
 
@@ -77,11 +81,11 @@ describeRedis('consume-once, on Redis', () => {
     const { records } = dataOf(await on(['inspect', 'mailer', '--parked', '--json'])) as { records: { key: string }[] }
     expect(records).toHaveLength(2)
     const why = ['--reason', 'OPS-812', '--by', 'kim', '--yes']
-    expect(await on(['resolve', 'mailer', 'happened', '--done', ...why])).toMatchObject({ exitCode: 0 })
+    expect(await on(['resolve', 'mailer', 'happened', '--done', ...why], {}, AS_PROCESS)).toMatchObject({ exitCode: 0 })
     const both = await on(
       ['resolve', 'mailer', '--key', '-', '--rerun', ...why],
       {},
-      records.map(({ key }) => key).join('\n'),
+      { stdin: records.map(({ key }) => key).join('\n') },
     )
     expect(both.stdout).toMatch(/parked +decided/)
     expect(both.stdout).toMatch(/done +refused/)
@@ -166,7 +170,7 @@ describeRedis('consume-once, on Redis', () => {
     expect(rest).toMatchObject({ entries: [{ consumer: 'mails/mailer', reason: 'OPS-1' }], more: false })
     const told = await on(['audit', 'mailer', 'not'])
     expect(told.stdout).toMatch(
-      /^AT +AGE +BY +DECISION +WAS +KEY +REASON\n\S+Z +\d+ s +kim +rerun +parked +\S{22} +OPS-2\n$/,
+      /^AT +AGE +BY +DECISION +WAS +KEY +REASON\n\S+Z +\d+ m?s +kim +rerun +parked +\S{22} +OPS-2\n$/,
     )
   })
 
@@ -216,7 +220,7 @@ describeRedis('consume-once, on Redis', () => {
 
   it('exits with 4 where the server is not there, and tells no secret [T122]', async () => {
     const down = `redis://:s3cret@127.0.0.1:${await freePort()}`
-    const unreachable = await on(['inspect', 'mailer', 'a', '--timeout', '5'], { TEST_REDIS_URL: down })
+    const unreachable = await on(['inspect', 'mailer', 'a', '--timeout', '5'], { TEST_REDIS_URL: down }, AS_PROCESS)
     expect(unreachable.exitCode).toBe(4)
     expect(unreachable.stderr).not.toContain('s3cret')
     const silent = await on(['doctor', '--timeout', '5', '--json'], { TEST_REDIS_URL: down })

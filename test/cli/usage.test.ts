@@ -3,7 +3,7 @@ import { beforeEachOpen } from '../kit/opened.ts'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { compiled } from '../kit/compiled.ts'
-import { Cli, COMPILED, dataOf, UNDER_TSX, WITHIN_MS } from '../kit/cli-process.ts'
+import { AS_PROCESS, Cli, dataOf, UNDER_TSX, WITHIN_MS } from '../kit/cli-process.ts'
 
 jest.setTimeout(WITHIN_MS)
 
@@ -72,7 +72,7 @@ describe('consume-once, used wrongly', () => {
     [['--config', 'test/cli/odd.config.ts', '--json', 'inspect', 'odd', 'id']],
     [['--json', '--timeout=5', '--config', 'test/cli/odd.config.ts', 'inspect', 'odd', 'id']],
   ])('takes the options of every command in front of it: %j', async (args) => {
-    const behind = await cli.run(['inspect', 'odd', 'id', '--json', ...ODD])
+    const behind = await cli.run(['inspect', 'odd', 'id', '--json', ...ODD], AS_PROCESS)
     expect(behind.stdout).toContain('"command":"inspect"')
     expect(await cli.run(args)).toEqual(behind)
   })
@@ -116,15 +116,15 @@ describe('consume-once, used wrongly', () => {
 describe('the config of consume-once', () => {
   // One is loaded as a Node does it that takes TypeScript.
   it.each([
-    ['js', COMPILED, compiled],
-    ['mjs', COMPILED, compiled],
-    ['ts', () => UNDER_TSX, resolve],
-    ['mts', COMPILED, compiled],
-  ] as const)('is found here as consume-once.config.%s', async (extension, command, fileOf) => {
+    ['js', {}, compiled],
+    ['mjs', AS_PROCESS, compiled],
+    ['ts', { command: UNDER_TSX }, resolve],
+    ['mts', AS_PROCESS, compiled],
+  ] as const)('is found here as consume-once.config.%s', async (extension, how, fileOf) => {
     cli.file('package.json', '{ "type": "module" }')
     const odd = JSON.stringify(fileOf('test/cli/odd.config.ts'))
     cli.file(`consume-once.config.${extension}`, `export { default } from ${odd}`)
-    const run = await cli.run(['inspect', 'odd', 'id', '--json'], { cwd: cli.dir, command: command() })
+    const run = await cli.run(['inspect', 'odd', 'id', '--json'], { ...how, cwd: cli.dir })
     expect(dataOf(run)).toMatchObject({ records: [{ id: 'id', state: 'absent' }] })
   })
 
@@ -345,6 +345,7 @@ describe('consume-once doctor', () => {
       group: 'g',
     }
     const run = await cli.run(['inspect', 'sms', 'id'], {
+      ...AS_PROCESS,
       env: { CONSUME_ONCE_CONFIG: 'test/cli/replay.config.ts', TEST_REPLAY: JSON.stringify(settings) },
     })
     expect(run).toMatchObject({ exitCode: 4, stdout: '' })

@@ -1,6 +1,6 @@
 // From what a person has in hand to the record, the provider's key, the dead letter, and the next command.
 import { describe, expect, it, jest } from '@jest/globals'
-import { dataOf, WITHIN_MS } from '../kit/cli-process.ts'
+import { AS_PROCESS, dataOf, WITHIN_MS } from '../kit/cli-process.ts'
 import { backends } from '../kit/backends.ts'
 import { eventually } from '../kit/eventually.ts'
 import { Incident, sms } from '../replay/incident.ts'
@@ -30,7 +30,7 @@ describeKafka('consume-once why, on Kafka and Redis', () => {
     await using incident = await Incident.on('kafka', 'redis', { partitions: 1 })
     await incident.send([{ id: 'fine' }, { id: 'broken', tenant: 'globex' }, { id: 'fine', tenant: 'another' }])
     await incident.live(incident.hasEffectsAndDeadLetters(1, 2), { bugFor: 'globex' })
-    const text = await incident.run(['why', 'broken'])
+    const text = await incident.run(['why', 'broken'], {}, AS_PROCESS)
     expect(text.exitCode).toBe(0)
     expect(text.stdout).toMatch(/^\S+\/sms: given-up: It failed without an effect/)
     expect(text.stdout).toMatch(/^ {2}idempotency key +[\w-]{43}$/m)
@@ -108,7 +108,7 @@ describeKafka('consume-once why, on Kafka and Redis', () => {
       stdout: expect.stringMatching(/^redriven +1 /m),
       stderr: expect.stringContaining('has this ID or key: 1 of 2 messages: nobody'),
     })
-    const byId = await incident.run(['redrive', 'sms', '--ids-from', '-', ...confirmed], {}, 'nobody\n')
+    const byId = await incident.run(['redrive', 'sms', '--ids-from', '-', ...confirmed], {}, { stdin: 'nobody\n' })
     expect(byId).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('IDs: 0 of 1 found') })
     expect(byId.stdout).toMatch(/^redrive, nothing to send back: /)
     expect(byId.stdout + byId.stderr).not.toMatch(/dry run|Each dead letter/)
@@ -154,7 +154,7 @@ describeRabbit('consume-once why, on RabbitMQ and Postgres', () => {
     expect(looked).toMatchObject([{ from: `rabbitmq:${queue}`, looked: 6 }])
     expect(looked[0]?.warnings.join('\n')).toContain('redelivered flag')
     await untilBack()
-    const text = await incident.run(['why', 'g3'])
+    const text = await incident.run(['why', 'g3'], {}, AS_PROCESS)
     expect(text.stdout).toContain(`dead letter      rabbitmq:${queue}, `)
     expect(text.stderr).toContain('hands them back')
     await untilBack()
@@ -163,7 +163,7 @@ describeRabbit('consume-once why, on RabbitMQ and Postgres', () => {
     const renamed = { broker: { amqp: incident.rabbit?.url ?? '', queue: incident.rabbit?.name() ?? '' } }
     await incident.rabbit?.declare(`${renamed.broker.queue}.dead-letter`)
     const stray = ['redrive', 'sms', '--dry-run', '--from', `rabbitmq:${queue}`, '--treat-unknown-as', 'handle']
-    const refused = await incident.run(stray, renamed)
+    const refused = await incident.run(stray, renamed, AS_PROCESS)
     expect(refused.stdout).toContain(`from ${incident.place}: 6; send back by --allow-destination=${incident.place}`)
     await untilBack()
     const scoped = { ...renamed, scope: { queue: incident.place } }

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { hosted } from './cli-host/host.ts'
+import type { HostedCommand } from './cli-host/protocol.ts'
 import { compiled } from './compiled.ts'
 
 /** Time limit of a test that starts processes: each takes part of a second, and many seconds on a busy machine. */
@@ -13,17 +15,26 @@ export interface CliRun {
   readonly stderr: string
 }
 
-interface RunOptions {
+export interface RunOptions {
+  /** Takes a process. @defaultValue nothing */
   readonly stdin?: string
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** Whether it gets a process of its own, which the other options also take. @defaultValue false */
+  readonly asProcess?: boolean
   /** Command before the arguments. @defaultValue the compiled tool, with compiled configs */
   readonly command?: readonly [string, ...string[]]
   /** Gets what the process says, as it says it. */
   readonly onStderr?: (text: string, signal: (name: NodeJS.Signals) => void) => void
 }
 
-/** The tool as a person has it: a process. */
+/** For some commands of a test file: that a whole process says and ends the same. */
+export const AS_PROCESS: RunOptions = { asProcess: true }
+
+/**
+ * The tool as a person has it: a process. Most commands run one after the other in one process of the test file (cli-host), which
+ * loads the tool once: a process for each takes a quarter of a second of CPU.
+ */
 export class Cli implements Disposable {
   readonly dir: string = mkdtempSync(join(tmpdir(), 'consume-once-cli-'))
 
@@ -42,32 +53,20 @@ export class Cli implements Disposable {
   }
 
   run(args: readonly string[], options: RunOptions = {}): Promise<CliRun> {
-    const { command: [program, ...words] = COMPILED(), env } = options
     const jsOf = options.command === undefined ? compiledConfig : (word: string) => word
-    const config = env?.['CONSUME_ONCE_CONFIG']
-    const child = spawn(program, [...words, ...args.map(jsOf)], {
+    const config = options.env?.['CONSUME_ONCE_CONFIG']
+    const command: HostedCommand = {
+      args: args.map(jsOf),
       env: {
         ...process.env,
         NODE_OPTIONS: '',
         NO_COLOR: '1',
-        ...env,
+        ...options.env,
         ...(config === undefined ? {} : { CONSUME_ONCE_CONFIG: jsOf(config) }),
       },
       cwd: options.cwd ?? process.cwd(),
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
-    let stdout = ''
-    let stderr = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text
-      options.onStderr?.(text, (name) => void child.kill(name))
-    })
-    child.stdin.on('error', () => {}).end(options.stdin ?? '')
-    return new Promise((settle, reject) => {
-      child.once('error', reject)
-      child.once('close', (exitCode) => settle({ exitCode, stdout, stderr }))
-    })
+    }
+    return (needsProcess(options) ? undefined : hosted(command)) ?? started(command, options)
   }
 
   /** A run on the config of the tests (memory.config.ts), with the states that its records came to. */
@@ -87,6 +86,27 @@ export class Cli implements Disposable {
   [Symbol.dispose](): void {
     rmSync(this.dir, { recursive: true, force: true })
   }
+}
+
+function needsProcess({ asProcess = false, command, stdin = '', onStderr }: RunOptions): boolean {
+  return asProcess || command !== undefined || stdin !== '' || onStderr !== undefined
+}
+
+function started({ args, env, cwd }: HostedCommand, options: RunOptions): Promise<CliRun> {
+  const [program, ...words] = options.command ?? COMPILED()
+  const child = spawn(program, [...words, ...args], { env, cwd, stdio: ['pipe', 'pipe', 'pipe'] })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+    options.onStderr?.(text, (name) => void child.kill(name))
+  })
+  child.stdin.on('error', () => {}).end(options.stdin ?? '')
+  return new Promise((settle, reject) => {
+    child.once('error', reject)
+    child.once('close', (exitCode) => settle({ exitCode, stdout, stderr }))
+  })
 }
 
 export type States = Readonly<Record<string, string>>

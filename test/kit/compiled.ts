@@ -9,6 +9,7 @@ import { inRun } from './servers/test-run.ts'
 const PROGRAMS: readonly string[] = [
   'cli/main.ts',
   ...entries().map(({ source }) => source),
+  'test/kit/cli-host/program.ts',
   'test/otel/program.ts',
   'test/pg/lease-rival.ts',
   'test/pg/outbox-relay.ts',

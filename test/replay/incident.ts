@@ -4,7 +4,7 @@ import { runRabbit } from '../../adapters/amqplib/index.ts'
 import { runKafka } from '../../adapters/kafkajs/index.ts'
 import type { Running } from '../../src/index.ts'
 import { redrive, type RedriveOptions, type RedriveResult } from '../../src/replay/index.ts'
-import { Cli, dataOf, type CliRun } from '../kit/cli-process.ts'
+import { Cli, dataOf, type CliRun, type RunOptions } from '../kit/cli-process.ts'
 import { Cluster } from '../kafka/kit.ts'
 import { eventually } from '../kit/eventually.ts'
 import { uniqueName } from '../kit/namespace.ts'
@@ -137,9 +137,9 @@ export class Incident implements AsyncDisposable {
     return async () => (await this.effects()).length === effects && (await this.deadLetters()) === deadLetters
   }
 
-  run(args: readonly string[], more: Partial<ReplaySettings> = {}, stdin = ''): Promise<CliRun> {
+  run(args: readonly string[], more: Partial<ReplaySettings> = {}, how: RunOptions = {}): Promise<CliRun> {
     // A redrive writes its journal here.
-    return this.cli.run(args, { stdin, env: this.env(more), cwd: this.cli.dir })
+    return this.cli.run(args, { ...how, env: this.env(more), cwd: this.cli.dir })
   }
 
   env(more: Partial<ReplaySettings> = {}): Readonly<Record<string, string>> {

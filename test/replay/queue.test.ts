@@ -70,7 +70,7 @@ describeRabbit('a queue', () => {
     const plan = incident.cli.path('plan.json')
     const from = `${incident.from}.dead-letter`
     const ids = incident.cli.file('ids.txt', 'g0\ng1\n')
-    await incident.run(['resolve', 'sms', '-', '--done', ...WHY], {}, 'g0\ng1\n')
+    await incident.run(['resolve', 'sms', '-', '--done', ...WHY], {}, { stdin: 'g0\ng1\n' })
     const planned = await incident.run(['replay', 'plan', 'sms', '--from', from, '--ids-from', ids, '--out', plan])
     expect(planned.stdout).toContain(', 0 to handle')
     expect(planned.stderr).not.toContain('Run it')

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { isSupported } from '../../../adapters/platformatic-kafka/supported-node.ts'
 import { entries } from '../../../packaging/entries.ts'
 import type { Broker, Store } from '../../../cli/init/clients.ts'
+import { hosted } from '../cli-host/host.ts'
 import { COMPILED } from '../cli-process.ts'
 import { compiled } from '../compiled.ts'
 import { eventually } from '../eventually.ts'
@@ -23,10 +24,10 @@ export interface Ended {
 export class InitProject implements AsyncDisposable {
   readonly dir: string = newFolder('init')
   readonly #children: ChildProcess[] = []
-  readonly #env: Readonly<Record<string, string>>
+  readonly #more: Readonly<Record<string, string>>
 
   constructor(variant: Variant, packages: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.#env = env
+    this.#more = env
     const dependencies = Object.fromEntries(packages.map((name) => [name, '*']))
     const type = variant.endsWith('commonjs') ? 'commonjs' : 'module'
     this.write('package.json', JSON.stringify({ type, dependencies }))
@@ -78,6 +79,14 @@ export class InitProject implements AsyncDisposable {
     return this.#end([this.#node(), tool ?? '', ...words])
   }
 
+  /** `init`, which loads none of the project, in the process for commands of the test file. */
+  async init(...words: readonly string[]): Promise<Ended> {
+    const run = hosted({ args: ['init', ...words], env: this.#env(), cwd: this.dir })
+    if (run === undefined) throw new Error('another command runs there')
+    const { exitCode, stdout, stderr } = await run
+    return { code: exitCode, printed: stdout + stderr }
+  }
+
   /** The tool on a terminal, at which a person types. `script` is of util-linux. */
   onTerminal(words: readonly string[], typed: string): Promise<Ended> {
     const [node, tool] = COMPILED()
@@ -104,6 +113,10 @@ export class InitProject implements AsyncDisposable {
     await Promise.all(this.#children.map((child) => endOf(child, 'SIGKILL')))
   }
 
+  #env(): NodeJS.ProcessEnv {
+    return { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', NODE_NO_WARNINGS: '1', ...this.#more }
+  }
+
   #node(): string {
     return /@platformatic/.test(this.read('package.json')) && this.files.length > 0 ? node24() : process.execPath
   }
@@ -126,7 +139,7 @@ export class InitProject implements AsyncDisposable {
   #spawn([program = '', ...words]: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
     const child = spawn(program, words, {
       cwd: this.dir,
-      env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', NODE_NO_WARNINGS: '1', ...this.#env, ...env },
+      env: { ...this.#env(), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     this.#children.push(child)

@@ -6,34 +6,15 @@ import { connect } from 'amqplib'
 import { Redis } from 'ioredis'
 import { pagesFolder } from '../../test/kit/dashboard.ts'
 import { eventually } from '../../test/kit/eventually.ts'
-import { blocksOf } from '../../test/kit/readme.ts'
 import { InitProject, type Program } from '../../test/kit/init/project.ts'
 import { addressesOfAll } from '../../test/kit/servers/addresses.ts'
 import { freePort } from '../../test/kit/servers/ports.ts'
+import { firstHour } from './first-hour-page.ts'
 
 jest.setTimeout(400_000)
 
-const PAGE = readFileSync('docs/first-hour.md', 'utf8')
+const PAGE = firstHour()
 const SMS = 'SMS to +15550100'
-
-/** The file that the page has its reader save. */
-function savedAs(name: string): string {
-  const [, text] = PAGE.split(`Save this as \`${name}\`:\n\n\`\`\`ts\n`)
-  if (text === undefined) throw new Error(`docs/first-hour.md: expected a file ${name}`)
-  return text.split('```')[0] ?? ''
-}
-
-/** What the page has in backticks after these words. */
-function quoted(before: string): string {
-  const [, after] = PAGE.split(`${before} \``)
-  if (after === undefined) throw new Error(`docs/first-hour.md: expected: ${before}`)
-  return after.split('`')[0] ?? ''
-}
-
-/** Blocks that show what is printed. */
-const shown = blocksOf('docs/first-hour.md', PAGE).flatMap(({ language, text }) =>
-  language === '' ? [text.trim()] : [],
-)
 
 it('the first hour sees what its page says', async () => {
   const own = `hour-${randomBytes(4).toString('hex')}`
@@ -42,7 +23,7 @@ it('the first hour sees what its page says', async () => {
   const packages = ['amqplib', 'ioredis', 'prom-client', 'tsx', 'typescript']
   await using project = new InitProject('ts', packages, { RABBITMQ_URL, REDIS_URL, PORT: String(port) })
   const url = `http://127.0.0.1:${port}`
-  const [end = '', first = '', failure = ''] = shown
+  const [end, first, failure] = PAGE.shown
 
   try {
     // 1. Try to break it. Times differ, and so does what is delivered again.
@@ -67,8 +48,8 @@ it('the first hour sees what its page says', async () => {
     expect(await worker.stop()).toBe(0)
 
     // 3. Test it.
-    project.write('provider.ts', savedAs('provider.ts'))
-    project.write('sms.test.ts', savedAs('sms.test.ts'))
+    project.write('provider.ts', PAGE.provider)
+    project.write('sms.test.ts', PAGE.test)
     project.write('sms.ts', handled(project.read('sms.ts')))
     expect(await project.run('sms.test.ts')).toMatchObject({ code: 0 })
     const park = project.read('sms.ts')
@@ -100,7 +81,7 @@ it('the first hour sees what its page says', async () => {
 
     // 5. What calls a person.
     await eventually(async () => /parked_messages\{[^}]*reason="in-doubt"[^}]*\} 0$/m.test(await metrics(url)), 120_000)
-    expect(readFileSync('observability/prometheus-alerts.yml', 'utf8')).toContain(quoted('raises the alert'))
+    expect(readFileSync('observability/prometheus-alerts.yml', 'utf8')).toContain(PAGE.alert)
     const doctor = await project.cli('doctor')
     expect([0, 1]).toContain(doctor.code)
     expect(doctor.printed).toMatch(/^(?:broken|holds|weaker) +redis\.append-only-file /m)
@@ -112,8 +93,8 @@ it('the first hour sees what its page says', async () => {
 
 /** What `init` wrote, with the two changes that the page names. */
 function handled(source: string): string {
-  const imported = `${quoted('Add')}\n${source}`
-  return imported.replace(/^ {2}handle: [\s\S]*?^ {2}\},\n/m, `  ${quoted('replace its handler by')}\n`)
+  const imported = `${PAGE.added}\n${source}`
+  return imported.replace(/^ {2}handle: [\s\S]*?^ {2}\},\n/m, `  ${PAGE.handler}\n`)
 }
 
 async function ready(url: string): Promise<void> {

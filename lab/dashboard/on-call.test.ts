@@ -130,9 +130,7 @@ describePages(
 
     it('finds what was too old for its queue in the dead letters, with the reason', async () => {
       const page = await ask('mail-expired')
-      expect(await missing(page, 'No consumer has a record of this ID', /a queue puts there what was too old/)).toEqual(
-        [],
-      )
+      expect(await missing(page, 'No consumer has a record of it', /a queue puts there what was too old/)).toEqual([])
       await look(page, 'on-call-expired')
       await page.getByRole('link', { name: 'Look into the dead letters of email-sender' }).click()
       await page.getByRole('button', { name: 'Look at the dead letters' }).click()
@@ -164,7 +162,7 @@ describePages(
       await on.rig.sendSms([{ id: 'order-waits' }])
       const asked = await ask('order-waits')
       expect(
-        await missing(asked, 'No consumer has a record of this ID', /See whether a consumer is behind or paused/),
+        await missing(asked, 'No consumer has a record of it', /See whether a consumer is behind or paused/),
       ).toEqual([])
       await asked.getByRole('link', { name: 'Look at the consumers' }).click()
       expect(await missing(asked, /source: paused by .+: OPS-812/)).toEqual([])

@@ -5,6 +5,7 @@ import { isSupported } from '../../adapters/platformatic-kafka/supported-node.ts
 import { defineConsumer, messageId, type Running } from '../../src/index.ts'
 import { memoryStore } from '../../src/memory/index.ts'
 import { stoppedAfterEach } from '../../test/kit/after-each.ts'
+import { eventually } from '../../test/kit/eventually.ts'
 import { uniqueName } from '../../test/kit/namespace.ts'
 import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { Signal } from '../../test/kit/signal.ts'
@@ -28,6 +29,13 @@ beforeAllOpen(async (own) => {
   const kafka = own(await startPrivateKafka())
   cluster = own(await Cluster.open(kafka.brokers))
   topic = await cluster.topic(PARTITIONS)
+  // Each has a leader: on a machine that is busy kafkajs gives up before.
+  await eventually(() =>
+    cluster.highs(topic).then(
+      () => true,
+      () => false,
+    ),
+  )
   // A batch of one message: a fetch cannot have a part of one.
   for (let number = 0; number < MESSAGES; number++) {
     const messages = Array.from({ length: PARTITIONS }, (_, partition) => ({

@@ -15,6 +15,6 @@ export const CORPUS_MUTANTS: readonly Mutant[] = mutants('corpus', {
   'identifiers-cut-at-63-bytes': {
     what: 'A schema may have a longer name, of which Postgres keeps 63 bytes: two become one.',
     changes: [{ text: '{0,62}$/', is: '*$/' }],
-    tests: ['lab/hostile/configuration.test.ts', '-t', 'schema of 64 bytes'],
+    tests: ['test/unit/lab/hostile-options.test.ts', '-t', 'schema of 64 bytes'],
   },
 })

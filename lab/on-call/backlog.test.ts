@@ -47,7 +47,7 @@ const CASES: readonly Case[] = [
 const SAME_READINGS = 3
 
 describe('a backlog because of', () => {
-  const { commands } = runbookOf('docs/operations.md', 'The backlog grows')
+  const { commands } = runbookOf('The backlog grows')
   let sent = 0
 
   it.each(CASES)('$cause', async ({ cause, version, says = '"ready":true', keyOf, database }) => {

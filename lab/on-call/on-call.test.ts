@@ -12,7 +12,6 @@ jest.setTimeout(600_000)
 const WORDS_PER_SECOND = 4
 /** So that a person can do it at night. */
 const MOST_SECONDS = 300
-const OPERATIONS = 'docs/operations.md'
 
 let scene: Scene | undefined
 afterEach(async () => {
@@ -44,7 +43,7 @@ describe('the person on call', () => {
     await scene.untilFiring('ConsumeOncePartitionsHeld')
 
     const clock = new Clock()
-    const runbook = runbookOf(OPERATIONS, 'A partition is held')
+    const runbook = runbookOf('A partition is held')
     const [list = '', release = ''] = runbook.commands
     expect(await scene.type(list)).toContain('sms/0')
     expect(await scene.type(release)).not.toContain('CONFIG')
@@ -64,7 +63,7 @@ describe('the person on call', () => {
     await scene.untilFiring('ConsumeOnceHolding')
 
     const clock = new Clock()
-    const runbook = runbookOf(OPERATIONS, 'When nothing comes through, it holds')
+    const runbook = runbookOf('When nothing comes through, it holds')
     const [health = '', look = '', redrive = '', left = ''] = runbook.commands
     expect(await scene.type(health)).toContain("reading 'to'")
     await scene.deploy()
@@ -85,7 +84,7 @@ describe('the person on call', () => {
     await scene.untilFiring('ConsumeOnceBacklogGrows')
 
     const clock = new Clock()
-    const runbook = runbookOf(OPERATIONS, 'The backlog grows')
+    const runbook = runbookOf('The backlog grows')
     const [health = '', ...read] = await scene.typed(runbook.commands)
     expect(read).toHaveLength(4)
     expect(causeIn(health, read.map(samplesIn))).toBe('handler')
@@ -105,7 +104,7 @@ describe('the person on call', () => {
     await scene.untilHeard('sms-sender')
 
     const clock = new Clock()
-    const runbook = runbookOf(OPERATIONS, 'Rename a consumer')
+    const runbook = runbookOf('Rename a consumer')
     expect(runbook.text).toContain(`scope: { name: 'sms-sender', group: 'sms' }`)
     const renamed = { name: 'texts', group: 'texts', settings: { scope: { name: 'sms-sender', group: 'sms' } } }
     scene.prepare(renamed)

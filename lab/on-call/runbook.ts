@@ -11,9 +11,19 @@ export interface Runbook {
   readonly lines: number
 }
 
-export function runbookOf(page: string, heading: string): Runbook {
-  const [, section] = readFileSync(page, 'utf8').split(`\n## ${heading}\n`)
-  if (section === undefined) throw new Error(`${page}: expected a section ${heading}`)
+const PAGE = 'docs/operations.md'
+
+/** Headings of the page whose commands the laboratory types. */
+export const WALKED = [
+  'A partition is held',
+  'When nothing comes through, it holds',
+  'The backlog grows',
+  'Rename a consumer',
+] as const
+
+export function runbookOf(heading: (typeof WALKED)[number]): Runbook {
+  const [, section] = readFileSync(PAGE, 'utf8').split(`\n## ${heading}\n`)
+  if (section === undefined) throw new Error(`${PAGE}: expected a section ${heading}`)
   const [text = ''] = section.split(/^## /m)
   const typed = /^ *```sh\n(?<block>[\s\S]*?)^ *```$|`(?<inline>curl [^`]+)`/gm
   const blocks = [...text.matchAll(typed)].map(({ groups }) => groups?.['block'] ?? groups?.['inline'] ?? '')
@@ -21,7 +31,7 @@ export function runbookOf(page: string, heading: string): Runbook {
     .flatMap((block) => block.split('\n'))
     .map((line) => line.replace(/\s+#\s.*$/, '').trim())
     .filter((line) => line !== '')
-  if (commands.length === 0) throw new Error(`${page}: ${heading} has no commands`)
+  if (commands.length === 0) throw new Error(`${PAGE}: ${heading} has no commands`)
   const prose = proseOf(text)
   return {
     commands,

@@ -128,7 +128,8 @@ export const contract = describeStoreContract
 `
 
 const readme = readFileSync('README.md', 'utf8')
-const README_CODE = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '')
+/** Programs, and no options alone. */
+const README_CODE = [...readme.matchAll(/```ts\n(import [\s\S]*?)```/g)].map(([, code]) => code ?? '')
 
 const { version, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   version: string

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { beforeAllOpen } from '../../test/kit/opened.ts'
 import { connect, type ChannelModel } from 'amqplib'
 import { confirmedPublisher, runRabbit, type RabbitConnect } from '../../adapters/amqplib/index.ts'
@@ -14,6 +14,9 @@ import { newPlace, type PgPlace } from '../../test/pg/support.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
 import { Gate } from '../../test/rabbitmq/watching.ts'
 import { redisHarness, type RedisHarness } from '../../test/redis/harness.ts'
+
+// Each takes 5 to 18 s alone. While 30 processes want two cores `rabbitmqctl` takes 24 s instead of 1, and a test took 61.
+jest.setTimeout(300_000)
 
 /** Seconds until nodes that do not answer are given up; only then is another leader elected. The broker's default is 60. */
 const CONF = 'net_ticktime = 10'
@@ -242,16 +245,17 @@ describe('a cluster of three nodes', () => {
       await traffic.untilRecovered()
       expect(await traffic.ending()).toEqual(EACH_ONCE)
     },
-    120_000,
   )
 
   it('of which one stops: a consumer moves to another node, or waits until its only node is back', async () => {
     const [, node] = cluster.nodes
     const traffic = await Traffic.start('lease', [startingAt(1), node.url], startingAt(2))
     const [moves, waits] = traffic.members
+    // A machine that is busy misses heartbeats: there may have been others.
+    const rebuilt = moves?.watching.told('rebuilt') ?? 0
     await node.control('stop_app')
-    await moves?.watching.untilTold('rebuilt')
-    expect(moves?.running.health().ready).toBe(true)
+    await moves?.watching.untilTold('rebuilt', rebuilt + 1)
+    await eventually(() => moves?.running.health().ready === true)
     expect(waits?.running.health()).toMatchObject({ live: true, ready: false })
     traffic.letGo()
     await traffic.untilConfirmed(30)
@@ -259,7 +263,7 @@ describe('a cluster of three nodes', () => {
     await waits?.watching.untilTold('rebuilt')
     await traffic.untilRecovered()
     expect(await traffic.ending()).toEqual(EACH_ONCE)
-  }, 120_000)
+  })
 
   it('of which one freezes that leads the queue and has a consumer: the others go on, no message is lost and no effect repeated', async () => {
     const [node] = cluster.nodes
@@ -277,5 +281,5 @@ describe('a cluster of three nodes', () => {
     await traffic.untilConfirmed(30)
     await traffic.untilRecovered()
     expect(await traffic.ending()).toEqual(EACH_ONCE)
-  }, 120_000)
+  })
 })

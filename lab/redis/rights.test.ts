@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it, jest } from '@jest/globals'
 import { beforeAllOpen } from '../../test/kit/opened.ts'
 import type { Store } from '../../src/ports/store.ts'
@@ -12,17 +11,13 @@ import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/pri
 import { IOREDIS, LIBRARIES } from '../../test/redis/clients.ts'
 import { REDIS_LACKS, redisHarness } from '../../test/redis/harness.ts'
 import { closedAfterEach } from '../../test/kit/after-each.ts'
+import { rightsListed } from './rights-listed.ts'
 
-/** By what they are for, as docs/redis.md has them. */
-const LISTED = rightsIn(readFileSync(new URL('../../docs/redis.md', import.meta.url), 'utf8'))
-const CONSUMERS = rightsFor('consumers')
+const { consumers: CONSUMERS, people: PEOPLE, checks: CHECKS, cluster: CLUSTER, durability } = rightsListed()
 /** The others are for what it cannot read. */
 const AT_OPEN = CONSUMERS.filter((right) => right !== '+type' && right !== '+strlen')
-const PEOPLE = [...rightsFor('people: decisions'), ...rightsFor('people: replays')]
-const CHECKS = rightsFor('the checks')
-const CLUSTER = rightsFor('the client of a cluster')
 /** WAITAOF came with Redis 7.2. */
-const DURABLE = rightsFor('`durability').filter((right) => right !== '+waitaof')
+const DURABLE = durability.filter((right) => right !== '+waitaof')
 
 const describeOnRedis = backends.has('redis') ? describe : describe.skip
 
@@ -93,7 +88,7 @@ describeOnRedis.each(LIBRARIES)('A user with no rights but those that docs/redis
     closing.push(client.close)
     expect(await opening(client.lease({ prefix: 'elsewhere' }))).toMatchObject({
       code: 'STORE_UNREACHABLE',
-      message: expect.stringMatching(/key.*docs\/stores\.md/),
+      message: expect.stringMatching(/key.*docs\/redis\.md/),
     })
   })
 
@@ -134,20 +129,4 @@ async function opening(store: Store): Promise<Error | undefined> {
   } catch (error) {
     return error as Error
   }
-}
-
-function rightsIn(page: string): ReadonlyMap<string, readonly string[]> {
-  const section = page.slice(page.indexOf('**Rights.**'))
-  const rows = [
-    ...section.slice(0, section.indexOf('\n\n', section.indexOf('|'))).matchAll(/^\| (.*?) +\| (.*?) +\|$/gm),
-  ]
-  return new Map(
-    rows.map(([, what = '', rights = '']) => [what, rights.replaceAll('\\|', '|').match(/[+][a-z|]+/g) ?? []] as const),
-  )
-}
-
-function rightsFor(what: string): readonly string[] {
-  const [found] = [...LISTED].flatMap(([name, rights]) => (name.startsWith(what) ? [rights] : []))
-  if (found === undefined || found.length === 0) throw new Error(`docs/redis.md lists no rights for ${what}`)
-  return found
 }

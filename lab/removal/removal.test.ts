@@ -1,6 +1,5 @@
 // docs/upgrade.md, "Remove": a consumer of one's own gets what was not settled, and nothing of the library stays.
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { expect, it, jest } from '@jest/globals'
 import { Redis } from 'ioredis'
 import { runRabbit } from '../../adapters/amqplib/index.ts'
@@ -15,20 +14,13 @@ import { beforeEachOpen } from '../../test/kit/opened.ts'
 import { startPrivateRedis, type PrivateRedis } from '../../test/kit/servers/private-redis.ts'
 import { newPlace, type PgPlace } from '../../test/pg/support.ts'
 import { Rabbit } from '../../test/rabbitmq/rabbit.ts'
+import { typedFor } from './typed-for.ts'
 
 jest.setTimeout(180_000)
 
-const PAGE = readFileSync('docs/upgrade.md', 'utf8')
 const IDS = ['m-0', 'm-1', 'm-2', 'm-3', 'm-4', 'm-5']
 /** Its handler waits until it is aborted: it is not settled. */
 const STUCK = 'm-4'
-
-/** What the page has its reader type to remove the records of a store. */
-function typedFor(store: string): string {
-  const [, cell = ''] = new RegExp(`^ *\\| ${store} +\\|.*: \`(.*)\` *\\|$`, 'm').exec(PAGE) ?? []
-  if (cell === '') throw new Error(`docs/upgrade.md: expected a command for ${store}`)
-  return cell.replaceAll(String.raw`\|`, '|')
-}
 
 async function abortedIfStuck(id: string, signal: AbortSignal): Promise<void> {
   if (id === STUCK) await new Promise<void>((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)))

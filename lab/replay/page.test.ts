@@ -8,6 +8,7 @@ import { backends } from '../../test/kit/backends.ts'
 import { eventually } from '../../test/kit/eventually.ts'
 import { Incident, sms } from '../../test/replay/incident.ts'
 import type { ReplaySettings } from '../../test/replay/settings.ts'
+import { SECTION, sectionsOf, stepsOf, TOLD, type StoryName } from './told.ts'
 
 jest.setTimeout(WITHIN_MS)
 
@@ -96,33 +97,7 @@ async function renamed(): Promise<Story> {
   return { incident, settings: { name: 'sms-v2' }, before, effects: 12 }
 }
 
-const STORIES: Readonly<Record<string, () => Promise<Story>>> = { missed, provider, bug, backup, renamed }
-
-/** A command as it is shown, with what it is said to print. */
-interface Step {
-  readonly command: string
-  readonly told: string
-}
-
-const SECTION = /<!-- incident: (\w+) -->\n([\s\S]*?)(?=\n## |$(?![\s\S]))/g
-
-/** The text of a page from `<!-- incident: NAME -->` to the next heading. */
-function sectionsOf(page: string): ReadonlyMap<string, string> {
-  const found = page.matchAll(SECTION)
-  return new Map([...found].map(([, name = '', text = '']) => [name, text]))
-}
-
-function stepsOf(section: string): readonly Step[] {
-  return [...section.matchAll(/```console\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
-    block
-      .split(/^(?=\$ )/m)
-      .filter((shown) => shown !== '')
-      .map((shown) => {
-        const [command = '', ...lines] = shown.split('\n')
-        return { command: command.replace('$ consume-once ', ''), told: lines.join('\n') }
-      }),
-  )
-}
+const STORIES: Readonly<Record<StoryName, () => Promise<Story>>> = { missed, provider, bug, backup, renamed }
 
 /** The page with what the commands of these incidents print now. */
 function withSteps(page: string, updated: ReadonlyMap<string, readonly string[]>): string {
@@ -182,7 +157,7 @@ function edge(rows: readonly (readonly string[])[], from: number, cells: number,
 }
 
 const hasAll = (['kafka', 'rabbitmq', 'postgres', 'redis'] as const).every((name) => backends.has(name))
-const describePages = (hasAll ? describe : describe.skip).each(['docs/replay.md', 'README.md'])
+const describePages = (hasAll ? describe : describe.skip).each(TOLD)
 
 describePages('%s', (path) => {
   const page = readFileSync(path, 'utf8')
@@ -192,8 +167,7 @@ describePages('%s', (path) => {
     if (isUpdate) writeFileSync(path, withSteps(page, updated))
   })
   it.each([...sections])('tells what the commands print: %s', async (name, section) => {
-    const story = await STORIES[name]?.()
-    if (story === undefined) throw new Error(`${path}: no incident ${name}`)
+    const story = await STORIES[name]()
     await using incident = story.incident
     let id = ID
     const written: string[] = []

@@ -75,14 +75,18 @@ export const standingLaws: readonly SourceLaw[] = [
   {
     name: 'loses nothing and repeats nothing over interruptions under load',
     run: driving(async (harness, driven) => {
-      driven.handle = () => sleep(5)
-      // Few at once, so that many wait when it is interrupted.
+      const slow = new Gate()
+      driven.handle = () => (driven.started.length > 60 ? slow.opened : sleep(5))
+      // Few at once, and none ends before the interruption, so that many wait at it.
       const consumer = driven.consumer({ concurrency: 4 })
       const running = await harness.run(consumer)
       const texts = Array.from({ length: 600 }, (_, n) => `m${n}`)
       await harness.publish(texts.slice(0, 300))
       await eventually('some are done', () => driven.effects.length > 50)
-      await harness.interrupt(running, consumer)
+      const interrupted = harness.interrupt(running, consumer)
+      driven.handle = () => sleep(5)
+      slow.open()
+      await interrupted
       await harness.publish(texts.slice(300))
       await eventually('more are done', () => driven.effects.length > 350)
       await harness.interrupt(running, consumer)

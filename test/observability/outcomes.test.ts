@@ -90,14 +90,15 @@ describe('a Prometheus that scrapes a consumer on RabbitMQ and Redis', () => {
     // Prometheus knows the series before they move, as it would of a consumer that has run for a while.
     await rabbit.send(queue, ['a', 'skipped', 'bad', 'unknown', 'flaky', 'joined'])
     await started('joined')
+    // All others have ended: two in flight are the two copies.
+    for (const outcome of ['skipped', 'dead-lettered', 'parked', 'failed']) await watching.untilOutcomes(outcome, 1)
+    await watching.untilOutcomes('handled', 2)
     await rabbit.send(queue, ['joined'])
     await eventually(() => running.health().inFlight >= 2)
     gates['joined']?.open()
     await watching.untilOutcomes('joined', 1)
     await rabbit.send(queue, ['a'])
-    for (const outcome of ['duplicate', 'skipped', 'dead-lettered', 'parked', 'failed']) {
-      await watching.untilOutcomes(outcome, 1)
-    }
+    await watching.untilOutcomes('duplicate', 1)
 
     // The connection is lost while a handler runs: its effect is marked, its delivery can no longer be settled.
     const cut = async (times: number): Promise<void> => {
